@@ -22,6 +22,7 @@ from headrace.errors import HeadraceError
 from headrace.register_map import Field, Group, Memory, Node, Register, RegisterMap
 
 if TYPE_CHECKING:
+    from systemrdl.node import Node as RdlNode
     from systemrdl.node import RootNode
 
 ADDRESS_WIDTH = 16  # of every card's register port, in bits of a byte address
@@ -45,11 +46,16 @@ def generate_rtl(rdl: Path, out_dir: Path) -> list[Path]:
     holds Verilator's lint waivers for the generated code: other tools must be given the ``.sv`` files only.
     """
     with _compiled(rdl) as (root, _):
-        _refuse_external_arrays(root, rdl)
+        _refuse_external_arrays(root.top, rdl)
         from peakrdl_regblock import RegblockExporter
         from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
 
-        RegblockExporter().export(root, str(out_dir), cpuif_cls=AXI4Lite_Cpuif_flattened, address_width=ADDRESS_WIDTH)
+        RegblockExporter().export(
+            root,
+            str(out_dir),
+            cpuif_cls=AXI4Lite_Cpuif_flattened,
+            address_width=ADDRESS_WIDTH,
+        )
         name = root.top.inst_name
     waiver = out_dir / f"{name}.vlt"
     waiver.write_text(_LINT_WAIVER.format(name=name))
@@ -87,7 +93,10 @@ def load_map(rdl: Path) -> RegisterMap:
 
     with _compiled(path) as (root, files):
         register_map = RegisterMap(_group(root.top, path))
-    entry = {"files": {str(f): _digest(f) for f in files}, "map": register_map.to_json()}
+    entry = {
+        "files": {str(f): _digest(f) for f in files},
+        "map": register_map.to_json(),
+    }
     try:
         write_atomically(cached, json.dumps(entry, separators=(",", ":")))
     except OSError:
@@ -126,21 +135,28 @@ def _compiled(rdl: Path) -> Iterator[tuple[RootNode, list[Path]]]:
         compiler.register_udp(definition, soft=False)
     try:
         info = compiler.compile_file(str(rdl))
-        yield compiler.elaborate(), [Path(rdl).resolve(), *(Path(f).resolve() for f in info.included_files)]
+        yield (
+            compiler.elaborate(),
+            [Path(rdl).resolve(), *(Path(f).resolve() for f in info.included_files)],
+        )
     except RDLCompileError as error:
         raise HeadraceError(messages[0] if messages else f"{rdl}: {error}") from None
 
 
-def _refuse_external_arrays(root: RootNode, rdl: Path) -> None:
-    """PeakRDL-regblock 1.3.1 fails in the middle of its template on an array of external nodes beside buffered registers."""
+def _refuse_external_arrays(parent: RdlNode, rdl: Path) -> None:
+    """PeakRDL-regblock 1.3.1 fails inside its templates on an array of external nodes beside buffered registers."""
     from systemrdl.node import AddressableNode
 
-    for node in root.top.descendants(unroll=False):
-        if isinstance(node, AddressableNode) and node.external and node.is_array and not node.parent.external:
+    for node in parent.children():
+        if not isinstance(node, AddressableNode):
+            continue
+        if node.external and node.is_array:
             raise HeadraceError(
                 f"{rdl}: {node.get_path(empty_array_suffix='[]')}: an array of external registers is not supported; "
                 "put the array into an external regfile or mem, which also decodes with one comparison"
             )
+        if not node.external:
+            _refuse_external_arrays(node, rdl)
 
 
 def _group(node: Any, rdl: Path) -> Group:
