@@ -5,6 +5,7 @@ line tool can load it in a millisecond. ``RegisterMap.bind`` joins it with two f
 
     regs = load_map(path).bind(card.read, card.write)
     regs.control.flow_control = 1     # read-modify-write of one field
+    regs.control.mode = "fast"        # by a name of its enumeration
     regs.budget.write(5000)           # a whole register
     regs.packets.read()               # a 64-bit counter, one int
     regs.slot[2].program.base         # arrays
@@ -38,6 +39,7 @@ class Field:
 
     ``idle`` is what a write of *another* field of the same register must carry here so that nothing happens to this one:
     ``"keep"`` the value read, ``"zeros"`` (write-one-to-clear, pulses) or ``"ones"`` (write-zero-to-clear).
+    ``choices`` are the names of values, from the description's enumeration; they may be given instead of numbers.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Field:
     writable: bool
     idle: str = "keep"
     reset: int | None = None
+    choices: dict[str, int] = field(default_factory=dict)
 
     @property
     def limit(self) -> int:
@@ -343,8 +346,8 @@ class RegisterView(_View):
         _check_range(self._path, int(value), self._node.width)
         self._bus.write(self.address, self._node.width, int(value))
 
-    def set(self, **values: int) -> None:
-        """Writes several fields at once and leaves the others as they are.
+    def set(self, **values: int | str) -> None:
+        """Writes several fields at once, by number or by a name of their enumeration, and leaves the others as they are.
 
         Reads the register first only if some other writable field has to be kept. Raises ValueError when a value does
         not fit its field, AttributeError for a field that is unknown or read-only.
@@ -355,8 +358,7 @@ class RegisterView(_View):
             entry = self._field(name)
             if not entry.writable:
                 raise AttributeError(f"{self._path}.{name} is read-only")
-            _check_range(f"{self._path}.{name}", int(value), entry.width)
-            word |= int(value) << entry.low
+            word |= _number(f"{self._path}.{name}", entry, value) << entry.low
         for name, entry in self._node.fields.items():
             if name in values or not entry.writable:
                 continue
@@ -385,7 +387,7 @@ class RegisterView(_View):
             raise AttributeError(f"{self._path}.{name} is write-only")
         return self.read() >> entry.low & entry.limit
 
-    def __setitem__(self, name: str, value: int) -> None:
+    def __setitem__(self, name: str, value: int | str) -> None:
         self.set(**{name: value})
 
     def __getattr__(self, name: str) -> int:
@@ -393,7 +395,7 @@ class RegisterView(_View):
             raise AttributeError(name)
         return self[name]
 
-    def __setattr__(self, name: str, value: int) -> None:
+    def __setattr__(self, name: str, value: int | str) -> None:
         self.set(**{name: value})
 
     def __dir__(self) -> list[str]:
@@ -453,6 +455,15 @@ class MemoryView(_View):
     def _check(self, start: int, count: int) -> None:
         if start < 0 or count < 0 or start + count > len(self):
             raise IndexError(f"{self._path} has {len(self)} entries, no [{start}:{start + count}]")
+
+
+def _number(path: str, entry: Field, value: int | str) -> int:
+    if not isinstance(value, str):
+        _check_range(path, int(value), entry.width)
+        return int(value)
+    if value not in entry.choices:
+        raise ValueError(f"{path}: no value is called {value}; there are: {', '.join(entry.choices) or 'no names'}")
+    return entry.choices[value]
 
 
 def _check_range(path: str, value: int, width: int) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from systemrdl.node import RootNode
 
 ADDRESS_WIDTH = 16  # of every card's register port, in bits of a byte address
-MAP_FORMAT = 1  # raise when what the cached form of a map means changes
+MAP_FORMAT = 2  # raise when what the cached form of a map means changes
 
 # The generator writes one struct from several processes and leaves parts of it unused, by design.
 _LINT_WAIVER = """\
@@ -213,6 +213,7 @@ def _field(node: Any) -> Field:
     else:
         idle = "keep"
     reset = node.get_property("reset")
+    encode = node.get_property("encode")
     return Field(
         node.inst_name,
         node.low,
@@ -221,4 +222,5 @@ def _field(node: Any) -> Field:
         node.is_sw_writable,
         idle,
         reset if isinstance(reset, int) else None,
+        {name: int(member) for name, member in encode.__members__.items()} if encode else {},
     )

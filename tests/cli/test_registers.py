@@ -12,12 +12,14 @@ from headrace.errors import HeadraceError
 from headrace.registers import generate_header, generate_html, generate_rtl, load_map
 
 DEMO = """
+enum mode_e { slow = 0; fast = 3; };
 addrmap demo {
     default regwidth = 32; default accesswidth = 32;
     default sw = rw; default hw = r;
 
     reg { default sw = r; default hw = na; field {} version[15:0] = 7; field {} magic[31:16] = 0x4852; } id @ 0x0;
-    reg { field {} flow_control[0:0] = 0; field {} mode[6:4] = 0; field { singlepulse; } restart[8:8] = 0; } control @ 0x4;
+    reg { field {} flow_control[0:0] = 0; field { encode = mode_e; } mode[6:4] = 0; 
+          field { singlepulse; } restart[8:8] = 0; } control @ 0x4;
     reg { field {} value[31:0] = 1000; } budget @ 0x8;
     reg { default hw = na; field { woclr; } overrun[0:0] = 1; field {} mask[8:8] = 0; } events @ 0xc;
 
@@ -173,6 +175,13 @@ def test_setting_a_field_neither_clears_events_nor_repeats_a_pulse(regs, bus):
     bus.words[4] = 0x100
     regs.control.flow_control = 1
     assert bus.words[4] == 1
+
+
+def test_a_field_takes_the_names_of_its_enumeration(regs, bus):
+    regs.control.mode = "fast"
+    assert bus.words[4] == 0x30
+    with pytest.raises(ValueError, match=r"control.mode: no value is called quick; there are: slow, fast"):
+        regs.control.mode = "quick"
 
 
 def test_a_register_with_one_field_is_written_without_a_read(regs, bus):
