@@ -1,0 +1,207 @@
+// Book-keeping of a filter core's packets, which stay in order of arrival: where each lies in packet memory, which one is
+// to be started next, what was found, and which rows may be written again.
+//
+// Packets are numbered as they arrive (ID_W bits). A packet's life: its rows are written, it is listed (its descriptor is
+// written), offered to the threads as `job`, finished (its verdict comes in, in any order), offered to the card as
+// `finished` (in order), popped, and, if the card said `keep`, its rows are held until `release_en`.
+// A job follows 3 cycles after the last beat at the earliest; after a job or a pop the next one follows in 2 to 4 cycles.
+module bpf_queue
+  import bpf_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned ROWS = 512,
+    parameter int unsigned MAX_FRAME = 9216,
+    localparam int unsigned ADDR_W = $clog2(ROWS)
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    // Arriving frame
+    output logic              in_ready,      // there is room for a frame of any length
+    input  logic              in_valid,
+    input  logic              in_last,
+    input  packet_t           in_packet,     // valid with in_last
+    output logic              write_en,
+    output logic [ADDR_W-1:0] write_row,
+
+    // Threads
+    output logic              job_valid,
+    input  logic              job_ready,
+    output packet_t           job_packet,
+    output logic [ID_W-1:0]   job_id,
+    output logic [ADDR_W-1:0] job_row,
+    input  logic              verdict_valid,
+    input  logic [ID_W-1:0]   verdict_id,
+    input  verdict_t          verdict,
+
+    // Card
+    output logic              finished_valid,
+    output finished_t         finished,
+    input  logic              pop,
+    input  logic              keep,
+    input  logic              release_en,    // the oldest kept packet's rows, which end before release_row, are free
+    input  logic [ADDR_W-1:0] release_row
+);
+
+  localparam int unsigned BYTES = DATA_W / 8;
+  localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
+  localparam int unsigned PACKETS = 1 << ID_W;
+
+  if (2 * MAX_ROWS > ROWS || ROWS > (1 << ROW_W)) begin : gen_bad_size
+    $error("bpf_queue: packet memory of %0d rows must hold two frames of %0d rows and have at most %0d rows", ROWS,
+           MAX_ROWS, 1 << ROW_W);
+  end
+
+  function automatic logic [ADDR_W-1:0] rows_of(packet_t packet);
+    return packet.bad ? '0 : ADDR_W'(({1'b0, packet.len} + (LEN_W + 1)'(BYTES - 1)) / (LEN_W + 1)'(BYTES));
+  endfunction
+
+  // Arrival
+  logic [ADDR_W-1:0] frame_row_q, write_row_q;
+  logic [ID_W-1:0] list_id_q;
+  wire list = in_valid && in_last;
+  wire empty_beat = in_last && in_packet.len == 0;
+
+  assign write_en  = in_valid;
+  assign write_row = write_row_q;
+
+  always_ff @(posedge clk) begin
+    if (in_valid) begin
+      write_row_q <= write_row_q + !empty_beat;
+      if (in_last) begin
+        write_row_q <= in_packet.bad ? frame_row_q : write_row_q + !empty_beat;
+        frame_row_q <= in_packet.bad ? frame_row_q : write_row_q + !empty_beat;
+        list_id_q   <= list_id_q + 1'b1;
+      end
+    end
+    if (rst) begin
+      write_row_q <= '0;
+      frame_row_q <= '0;
+      list_id_q   <= '0;
+    end
+  end
+
+  // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles).
+  logic odd_q;
+  logic [ID_W-1:0] start_id_q, finish_id_q;
+  packet_t packet_read;
+  always_ff @(posedge clk) odd_q <= !odd_q && !rst;
+
+  ram_sdp #(
+      .WIDTH($bits(packet_t)),
+      .DEPTH(PACKETS)
+  ) u_packets (
+      .clk,
+      .wr_en  (list),
+      .wr_addr(list_id_q),
+      .wr_data(in_packet),
+      .rd_en  (1'b1),
+      .rd_addr(odd_q ? start_id_q : finish_id_q),
+      .rd_data(packet_read)
+  );
+
+  // Start
+  logic listed_q;
+  logic [ADDR_W-1:0] start_row_q;
+  wire load_job = !odd_q && listed_q && !job_valid;
+
+  always_ff @(posedge clk) begin
+    if (odd_q) listed_q <= start_id_q != list_id_q;
+    if (job_ready) job_valid <= 1'b0;
+    if (load_job) begin
+      job_valid   <= 1'b1;
+      job_packet  <= packet_read;
+      job_id      <= start_id_q;
+      job_row     <= start_row_q;
+      start_id_q  <= start_id_q + 1'b1;
+      start_row_q <= start_row_q + rows_of(packet_read);
+    end
+    if (rst) begin
+      job_valid   <= 1'b0;
+      listed_q    <= 1'b0;
+      start_id_q  <= '0;
+      start_row_q <= '0;
+    end
+  end
+
+  // Verdicts carry the lap of their number, so that a verdict of this lap is told from an old one. After reset all are
+  // cleared, which takes PACKETS cycles.
+  typedef struct packed {
+    logic     lap;
+    verdict_t verdict;
+  } entry_t;
+
+  logic [ID_W:0] clear_q;
+  logic clearing, lap_q, stale_q;
+  logic [ID_W-1:0] verdict_addr;
+  entry_t verdict_read;
+  logic start_lap_q;
+  assign clearing = !clear_q[ID_W];
+  assign verdict_addr = clearing ? clear_q[ID_W-1:0] : verdict_id;
+
+  // A packet still in a thread belongs to the lap of start_id_q, or to the one before if its number is not below it.
+  wire verdict_lap = start_lap_q ^ (verdict_id >= start_id_q);
+
+  ram_sdp #(
+      .WIDTH($bits(entry_t)),
+      .DEPTH(PACKETS)
+  ) u_verdicts (
+      .clk,
+      .wr_en  (clearing || verdict_valid),
+      .wr_addr(verdict_addr),
+      .wr_data(clearing ? '0 : entry_t'{verdict_lap, verdict}),
+      .rd_en  (1'b1),
+      .rd_addr(finish_id_q),
+      .rd_data(verdict_read)
+  );
+
+  // Finish
+  logic [ADDR_W-1:0] finish_row_q, retired_row_q, free_row_q, used_rows_q;
+  logic [ID_W-1:0] used_ids_q;
+  logic [ID_W:0] kept_q;
+  wire load_finished = odd_q && !finished_valid && !stale_q && verdict_read.lap == lap_q;
+
+  always_ff @(posedge clk) begin
+    if (clearing) clear_q <= clear_q + 1'b1;
+    if (load_job && (&start_id_q)) start_lap_q <= !start_lap_q;
+
+    // What was read is of no use if it was being written, or if the number has changed since.
+    stale_q <= verdict_valid && verdict_id == finish_id_q || load_finished || clearing;
+
+    if (pop) finished_valid <= 1'b0;
+    if (load_finished) begin
+      finished_valid   <= 1'b1;
+      finished.pkt     <= packet_read;
+      finished.verdict <= verdict_read.verdict;
+      finished.row     <= ROW_W'(finish_row_q);
+      finish_row_q     <= finish_row_q + rows_of(packet_read);
+      finish_id_q      <= finish_id_q + 1'b1;
+      lap_q            <= lap_q ^ (&finish_id_q);
+    end
+
+    // Rows are freed in order: up to the oldest kept packet, or all that were popped.
+    if (pop) retired_row_q <= finish_row_q;
+    kept_q <= kept_q + (ID_W + 1)'(pop && keep) - (ID_W + 1)'(release_en);
+    if (release_en) free_row_q <= release_row;
+    else if (kept_q == 0) free_row_q <= retired_row_q;
+
+    used_rows_q <= write_row_q - free_row_q;
+    used_ids_q  <= list_id_q - finish_id_q;
+    in_ready    <= !clearing && used_rows_q < ADDR_W'(ROWS - MAX_ROWS) && !(&used_ids_q[ID_W-1:1]);
+
+    if (rst) begin
+      clear_q        <= '0;
+      lap_q          <= 1'b1;
+      start_lap_q    <= 1'b1;
+      stale_q        <= 1'b1;
+      finished_valid <= 1'b0;
+      finish_id_q    <= '0;
+      finish_row_q   <= '0;
+      retired_row_q  <= '0;
+      free_row_q     <= '0;
+      kept_q         <= '0;
+      in_ready       <= 1'b0;
+    end
+  end
+
+endmodule
