@@ -24,8 +24,7 @@ module bpf_core
 
     output logic              finished_valid,
     output finished_t         finished,
-    input  logic              pop,
-    input  logic              keep,            // with pop: hold the rows until they are released
+    input  logic              pop,             // an accepted packet's rows are kept until they are released
     input  logic              release_en,      // frees the oldest kept packet, which ends before release_row
     input  logic [ROW_W-1:0]  release_row,
 
@@ -72,7 +71,6 @@ module bpf_core
       .finished_valid,
       .finished,
       .pop,
-      .keep,
       .release_en,
       .release_row(release_row[ADDR_W-1:0])
   );

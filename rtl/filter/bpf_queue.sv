@@ -3,7 +3,7 @@
 //
 // Packets are numbered as they arrive (ID_W bits). A packet's life: its rows are written, it is listed (its descriptor is
 // written), offered to the threads as `job`, finished (its verdict comes in, in any order), offered to the card as
-// `finished` (in order), popped, and, if the card said `keep`, its rows are held until `release_en`.
+// `finished` (in order), popped, and, if a filter accepted it, its rows are kept until `release_en`.
 // A job follows 3 cycles after the last beat at the earliest; after a job or a pop the next one follows in 2 to 4 cycles.
 module bpf_queue
   import bpf_pkg::*;
@@ -38,7 +38,6 @@ module bpf_queue
     output logic              finished_valid,
     output finished_t         finished,
     input  logic              pop,
-    input  logic              keep,
     input  logic              release_en,    // the oldest kept packet's rows, which end before release_row, are free
     input  logic [ADDR_W-1:0] release_row
 );
@@ -181,7 +180,7 @@ module bpf_queue
 
     // Rows are freed in order: up to the oldest kept packet, or all that were popped.
     if (pop) retired_row_q <= finish_row_q;
-    kept_q <= kept_q + (ID_W + 1)'(pop && keep) - (ID_W + 1)'(release_en);
+    kept_q <= kept_q + (ID_W + 1)'(pop && finished.verdict.matched != 0) - (ID_W + 1)'(release_en);
     if (release_en) free_row_q <= release_row;
     else if (kept_q == 0) free_row_q <= retired_row_q;
 

@@ -1,0 +1,192 @@
+// The filter card: ports 0 and 1 pass through to each other, port 2 is the monitor. It uses no host memory and no interrupts.
+module filter_card
+  import headrace_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned CORES = 8,
+    parameter int unsigned PACKET_KB = 32,
+    parameter int unsigned IMEM_WORDS = 1024,
+    parameter int unsigned MAX_FRAME = 9216,
+    localparam int unsigned PORTS = 3,
+    localparam int unsigned MEM_W = 64
+) (
+    input  logic                           clk,
+    input  logic                           rst,
+    input  logic [63:0]                    time_ns,
+
+    input  logic [PORTS-1:0]               rx_tvalid,
+    output logic [PORTS-1:0]               rx_tready,
+    input  logic [PORTS-1:0][DATA_W-1:0]   rx_tdata,
+    input  logic [PORTS-1:0][DATA_W/8-1:0] rx_tkeep,
+    input  logic [PORTS-1:0]               rx_tlast,
+    input  rx_meta_t [PORTS-1:0]           rx_tuser,
+    output logic [PORTS-1:0]               tx_tvalid,
+    input  logic [PORTS-1:0]               tx_tready,
+    output logic [PORTS-1:0][DATA_W-1:0]   tx_tdata,
+    output logic [PORTS-1:0][DATA_W/8-1:0] tx_tkeep,
+    output logic [PORTS-1:0]               tx_tlast,
+    output tx_meta_t [PORTS-1:0]           tx_tuser,
+
+    input  logic [15:0]                    s_axil_awaddr,
+    input  logic [2:0]                     s_axil_awprot,
+    input  logic                           s_axil_awvalid,
+    output logic                           s_axil_awready,
+    input  logic [31:0]                    s_axil_wdata,
+    input  logic [3:0]                     s_axil_wstrb,
+    input  logic                           s_axil_wvalid,
+    output logic                           s_axil_wready,
+    output logic [1:0]                     s_axil_bresp,
+    output logic                           s_axil_bvalid,
+    input  logic                           s_axil_bready,
+    input  logic [15:0]                    s_axil_araddr,
+    input  logic [2:0]                     s_axil_arprot,
+    input  logic                           s_axil_arvalid,
+    output logic                           s_axil_arready,
+    output logic [31:0]                    s_axil_rdata,
+    output logic [1:0]                     s_axil_rresp,
+    output logic                           s_axil_rvalid,
+    input  logic                           s_axil_rready,
+
+    output logic [7:0]                     m_axi_awid,
+    output logic [63:0]                    m_axi_awaddr,
+    output logic [7:0]                     m_axi_awlen,
+    output logic [2:0]                     m_axi_awsize,
+    output logic [1:0]                     m_axi_awburst,
+    output logic [15:0]                    m_axi_awuser,
+    output logic                           m_axi_awvalid,
+    input  logic                           m_axi_awready,
+    output logic [MEM_W-1:0]               m_axi_wdata,
+    output logic [MEM_W/8-1:0]             m_axi_wstrb,
+    output logic                           m_axi_wlast,
+    output logic                           m_axi_wvalid,
+    input  logic                           m_axi_wready,
+    input  logic [7:0]                     m_axi_bid,
+    input  logic [1:0]                     m_axi_bresp,
+    input  logic                           m_axi_bvalid,
+    output logic                           m_axi_bready,
+    output logic [7:0]                     m_axi_arid,
+    output logic [63:0]                    m_axi_araddr,
+    output logic [7:0]                     m_axi_arlen,
+    output logic [2:0]                     m_axi_arsize,
+    output logic [1:0]                     m_axi_arburst,
+    output logic [15:0]                    m_axi_aruser,
+    output logic                           m_axi_arvalid,
+    input  logic                           m_axi_arready,
+    input  logic [7:0]                     m_axi_rid,
+    input  logic [MEM_W-1:0]               m_axi_rdata,
+    input  logic [1:0]                     m_axi_rresp,
+    input  logic                           m_axi_rlast,
+    input  logic                           m_axi_rvalid,
+    output logic                           m_axi_rready,
+
+    output logic                           irq_valid,
+    input  logic                           irq_ready,
+    output logic [15:0]                    irq_function,
+    output logic [15:0]                    irq_vector,
+
+    output logic                           idle
+);
+  import bpf_pkg::*;
+  import filter_pkg::*;
+
+  load_t load;
+  events_t engine_events, events;
+  logic flow_control, active_set, ready, measure_read_req, measure_read_done;
+  logic [SETS-1:0] set_busy;
+  logic [$clog2(MEASURES)-1:0] measure_read_index;
+  logic [63:0] measure_read_packets, measure_read_bytes;
+
+  filter_control #(
+      .DATA_W(DATA_W),
+      .CORES(CORES),
+      .IMEM_WORDS(IMEM_WORDS),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_control (
+      .clk,
+      .rst,
+      .s_axil_awaddr,
+      .s_axil_awprot,
+      .s_axil_awvalid,
+      .s_axil_awready,
+      .s_axil_wdata,
+      .s_axil_wstrb,
+      .s_axil_wvalid,
+      .s_axil_wready,
+      .s_axil_bresp,
+      .s_axil_bvalid,
+      .s_axil_bready,
+      .s_axil_araddr,
+      .s_axil_arprot,
+      .s_axil_arvalid,
+      .s_axil_arready,
+      .s_axil_rdata,
+      .s_axil_rresp,
+      .s_axil_rvalid,
+      .s_axil_rready,
+      .load,
+      .flow_control,
+      .active_set,
+      .set_busy,
+      .ready,
+      .events,
+      .measure_read_req,
+      .measure_read_index,
+      .measure_read_done,
+      .measure_read_packets,
+      .measure_read_bytes
+  );
+
+  logic engine_idle;
+  filter_engine #(
+      .DATA_W(DATA_W),
+      .CORES(CORES),
+      .PACKET_KB(PACKET_KB),
+      .IMEM_WORDS(IMEM_WORDS),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_engine (
+      .clk,
+      .rst,
+      .time_ns,
+      .rx_tvalid(rx_tvalid[1:0]),
+      .rx_tready(rx_tready[1:0]),
+      .rx_tdata (rx_tdata[1:0]),
+      .rx_tkeep (rx_tkeep[1:0]),
+      .rx_tlast (rx_tlast[1:0]),
+      .rx_tuser (rx_tuser[1:0]),
+      .tx_tvalid,
+      .tx_tready,
+      .tx_tdata,
+      .tx_tkeep,
+      .tx_tlast,
+      .tx_tuser,
+      .load,
+      .flow_control,
+      .active_set,
+      .set_busy,
+      .ready,
+      .events   (engine_events),
+      .measure_read_req,
+      .measure_read_index,
+      .measure_read_done,
+      .measure_read_packets,
+      .measure_read_bytes,
+      .idle     (engine_idle)
+  );
+
+  // The monitor port only sends: what comes in there is counted and thrown away.
+  logic ignored_q;
+  always_ff @(posedge clk) ignored_q <= rx_tvalid[2] && rx_tlast[2] && !rst;
+  assign rx_tready[2] = 1'b1;
+  always_comb begin
+    events = engine_events;
+    events.monitor_ignored = ignored_q;
+  end
+
+  assign idle = engine_idle && !ignored_q && !rx_tvalid[2] && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid && !s_axil_rvalid;
+
+  assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awuser, m_axi_awvalid} = '0;
+  assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
+  assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_aruser, m_axi_arvalid, m_axi_rready} = '0;
+  assign {irq_valid, irq_function, irq_vector} = '0;
+
+endmodule

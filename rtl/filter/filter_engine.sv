@@ -1,0 +1,292 @@
+// The filter engine: ports 0 and 1 pass through to each other, N cores run classic-BPF programs on what passes, and what a
+// filter accepts comes out at the monitor port in order of arrival.
+//
+// Passthrough latency: 1 cycle, whatever the filters do; its only backpressure is that of the port it sends to, or, with
+// flow_control on, the wait for a core before a frame's first beat. A frame that no core can take passes uninspected.
+// Conservation: packets = inspected + uninspected + in flight; accepted = forwarded + monitor_dropped + in flight.
+module filter_engine
+  import bpf_pkg::*;
+  import filter_pkg::*;
+  import headrace_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned CORES = 8,
+    parameter int unsigned PACKET_KB = 32,
+    parameter int unsigned IMEM_WORDS = 1024,
+    parameter int unsigned MAX_FRAME = 9216
+) (
+    input  logic                               clk,
+    input  logic                               rst,
+    input  logic [63:0]                        time_ns,
+
+    input  logic [1:0]                         rx_tvalid,
+    output logic [1:0]                         rx_tready,
+    input  logic [1:0][DATA_W-1:0]             rx_tdata,
+    input  logic [1:0][DATA_W/8-1:0]           rx_tkeep,
+    input  logic [1:0]                         rx_tlast,
+    input  rx_meta_t [1:0]                     rx_tuser,
+
+    output logic [2:0]                         tx_tvalid,   // port 2: the monitor
+    input  logic [2:0]                         tx_tready,
+    output logic [2:0][DATA_W-1:0]             tx_tdata,
+    output logic [2:0][DATA_W/8-1:0]           tx_tkeep,
+    output logic [2:0]                         tx_tlast,
+    output tx_meta_t [2:0]                     tx_tuser,
+
+    input  load_t                              load,
+    input  logic                               flow_control,
+    input  logic                               active_set,
+    output logic [SETS-1:0]                    set_busy,
+    output logic                               ready,
+    output events_t                            events,
+
+    input  logic                               measure_read_req,
+    input  logic [$clog2(MEASURES)-1:0]        measure_read_index,
+    output logic                               measure_read_done,
+    output logic [63:0]                        measure_read_packets,
+    output logic [63:0]                        measure_read_bytes,
+
+    output logic                               idle
+);
+
+  localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1;
+
+  if (CORES < 1 || CORES > 64) begin : gen_bad_cores
+    $error("filter_engine: CORES must be 1 to 64, not %0d", CORES);
+  end
+
+  // ------------------------------------------------------------------------------------------------ passthrough and taps
+  typedef struct packed {
+    logic [DATA_W-1:0]   data;
+    logic [DATA_W/8-1:0] keep;
+    logic                last;
+    rx_meta_t            meta;
+  } beat_t;
+
+  logic [1:0] sop, offered, start, beat, held, slice_ready;
+  logic [1:0][CORE_W-1:0] offered_core;
+  logic [1:0][CORES-1:0] tap_valid;
+  logic [1:0][DATA_W-1:0] tap_data;
+  logic [1:0] tap_last;
+  packet_t [1:0] tap_packet;
+  ingress_events_t [1:0] tap_events;
+
+  for (genvar port = 0; port < 2; port++) begin : gen_port
+    assign held[port]      = flow_control && sop[port] && !offered[port];
+    assign rx_tready[port] = slice_ready[port] && !held[port];
+    assign beat[port]      = rx_tvalid[port] && rx_tready[port];
+    assign start[port]     = beat[port] && sop[port] && offered[port];
+
+    beat_t out;
+    stream_reg #(
+        .WIDTH($bits(beat_t))
+    ) u_pass (
+        .clk,
+        .rst,
+        .s_valid(rx_tvalid[port] && !held[port]),
+        .s_ready(slice_ready[port]),
+        .s_data (beat_t'{rx_tdata[port], rx_tkeep[port], rx_tlast[port], rx_tuser[port]}),
+        .m_valid(tx_tvalid[1-port]),
+        .m_ready(tx_tready[1-port]),
+        .m_data (out)
+    );
+    assign tx_tdata[1-port] = out.data;
+    assign tx_tkeep[1-port] = out.keep;
+    assign tx_tlast[1-port] = out.last;
+    always_comb begin
+      tx_tuser[1-port]          = '0;
+      tx_tuser[1-port].error    = out.meta.error;
+      tx_tuser[1-port].wire_len = out.meta.wire_len;
+      tx_tuser[1-port].port     = 8'(port);
+    end
+
+    filter_tap #(
+        .DATA_W(DATA_W),
+        .MAX_FRAME(MAX_FRAME),
+        .CORES(CORES)
+    ) u_tap (
+        .clk,
+        .rst,
+        .beat        (beat[port]),
+        .data        (rx_tdata[port]),
+        .keep        (rx_tkeep[port]),
+        .last        (rx_tlast[port]),
+        .meta        (rx_tuser[port]),
+        .sop         (sop[port]),
+        .offered     (offered[port]),
+        .offered_core(CORES'(1) << offered_core[port]),
+        .active_set,
+        .core_valid  (tap_valid[port]),
+        .core_data   (tap_data[port]),
+        .core_last   (tap_last[port]),
+        .core_packet (tap_packet[port]),
+        .events      (tap_events[port])
+    );
+  end
+
+  logic [CORES-1:0] core_ready, core_listed;
+  filter_dispatch #(
+      .CORES(CORES)
+  ) u_dispatch (
+      .clk,
+      .rst,
+      .core_ready,
+      .core_listed,
+      .wanted      (rx_tvalid & sop),
+      .taken       (start),
+      .offered,
+      .offered_core
+  );
+
+  // ---------------------------------------------------------------------------------------------------------------- cores
+  logic [CORES-1:0] finished_valid, pop, release_en, forward_req, forward_grant, slot_used, instr_done;
+  finished_t finished[CORES];
+  logic [ROW_W-1:0] release_row, forward_row;
+  logic [CORES-1:0][DATA_W-1:0] forward_data;
+
+  for (genvar i = 0; i < CORES; i++) begin : gen_core
+    wire from = tap_valid[1][i];  // port that this core takes its frame from
+    assign core_listed[i] = (tap_valid[0][i] && tap_last[0]) || (tap_valid[1][i] && tap_last[1]);
+
+    bpf_core #(
+        .DATA_W(DATA_W),
+        .PACKET_KB(PACKET_KB),
+        .IMEM_WORDS(IMEM_WORDS),
+        .MAX_FRAME(MAX_FRAME)
+    ) u_core (
+        .clk,
+        .rst,
+        .load,
+        .in_ready      (core_ready[i]),
+        .in_valid      (tap_valid[0][i] || tap_valid[1][i]),
+        .in_data       (tap_data[from]),
+        .in_last       (tap_last[from]),
+        .in_packet     (tap_packet[from]),
+        .finished_valid(finished_valid[i]),
+        .finished      (finished[i]),
+        .pop           (pop[i]),
+        .release_en    (release_en[i]),
+        .release_row,
+        .forward_req   (forward_req[i]),
+        .forward_row,
+        .forward_grant (forward_grant[i]),
+        .forward_data  (forward_data[i]),
+        .slot_used     (slot_used[i]),
+        .instr_done    (instr_done[i])
+    );
+  end
+
+  // ----------------------------------------------------------------------------------------------------- order of arrival
+  logic out_valid, out_port, monitor_ready, measure_wait, order_idle;
+  finished_t out;
+  logic [CORE_W-1:0] out_core;
+  logic [63:0] out_time_ns;
+
+  filter_order #(
+      .CORES(CORES)
+  ) u_order (
+      .clk,
+      .rst,
+      .arrived     (start),
+      .arrived_core(offered_core),
+      .arrived_set (active_set),
+      .time_ns,
+      .finished_valid,
+      .finished,
+      .pop,
+      .stall       (!monitor_ready || measure_wait),
+      .out_valid,
+      .out_finished(out),
+      .out_core,
+      .out_port,
+      .out_time_ns,
+      .set_busy,
+      .idle        (order_idle)
+  );
+
+  // -------------------------------------------------------------------------------------------------- monitor, measurement
+  logic monitor_idle, forwarded, monitor_dropped;
+  logic [BYTES_W-1:0] forwarded_bytes;
+
+  filter_monitor #(
+      .DATA_W(DATA_W),
+      .CORES(CORES),
+      .STORE_KB(PACKET_KB)
+  ) u_monitor (
+      .clk,
+      .rst,
+      .flow_control,
+      .in_valid   (out_valid && out.verdict.matched != 0),
+      .in_ready   (monitor_ready),
+      .in_finished(out),
+      .in_core    (out_core),
+      .in_port    (out_port),
+      .in_time_ns (out_time_ns),
+      .forward_req,
+      .forward_row,
+      .forward_grant,
+      .forward_data,
+      .release_en,
+      .release_row,
+      .tx_tvalid  (tx_tvalid[2]),
+      .tx_tready  (tx_tready[2]),
+      .tx_tdata   (tx_tdata[2]),
+      .tx_tkeep   (tx_tkeep[2]),
+      .tx_tlast   (tx_tlast[2]),
+      .tx_tuser   (tx_tuser[2]),
+      .forwarded,
+      .forwarded_bytes,
+      .dropped    (monitor_dropped),
+      .idle       (monitor_idle)
+  );
+
+  logic [SETS-1:0][PROGRAMS-1:0] measures_q;  // slots that hold a measurement
+  always_ff @(posedge clk) begin
+    if (load.program_we) measures_q[load.program_addr[2]][load.program_addr[1:0]] <= load.prog.mode == MEASURE;
+    if (rst) measures_q <= '0;
+  end
+  wire in_range = out.verdict.measure < MEASURE_W'(MEASURES);
+  wire measured = out_valid && !out.pkt.bad && measures_q[out.pkt.set] != 0;
+
+  measure_counters #(
+      .BYTES_W(BYTES_W)
+  ) u_measure (
+      .clk,
+      .rst,
+      .ready,
+      .count_valid (measured && in_range),
+      .count_index (out.verdict.measure[MEASURE_W-2:0]),
+      .count_bytes (BYTES_W'(out.pkt.wire_len)),
+      .read_req    (measure_read_req),
+      .read_index  (measure_read_index),
+      .read_wait   (measure_wait),
+      .read_done   (measure_read_done),
+      .read_packets(measure_read_packets),
+      .read_bytes  (measure_read_bytes)
+  );
+
+  // --------------------------------------------------------------------------------------------------------------- events
+  always_ff @(posedge clk) begin
+    events <= '0;
+    for (int port = 0; port < 2; port++) begin
+      events.ingress[port]      <= tap_events[port];
+      events.ingress[port].held <= held[port] && rx_tvalid[port];
+    end
+    events.inspected            <= out_valid;
+    events.accepted             <= out_valid && out.verdict.matched != 0;
+    events.matched              <= out_valid ? out.verdict.matched : '0;
+    events.errors               <= out_valid ? out.verdict.errors : '0;
+    events.bytes                <= BYTES_W'(out.pkt.wire_len);
+    events.forwarded            <= forwarded;
+    events.forwarded_bytes      <= forwarded_bytes;
+    events.monitor_dropped      <= monitor_dropped;
+    events.slots_used           <= SLOTS_W'($countones(slot_used));
+    events.instructions         <= SLOTS_W'($countones(instr_done));
+    events.measure_out_of_range <= measured && !in_range;
+    if (rst) events <= '0;
+  end
+
+  assign idle = ready && order_idle && monitor_idle && sop == '1 && rx_tvalid == 0 && tx_tvalid == 0 && tap_valid == 0
+      && !measure_wait && events == 0;
+
+endmodule
