@@ -1,0 +1,26 @@
+"""Where the RTL, the harness and the register descriptions lie: in a checkout, or inside an installed package."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_INSTALLED = _PACKAGE / "_share"
+
+
+def share() -> Path:
+    """The folder that holds ``rtl``, ``sim`` and ``regs``."""
+    return _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
+
+
+def rtl() -> Path:
+    """The platform's layers, one folder each."""
+    return share() / "rtl"
+
+
+def sim() -> Path:
+    """The harness."""
+    return share() / "sim"
+
+
+def cards() -> Path:
+    """The built-in cards, one .toml file each."""
+    return rtl() / "card"
