@@ -260,13 +260,21 @@ def load_file(
     except OSError as error:
         raise HeadraceError(f"{path}: {error.strerror}") from None
     bare = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), text)
-    code = bare.lstrip()
+    return parse_program(bare, str(path)) or compile(bare, snaplen, linktype, optimize)
+
+
+def parse_program(text: str, source: str = "") -> Program | None:
+    """The program in a text that looks like the output of ``tcpdump -ddd`` or ``-dd``, or None where it doesn't.
+
+    Raises FilterError where the text is wrong, or the program invalid.
+    """
+    code = text.lstrip()
     if code.startswith("{"):
-        program = Program.from_c(bare, str(path))
+        program = Program.from_c(text, source)
     elif re.match(r"\d+[ \t\r]*\n\s*\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+", code):
-        program = Program.from_decimal(code, str(path))
+        program = Program.from_decimal(code, source)
     else:
-        return compile(bare, snaplen, linktype, optimize)
+        return None
     validate(program)
     return program
 
@@ -283,6 +291,13 @@ def capture_format(path: str | Path) -> tuple[int, int]:
         return lib.pcap_datalink(handle), lib.pcap_snapshot(handle)
     finally:
         lib.pcap_close(handle)
+
+
+def link_name(linktype: int) -> str:
+    """The name of a link type, such as EN10MB or LINUX_SLL, or its number where libpcap has no name for it."""
+    ffi, lib = _libpcap()
+    name = lib.pcap_datalink_val_to_name(linktype)
+    return str(linktype) if name == ffi.NULL else str(ffi.string(name).decode())
 
 
 def version() -> str:
@@ -306,6 +321,7 @@ char *pcap_geterr(pcap_t *);
 void pcap_freecode(struct bpf_program *);
 void pcap_close(pcap_t *);
 const char *pcap_lib_version(void);
+const char *pcap_datalink_val_to_name(int);
 char *bpf_image(const struct bpf_insn *, int);
 int bpf_validate(const struct bpf_insn *, int);
 unsigned int bpf_filter(const struct bpf_insn *, const unsigned char *, unsigned int, unsigned int);

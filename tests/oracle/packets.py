@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from scapy.contrib.geneve import GENEVE
-from scapy.contrib.igmp import IGMP
 from scapy.contrib.mpls import MPLS
 from scapy.layers import inet, inet6, l2
 from scapy.layers.dns import DNS, DNSQR
+from scapy.layers.igmp import IGMP
 from scapy.layers.ppp import PPP, PPPoE
 from scapy.layers.sctp import SCTP, SCTPChunkData
 from scapy.layers.vxlan import VXLAN
