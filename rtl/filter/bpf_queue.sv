@@ -4,7 +4,7 @@
 // Packets are numbered as they arrive (ID_W bits). A packet's life: its rows are written, it is listed (its descriptor is
 // written), offered to the threads as `job`, finished (its verdict comes in, in any order), offered to the card as
 // `finished` (in order), popped, and, if a filter accepted it, its rows are kept until `release_en`.
-// A job follows 3 cycles after the last beat at the earliest; after a job or a pop the next one follows in 2 to 4 cycles.
+// A job follows 4 cycles after the last beat at the earliest; after a job or a pop the next one follows in 4 to 6 cycles.
 module bpf_queue
   import bpf_pkg::*;
 #(
@@ -80,7 +80,8 @@ module bpf_queue
     end
   end
 
-  // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles).
+  // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles); what is read comes two cycles
+  // later, so in a cycle of the same kind.
   logic odd_q;
   logic [ID_W-1:0] start_id_q, finish_id_q;
   packet_t packet_read;
@@ -88,7 +89,8 @@ module bpf_queue
 
   ram_sdp #(
       .WIDTH($bits(packet_t)),
-      .DEPTH(PACKETS)
+      .DEPTH(PACKETS),
+      .OUT_REG(1'b1)
   ) u_packets (
       .clk,
       .wr_en  (list),
@@ -99,27 +101,29 @@ module bpf_queue
       .rd_data(packet_read)
   );
 
-  // Start
-  logic listed_q;
+  // Start. A packet's rows are added up in the cycle after it has become the job.
+  logic listed_q, job_loaded_q;
   logic [ADDR_W-1:0] start_row_q;
-  wire load_job = !odd_q && listed_q && !job_valid;
+  wire load_job = odd_q && listed_q && !job_valid;
 
   always_ff @(posedge clk) begin
-    if (odd_q) listed_q <= start_id_q != list_id_q;
+    if (odd_q) listed_q <= start_id_q != list_id_q && !load_job;
     if (job_ready) job_valid <= 1'b0;
     if (load_job) begin
-      job_valid   <= 1'b1;
-      job_packet  <= packet_read;
-      job_id      <= start_id_q;
-      job_row     <= start_row_q;
-      start_id_q  <= start_id_q + 1'b1;
-      start_row_q <= start_row_q + rows_of(packet_read);
+      job_valid  <= 1'b1;
+      job_packet <= packet_read;
+      job_id     <= start_id_q;
+      job_row    <= start_row_q;
+      start_id_q <= start_id_q + 1'b1;
     end
+    job_loaded_q <= load_job;
+    if (job_loaded_q) start_row_q <= start_row_q + rows_of(job_packet);
     if (rst) begin
-      job_valid   <= 1'b0;
-      listed_q    <= 1'b0;
-      start_id_q  <= '0;
-      start_row_q <= '0;
+      job_valid    <= 1'b0;
+      job_loaded_q <= 1'b0;
+      listed_q     <= 1'b0;
+      start_id_q   <= '0;
+      start_row_q  <= '0;
     end
   end
 
@@ -131,7 +135,7 @@ module bpf_queue
   } entry_t;
 
   logic [ID_W:0] clear_q;
-  logic clearing, lap_q, stale_q;
+  logic clearing, lap_q, stale_q1, stale_q2;
   logic [ID_W-1:0] verdict_addr;
   entry_t verdict_read;
   logic start_lap_q;
@@ -143,7 +147,8 @@ module bpf_queue
 
   ram_sdp #(
       .WIDTH($bits(entry_t)),
-      .DEPTH(PACKETS)
+      .DEPTH(PACKETS),
+      .OUT_REG(1'b1)
   ) u_verdicts (
       .clk,
       .wr_en  (clearing || verdict_valid),
@@ -158,14 +163,16 @@ module bpf_queue
   logic [ADDR_W-1:0] finish_row_q, retired_row_q, free_row_q, used_rows_q;
   logic [ID_W-1:0] used_ids_q;
   logic [ID_W:0] kept_q;
-  wire load_finished = odd_q && !finished_valid && !stale_q && verdict_read.lap == lap_q;
+  logic finished_loaded_q, popped_q;
+  wire load_finished = !odd_q && !finished_valid && !stale_q1 && !stale_q2 && verdict_read.lap == lap_q;
 
   always_ff @(posedge clk) begin
     if (clearing) clear_q <= clear_q + 1'b1;
     if (load_job && (&start_id_q)) start_lap_q <= !start_lap_q;
 
     // What was read is of no use if it was being written, or if the number has changed since.
-    stale_q <= verdict_valid && verdict_id == finish_id_q || load_finished || clearing;
+    stale_q1 <= verdict_valid && verdict_id == finish_id_q || load_finished || clearing;
+    stale_q2 <= stale_q1;
 
     if (pop) finished_valid <= 1'b0;
     if (load_finished) begin
@@ -173,13 +180,16 @@ module bpf_queue
       finished.pkt     <= packet_read;
       finished.verdict <= verdict_read.verdict;
       finished.row     <= ROW_W'(finish_row_q);
-      finish_row_q     <= finish_row_q + rows_of(packet_read);
       finish_id_q      <= finish_id_q + 1'b1;
       lap_q            <= lap_q ^ (&finish_id_q);
     end
 
+    finished_loaded_q <= load_finished;
+    if (finished_loaded_q) finish_row_q <= finish_row_q + rows_of(finished.pkt);
+
     // Rows are freed in order: up to the oldest kept packet, or all that were popped.
-    if (pop) retired_row_q <= finish_row_q;
+    popped_q <= pop;
+    if (popped_q) retired_row_q <= finish_row_q;
     kept_q <= kept_q + (ID_W + 1)'(pop && finished.verdict.matched != 0) - (ID_W + 1)'(release_en);
     if (release_en) free_row_q <= release_row;
     else if (kept_q == 0) free_row_q <= retired_row_q;
@@ -192,8 +202,10 @@ module bpf_queue
       clear_q        <= '0;
       lap_q          <= 1'b1;
       start_lap_q    <= 1'b1;
-      stale_q        <= 1'b1;
+      stale_q1       <= 1'b1;
       finished_valid <= 1'b0;
+      popped_q       <= 1'b0;
+      finished_loaded_q <= 1'b0;
       finish_id_q    <= '0;
       finish_row_q   <= '0;
       retired_row_q  <= '0;
