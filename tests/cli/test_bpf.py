@@ -1,6 +1,7 @@
 """Filter programs on the host: compiled, printed, checked and run as libpcap does."""
 
 import contextlib
+import faulthandler
 import os
 import random
 import resource
@@ -176,6 +177,7 @@ def libpcap_executes(code: int) -> bool:
     """Whether bpf_filter() runs an opcode, found out in a child process, since it aborts on those that it doesn't know."""
     child = os.fork()
     if child == 0:
+        faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, lib = bpf._libpcap()
         lib.bpf_filter(bpf._instructions(program((code, 0, 0, 1), RETURN_1, RETURN_1)), bytes(8), 8, 8)
