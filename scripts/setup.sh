@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Installs what Headrace needs and is not there yet: Debian packages by apt-get, Python packages by pip into .venv.
+# Works as root and for a user with sudo; does nothing when all is in place.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "setup: $*"; }
+
+packages=()
+need() { # PACKAGE TEST...: notes the package if the test fails
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || packages+=("$package")
+}
+header() { echo "#include <$1>" | c++ -E -x c++ - ; }
+
+need g++ c++ --version
+need make make --version
+need perl perl --version
+need git git --version
+need ccache ccache --version
+need tcpdump tcpdump --version
+need iproute2 ip -V
+need python3-venv python3 -c 'import ensurepip, venv'
+need libpcap-dev header pcap.h
+need zlib1g-dev header zlib.h
+
+if [ ${#packages[@]} -gt 0 ]; then
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "setup: needs root or sudo to install: ${packages[*]}" >&2; exit 1; }
+    as_root=(sudo)
+  fi
+  say "installing Debian packages: ${packages[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+fi
+
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+  echo "setup: needs Python 3.11 or later, but python3 is $(python3 --version 2>&1 | cut -d' ' -f2)" >&2
+  exit 1
+}
+
+# The stamp holds what the environment was made from.
+stamp=.venv/setup-stamp
+state=$( (cat pyproject.toml; python3 --version; pwd) | sha256sum)
+if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
+  [ -x .venv/bin/python ] || { say "making .venv"; python3 -m venv .venv; }
+  say "installing Python packages into .venv (a few minutes the first time)"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+  echo "$state" >"$stamp"
+fi
+say "ready: .venv/bin/headrace"
