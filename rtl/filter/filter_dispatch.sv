@@ -33,8 +33,8 @@ module filter_dispatch #(
     logic [CORES-1:0] members, above;
     for (genvar i = 0; i < CORES; i++) begin : gen_member
       assign members[i] = eligible[i] && i % 2 == half;
-      assign above[i]   = members[i] && i > 32'(core_q[half]);
     end
+    assign above = members & (~CORES'(1) << core_q[half]);
     always_ff @(posedge clk) begin
       if (take[half]) begin
         valid_q[half] <= 1'b0;
