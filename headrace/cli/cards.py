@@ -1,0 +1,115 @@
+"""``headrace cards``, ``build`` and ``cache``: what can be run, and the models that are ready to run."""
+
+from __future__ import annotations
+
+import json as json_format
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli import common
+
+if TYPE_CHECKING:
+    from headrace.build import CachedModel
+    from headrace.description import CardDescription
+
+_BUILD_EPILOG = """Examples:
+
+headrace build filter
+
+headrace build filter -P CORES=16 -P DATA_W=1024
+
+headrace build ./mycard --trace
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("cards", epilog="Example:\n\nheadrace cards --json")(cards_command)
+    app.command("build", epilog=_BUILD_EPILOG)(build_command)
+    app.command("cache", epilog="Examples:\n\nheadrace cache\n\nheadrace cache --clear")(cache_command)
+
+
+def cards_command(json: common.Json = False) -> None:
+    """List the cards with their parameters."""
+    from headrace.description import list_cards
+
+    cards = list_cards()
+    if json:
+        print(json_format.dumps([_as_json(card) for card in cards], indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for card in cards:
+        console.print(f"[bold]{card.name}[/]  {card.description}")
+        console.print(f"  {card.ports} ports, {card.clock_hz / 1e6:g} MHz", highlight=False)
+        table = Table.grid(padding=(0, 2))
+        for parameter in card.parameters.values():
+            table.add_row(f"  -P {parameter.name}={parameter.default}", parameter.help, f"[dim]{parameter.allowed}[/]")
+        console.print(table)
+
+
+def _as_json(card: CardDescription) -> dict[str, object]:
+    return {
+        "name": card.name,
+        "description": card.description,
+        "ports": card.ports,
+        "clock_hz": card.clock_hz,
+        "parameters": {
+            p.name: {"default": p.default, "allowed": p.allowed, "help": p.help} for p in card.parameters.values()
+        },
+    }
+
+
+def build_command(
+    card: Annotated[str, typer.Argument(metavar="CARD", help="A card's name, its folder, or its .toml file.")],
+    parameter: common.Parameters = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Build the model that can record signals.")] = False,
+) -> None:
+    """Compile a card ahead of its first use, and print where the model lies.
+
+    Commands that run a card build it by themselves; a model is kept until its sources, parameters or tools change.
+    """
+    from headrace.build import build_card
+
+    print(build_card(card, common.parameters(parameter), trace=trace))
+
+
+def cache_command(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all models.")] = False, json: common.Json = False
+) -> None:
+    """List the compiled models, or remove them."""
+    from headrace.build import cache_clear, cache_list
+
+    if clear:
+        freed = cache_clear()
+        print(json_format.dumps({"freed_bytes": freed}) if json else f"freed {freed / 1e6:,.1f} MB")
+        return
+    models = cache_list()
+    if json:
+        print(json_format.dumps([{**asdict(model), "path": str(model.path)} for model in models], indent=2))
+        return
+    _print_models(models)
+
+
+def _print_models(models: list[CachedModel]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("card")
+    table.add_column("parameters", overflow="fold")
+    table.add_column("trace")
+    table.add_column("MB", justify="right")
+    table.add_column("built", no_wrap=True)
+    table.add_column("in s", justify="right")
+    for model in models:
+        settings = " ".join(f"{name}={value}" for name, value in model.parameters.items())
+        built = datetime.fromtimestamp(model.built_at).strftime("%Y-%m-%d %H:%M")
+        trace = "yes" if model.trace else ""
+        table.add_row(model.card, settings, trace, f"{model.size / 1e6:.1f}", built, f"{model.build_s:.0f}")
+    Console().print(table if models else "no models are built")

@@ -1,0 +1,173 @@
+"""``headrace filter``: what ``tcpdump -r IN -w OUT EXPR`` does, done by a card."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.bpf import Program
+    from headrace.filter import FilterReport
+
+_MAX_PROGRAMS = 4
+
+_EPILOG = """Examples:
+
+headrace filter 'tcp port 80' in.pcap -w web.pcap
+
+headrace filter 'tcp port 80' in.pcap -w web.pcap --also arp -w arp.pcap --json report.json
+
+zcat in.pcap.gz | headrace filter 'host 10.0.0.1' - -w - | tcpdump -nr -
+
+headrace filter -d 'tcp src port 100'
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("filter", epilog=_EPILOG)(filter_command)
+
+
+def filter_command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="EXPR IN", help="Filter expression, and the capture to read: a file, - for stdin, or gen:SPEC."
+        ),
+    ] = None,
+    write: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-w", metavar="OUT", help="Write what matches; the first is EXPR's, the next those of --also in turn."
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option("--also", metavar="EXPR", help="A further filter at the same time, up to three.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("-F", metavar="FILE", help="Read the filter from a file: an expression, or -ddd output."),
+    ] = None,
+    dump: Annotated[
+        int,
+        typer.Option(
+            "-d",
+            count=True,
+            metavar="",
+            show_default=False,
+            help="Print the program (-dd: as C, -ddd: as numbers) and stop.",
+        ),
+    ] = 0,
+    snaplen: Annotated[
+        int | None, typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes.")
+    ] = None,
+    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    rate: common.Rate = "lossless",
+    cores: common.Cores = None,
+    timestamps: Annotated[
+        str, typer.Option(metavar="recorded|card", help="Times in OUT: those of IN, or those of the card's clock.")
+    ] = "recorded",
+    trace: Annotated[str | None, typer.Option(metavar="FILE.fst", help="Record the card's signals.")] = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")] = False,
+) -> int:
+    """Copy out of a capture what tcpdump filters match, by the filter card.
+
+    OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted.
+    """
+    expression, source = _positionals(words or [], file, dump)
+    linktype, recorded_snaplen = _format(source, dump)
+    programs = _programs(expression, file, also or [], snaplen or recorded_snaplen, linktype, not plain)
+    if dump:
+        from headrace import bpf
+
+        print(bpf.dump(programs[0], dump), end="")
+        return 0
+    common.one_of("--timestamps", timestamps, ("recorded", "card"))
+    paths = _outputs(write or [], len(programs), source, json)
+    offered, settings = common.rate(rate), common.parameters(parameter)
+
+    from headrace.filter import FilterJob, FilterOutput, run_filter
+
+    outputs = [FilterOutput(program, path, snaplen or None) for program, path in zip(programs, paths, strict=True)]
+    job = FilterJob(outputs, source, offered, cores, timestamps, trace, settings)
+    with common.progress_line() as progress:
+        report = run_filter(job, progress)
+    return _show(report, json, quiet)
+
+
+def _positionals(words: list[str], file: str | None, dump: int) -> tuple[str, str]:
+    """The expression and the source; the expression is empty with -F, the source may be empty with -d.
+
+    Raises HeadraceError where there are too few words or too many.
+    """
+    wanted = ["IN"] if file is not None else ["EXPR", "IN"]
+    least = len(wanted) - 1 if dump else len(wanted)
+    if len(words) > len(wanted):
+        raise HeadraceError(f"{' '.join(words)}: more than {' and '.join(wanted)}; quote the expression", 2)
+    if len(words) < least:
+        raise HeadraceError(f"{wanted[len(words)]} is missing (see headrace filter --help)", 2)
+    padded = [*words, ""]
+    return ("", padded[0]) if file is not None else (padded[0], padded[1])
+
+
+def _format(source: str, dump: int) -> tuple[int, int]:
+    """Link type and snaplen to compile for: those of the capture where it is a file, as tcpdump does."""
+    from headrace import bpf
+
+    generated = ":" in source.split("/")[0] and not os.path.exists(source)
+    if source in ("", "-") or generated or (os.path.exists(source) and not os.path.isfile(source)):
+        return bpf.DLT_EN10MB, bpf.MAX_SNAPLEN  # what comes from a pipe can be read only once
+    linktype, snaplen = bpf.capture_format(source)
+    if linktype != bpf.DLT_EN10MB and not dump:
+        raise HeadraceError(f"{source}: link type {bpf.link_name(linktype)} is not Ethernet")
+    return linktype, snaplen
+
+
+def _programs(
+    expression: str, file: str | None, also: list[str], snaplen: int, linktype: int, optimize: bool
+) -> list[Program]:
+    from headrace import bpf
+
+    if len(also) >= _MAX_PROGRAMS:
+        raise HeadraceError(f"{len(also) + 1} filters: the card runs {_MAX_PROGRAMS} at once", 2)
+    if file is not None:
+        first = bpf.load_file(file, snaplen, linktype, optimize)
+    else:
+        first = bpf.compile(expression, snaplen, linktype, optimize)
+    return [first, *(bpf.compile(text, snaplen, linktype, optimize) for text in also)]
+
+
+def _outputs(write: list[str], programs: int, source: str, json: str | None) -> list[str | None]:
+    """The file of each program, or None for all where there is no -w. Raises HeadraceError where they clash."""
+    if write and len(write) != programs:
+        raise HeadraceError(f"{programs} filter{'s' * (programs > 1)} but {len(write)} -w: each needs one", 2)
+    if [*write, json].count("-") > 1:
+        raise HeadraceError("only one thing can go to the standard output", 2)
+    places = [os.path.realpath(path) for path in (*write, source) if path != "-"]
+    if len(set(places)) < len(places):
+        raise HeadraceError("every -w needs a file of its own, which is not IN", 2)
+    return list(write) or [None] * programs
+
+
+def _show(report: FilterReport, json: str | None, quiet: bool) -> int:
+    """Show the report, then what went wrong on the way, and return the exit code."""
+    from headrace import report as reports
+
+    data = report.to_json()
+    if json is not None:
+        reports.write_json(data, json)
+    if not quiet and json != "-":
+        from rich.console import Console
+
+        Console(stderr=True).print(reports.filter_report(data))
+    if report.fault:
+        print(f"headrace: {report.fault}", file=sys.stderr)
+    return 1 if report.fault else 0

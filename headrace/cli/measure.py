@@ -1,0 +1,100 @@
+"""``headrace measure``: count packets by what a program returns, in the card's counters."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.report import Counts
+
+_ORDERS = ("packets", "bytes", "counter")
+
+_EPILOG = """Examples:
+
+headrace measure ip-proto in.pcap
+
+headrace measure size in.pcap --order counter --plot sizes.png
+
+headrace measure 'tcp[tcpflags] & tcp-syn != 0' in.pcap
+
+headrace measure @mine.bpf in.pcap --json -
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("measure", epilog=_EPILOG)(measure_command)
+
+
+def measure_command(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="EXPR-OR-PROGRAM", help="A measurement's name, a filter, or @FILE (a program)."),
+    ] = None,
+    source: Annotated[str | None, typer.Argument(metavar="IN", help="The capture to read (- for stdin).")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the ready measurements and stop.")] = False,
+    dump: Annotated[
+        int,
+        typer.Option(
+            "-d",
+            count=True,
+            metavar="",
+            show_default=False,
+            help="Print the program (-dd: as C, -ddd: as numbers) and stop.",
+        ),
+    ] = 0,
+    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the counters: .png, .svg or .pdf.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Counters to show.")] = 20,
+    order: Annotated[str, typer.Option(metavar="packets|bytes|counter", help="How to order them.")] = "packets",
+    rate: common.Rate = "lossless",
+    cores: common.Cores = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+) -> None:
+    """Count the packets of a capture by what a program returns: one of 1,024 counters, read while the card runs."""
+    from headrace import measurements, report
+
+    if listing:
+        for name, ready in measurements.READY.items():
+            print(f"{name:10} {ready.help}")
+        return
+    if what is None or (source is None and not dump):
+        raise HeadraceError(f"{'IN' if what else 'EXPR-OR-PROGRAM'} is missing (see headrace measure --help)", 2)
+    common.one_of("--order", order, _ORDERS)
+    measurement = measurements.find(what)
+    if dump:
+        from headrace import bpf
+
+        print(bpf.dump(measurement.program, dump), end="")
+        return
+    assert source is not None
+    offered, settings = common.rate(rate), common.parameters(parameter)
+
+    from rich.live import Live
+
+    from headrace.filter import run_measure
+
+    counts: Counts = {}
+    with ExitStack() as stack:
+        live = None
+        for counts in run_measure(measurement.program, source, offered, cores, settings, _progress()):
+            if live is None and json != "-":  # only now: a build before the first counts shows a line of its own
+                live = stack.enter_context(Live(refresh_per_second=4, vertical_overflow="visible"))
+            if live is not None:
+                live.update(report.measurement_table(measurement, counts, top, order))
+    if json is not None:
+        report.write_json(report.measurement_json(measurement, counts), json)
+    if plot is not None:
+        report.measurement_plot(measurement, counts, plot, top, order)
+
+
+def _progress() -> common.Progress | None:
+    """Lets a build show its progress on a terminal; the counts themselves are the progress of the run."""
+    return (lambda what, done: None) if sys.stderr.isatty() else None

@@ -1,0 +1,51 @@
+"""``headrace synth``: what a card or a module costs on an FPGA."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated
+
+import typer
+
+from headrace.cli import common
+
+_EPILOG = """Examples:
+
+headrace synth filter --target xcup
+
+headrace synth bpf_core --target ecp5 -P PACKET_KB=16 --seeds 5
+
+headrace synth ./mycard --target cyclonev --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("synth", epilog=_EPILOG)(synth_command)
+
+
+def synth_command(
+    what: Annotated[str, typer.Argument(metavar="CARD|MODULE", help="A card, a module of rtl/, or a card's folder.")],
+    target: Annotated[str, typer.Option(metavar="ecp5|xcup|cyclonev", help="The FPGA family.")] = "ecp5",
+    parameter: common.Parameters = None,
+    seeds: Annotated[int, typer.Option(min=1, help="ecp5: runs of place and route; the median counts.")] = 3,
+    no_pnr: Annotated[bool, typer.Option("--no-pnr", help="ecp5: don't place and route, so no Fmax.")] = False,
+    depth: Annotated[int | None, typer.Option(min=0, help="Levels of hierarchy to show.")] = None,
+    json: common.Json = False,
+) -> None:
+    """Count LUTs, flip-flops and RAMs per level of hierarchy (Yosys), and find the Fmax on ECP5 (nextpnr)."""
+    from headrace import synth
+
+    with common.progress_line() as progress:
+        report = synth.run(
+            what,
+            target,
+            common.parameters(parameter),
+            pnr=not no_pnr,
+            seeds=seeds,
+            progress=lambda text: progress(text, None) if progress else None,
+        )
+    if json:
+        print(json_format.dumps(report.to_json(), indent=2))
+    else:
+        synth.print_report(report, depth=depth)
