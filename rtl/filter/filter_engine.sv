@@ -286,7 +286,9 @@ module filter_engine
     if (rst) events <= '0;
   end
 
+  wire counting = tap_events[0].packet || tap_events[1].packet || events.ingress[0].packet || events.ingress[1].packet
+      || events.inspected || events.forwarded || events.monitor_dropped;
   assign idle = ready && order_idle && monitor_idle && sop == '1 && rx_tvalid == 0 && tx_tvalid == 0 && tap_valid == 0
-      && !measure_wait && events == 0;
+      && !measure_wait && !counting;
 
 endmodule
