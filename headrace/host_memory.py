@@ -1,0 +1,75 @@
+"""The host's memory, as the card's DMA and Python both see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.card import Card
+
+
+class HostMemory:
+    """A 64-bit address space in which nothing is there until it is mapped.
+
+    The card reaches it through its AXI4 port; outside of the mapped ranges its bursts are answered with DECERR.
+    """
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+
+    def map(self, address: int, size: int, *, read_only: bool = False) -> None:
+        """Maps ``size`` bytes of zeros. ``read_only``: the card's writes are answered with SLVERR. Large ranges cost
+        nothing until they are used. Raises CardError when the range overlaps another one."""
+        self._card._check(self._card._lib.hr_memory_map(self._card._open, address, size, read_only))
+
+    def unmap(self, address: int) -> None:
+        """Removes the range that begins at ``address``; views of it must not be used any more."""
+        self._card._check(self._card._lib.hr_memory_unmap(self._card._open, address))
+
+    def read(self, address: int, size: int) -> bytes:
+        """A copy of ``size`` bytes. Raises IndexError when they aren't within one mapped range."""
+        return bytes(self.view(address, size))
+
+    def write(self, address: int, data: bytes) -> None:
+        """Raises IndexError when the bytes don't go into one mapped range."""
+        self.view(address, len(data))[:] = data
+
+    def view(self, address: int, size: int) -> memoryview:
+        """The bytes themselves, without a copy (``numpy.frombuffer`` takes it), as long as the card is open and the range
+        mapped. Raises IndexError when they aren't within one mapped range."""
+        if size == 0:
+            return memoryview(bytearray())
+        pointer = self._card._lib.hr_memory_at(self._card._open, address, size)
+        if pointer == self._card._ffi.NULL:
+            raise IndexError(f"host memory: {size} bytes at {address:#x} are not within one mapped range")
+        return memoryview(self._card._ffi.buffer(pointer, size))
+
+    def configure(
+        self,
+        *,
+        read_latency_ns: int | None = None,
+        write_latency_ns: int | None = None,
+        read_bits_per_s: float | None = None,
+        write_bits_per_s: float | None = None,
+        reads: int | None = None,
+        writes: int | None = None,
+        out_of_order: int | None = None,
+    ) -> None:
+        """Sets how the memory answers; what isn't given stays as it is.
+
+        Latency: from a read's address to its first data, and from a write's last data to its response (0 at first).
+        Bits per second: 0 is a beat each cycle (at first). ``reads``, ``writes``: outstanding bursts (64). ``out_of_order``:
+        a seed; bursts then take up to twice the latency and finish in any order between IDs (0, in order, at first).
+        """
+        options = {
+            "HR_MEMORY_READ_LATENCY_NS": read_latency_ns,
+            "HR_MEMORY_WRITE_LATENCY_NS": write_latency_ns,
+            "HR_MEMORY_READ_BITS_PER_S": read_bits_per_s,
+            "HR_MEMORY_WRITE_BITS_PER_S": write_bits_per_s,
+            "HR_MEMORY_READS": reads,
+            "HR_MEMORY_WRITES": writes,
+            "HR_MEMORY_OUT_OF_ORDER": out_of_order,
+        }
+        for name, value in options.items():
+            if value is not None:
+                self._card._option(name, round(value))

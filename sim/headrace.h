@@ -1,0 +1,199 @@
+/* The C interface of a virtual card: one shared library is one card with its harness.
+ *
+ * Every function that returns int gives HR_OK or a negative error code, and hr_error() then says in one line what went
+ * wrong. A card is used by one thread at a time. After HR_ERROR_MODEL or HR_ERROR_PROTOCOL the card can only be looked at.
+ *
+ * Python reads this file with cffi: outside the lines that begin with #, plain declarations only.
+ */
+#ifndef HEADRACE_H
+#define HEADRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+enum {
+  HR_OK = 0,
+  HR_ERROR_USAGE = -1,    /* an argument is wrong */
+  HR_ERROR_FILE = -2,     /* a file can't be opened, read or written */
+  HR_ERROR_CAPTURE = -3,  /* a capture is broken; everything before the fault has been handled */
+  HR_ERROR_HANG = -4,     /* the card is busy without getting anything done */
+  HR_ERROR_BUS = -5,      /* a register access was refused or not answered */
+  HR_ERROR_PROTOCOL = -6, /* the card broke a bus protocol */
+  HR_ERROR_MODEL = -7     /* the model stopped: $fatal, $stop, a failed assertion, no convergence */
+};
+
+enum { HR_TIMING_LINE = 0, HR_TIMING_RECORDED = 1, HR_TIMING_RATE = 2 };
+enum { HR_FORMAT_PCAP = 0, HR_FORMAT_PCAPNG = 1 };
+enum { HR_TIMESTAMPS_RECORDED = 0, HR_TIMESTAMPS_CARD = 1 };
+enum { HR_PRECISION_MICRO = 0, HR_PRECISION_NANO = 1 };
+
+/* Why hr_run() came back. */
+enum {
+  HR_STOP_IDLE = 0,    /* sources at their end, card idle, MACs drained */
+  HR_STOP_CYCLES = 1,  /* the limit of cycles or card time */
+  HR_STOP_PACKETS = 2, /* the limit of packets */
+  HR_STOP_SLICE = 3    /* the slice of wall time is over: call again */
+};
+
+enum {
+  HR_MEMORY_READ_LATENCY_NS = 0,   /* from the address to the first beat of data */
+  HR_MEMORY_WRITE_LATENCY_NS = 1,  /* from the last beat of data to the response */
+  HR_MEMORY_READ_BITS_PER_S = 2,   /* 0: a beat each cycle */
+  HR_MEMORY_WRITE_BITS_PER_S = 3,  /* 0: a beat each cycle */
+  HR_MEMORY_READS = 4,             /* outstanding bursts */
+  HR_MEMORY_WRITES = 5,            /* outstanding bursts */
+  HR_MEMORY_OUT_OF_ORDER = 6,      /* 0: in order; otherwise the seed of the order between IDs */
+  HR_OPTION_SKIP_IDLE = 16,        /* 0: evaluate every cycle */
+  HR_OPTION_HANG_LIMIT_US = 17,    /* of card time without progress; 0: none */
+  HR_OPTION_TIME_NS = 18,          /* sets the card's clock, as PTP does */
+  HR_OPTION_IRQ_READY = 19         /* 0: the host takes no interrupts */
+};
+
+typedef struct hr_card hr_card;
+
+typedef struct {
+  uint32_t ports;
+  uint32_t data_bits;
+  uint32_t memory_bits;
+  uint32_t programs; /* filter programs that tx_meta_t speaks of */
+  uint32_t traceable;
+} hr_info;
+
+typedef struct {
+  uint32_t port;
+  const char* link;      /* "pcap:FILE", "gen:SPEC", "port:N", "queue" for hr_send(), "null" */
+  uint32_t timing;       /* HR_TIMING_... */
+  uint64_t bits_per_s;   /* for HR_TIMING_RATE, with preambles and gaps counted in */
+} hr_source;
+
+typedef struct {
+  uint32_t port;
+  const char* link;      /* "pcap:FILE", "null", "memory" */
+  int32_t program;       /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
+  uint32_t snap_length;  /* bytes of a frame kept at most; 0: all */
+  uint32_t timestamps;   /* HR_TIMESTAMPS_... */
+  uint32_t format;       /* HR_FORMAT_... */
+  uint32_t precision;    /* HR_PRECISION_..., of pcap; pcapng always has ns */
+  uint32_t snapshot;     /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
+} hr_sink;
+
+typedef struct {
+  uint64_t cycles;     /* at most so many more; 0: no limit */
+  uint64_t packets;    /* until so many more frames were received; 0: no limit */
+  uint32_t until_idle; /* stop when everything is done; otherwise idle time passes up to the limit */
+  uint32_t slice_ms;   /* of wall time; 0: no limit */
+} hr_run_limits;
+
+typedef struct {
+  uint64_t rx_frames;
+  uint64_t rx_bytes;
+  uint64_t rx_overruns;    /* frames that the card did not take in time */
+  uint64_t rx_held_cycles; /* that flow control held the link off */
+  uint64_t tx_frames;
+  uint64_t tx_bytes;
+  uint64_t tx_underruns;   /* beats that came later than their time on the wire */
+  uint64_t tx_errors;      /* frames sent with a bad FCS; pcap sinks leave them out */
+  uint64_t tx_lost;        /* packets that the card reports lost beside its frames */
+} hr_port_stats;
+
+typedef struct {
+  uint64_t read_bursts;
+  uint64_t read_bytes;
+  uint64_t write_bursts;
+  uint64_t write_bytes;
+  uint64_t errors; /* bursts answered with SLVERR or DECERR */
+} hr_memory_stats;
+
+typedef struct {
+  uint32_t source;
+  uint32_t destination;
+  uint64_t frames;     /* that came out as they went in */
+  uint64_t mismatches; /* changed, out of order or never sent in */
+  uint64_t waiting;    /* gone in and not yet come out */
+  uint64_t latency_min; /* in cycles, from first beat in to first beat out */
+  uint64_t latency_max;
+} hr_passthrough_stats;
+
+typedef struct {
+  uint64_t cycles; /* of card time, the skipped ones too */
+  uint64_t skipped_cycles;
+  uint64_t time_ns; /* the card's clock */
+  uint64_t clock_hz;
+  uint64_t wall_ns; /* spent in hr_run() and register accesses */
+  uint64_t interrupts;
+  hr_memory_stats memory;
+} hr_stats;
+
+typedef struct {
+  uint32_t address;
+  uint32_t value;
+} hr_register_write;
+
+typedef struct {
+  uint64_t time_ns;
+  uint16_t function;
+  uint16_t vector;
+} hr_irq;
+
+/* A frame in a memory sink. */
+typedef struct {
+  const uint8_t* data;
+  uint32_t length;
+  uint32_t wire_length;
+  uint64_t timestamp_ns;
+  uint64_t matched; /* bit n: program n */
+  uint16_t snap_length[16];
+  uint32_t lost;
+  uint32_t port; /* ingress */
+  uint32_t error;
+} hr_frame;
+
+/* Makes a card in reset state. `trace`: path of an FST file, or NULL. NULL on error, with the reason in `error`. */
+hr_card* hr_create(uint64_t clock_hz, const char* trace, char* error, size_t error_size);
+/* Finishes all files that hr_close_sinks() has not. */
+void hr_destroy(hr_card* card);
+/* Finishes and removes all sinks; the card can go on. */
+int hr_close_sinks(hr_card* card);
+const char* hr_error(const hr_card* card);
+hr_info hr_get_info(void);
+
+int hr_set_option(hr_card* card, uint32_t option, uint64_t value);
+int hr_set_rate(hr_card* card, uint32_t port, uint64_t bits_per_s);
+int hr_set_flow_control(hr_card* card, uint32_t port, uint32_t on);
+int hr_attach_source(hr_card* card, const hr_source* source);
+int hr_attach_sink(hr_card* card, const hr_sink* sink);
+/* Queues a frame at a port, whose source becomes "queue" if it has none. wire_length 0: the same as length. */
+int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t bad_fcs);
+/* Takes the oldest frame out of a port's memory sink; 1: there was one, 0: none. It stays valid until the next call. */
+int hr_receive(hr_card* card, uint32_t port, hr_frame* frame);
+int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination);
+
+/* Runs the card; gives HR_STOP_... or an error. */
+int hr_run(hr_card* card, const hr_run_limits* limits);
+int hr_read_register(hr_card* card, uint32_t address, uint32_t* value);
+int hr_write_registers(hr_card* card, const hr_register_write* writes, size_t count);
+/* Takes up to `limit` interrupts out of the queue; gives their number. */
+int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit);
+
+/* Host memory. A mapped range is zeros at first. read_only: writes of the card are answered with SLVERR. */
+int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_only);
+int hr_memory_unmap(hr_card* card, uint64_t address);
+/* Where [address, address + size) lies in this process; NULL: not within one mapped range. */
+uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size);
+
+hr_stats hr_get_stats(const hr_card* card);
+hr_port_stats hr_get_port_stats(const hr_card* card, uint32_t port);
+/* The n-th passthrough check; 0: there is none. */
+int hr_get_passthrough_stats(const hr_card* card, uint32_t n, hr_passthrough_stats* stats);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

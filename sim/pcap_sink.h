@@ -1,0 +1,33 @@
+// Writes pcap files through libpcap.
+#pragma once
+
+#include <pcap/pcap.h>
+
+#include <memory>
+#include <string>
+
+#include "record_file.h"
+#include "sink.h"
+
+namespace headrace {
+
+class PcapSink : public Sink {
+ public:
+  // snapshot 0: as in the captures read.
+  PcapSink(const std::string& path, bool nanoseconds, uint32_t snapshot)
+      : file_(path), nanoseconds_(nanoseconds), snapshot_(snapshot) {}
+  ~PcapSink() override;
+
+  void begin(const CaptureFormat& source_format) override;
+  void take(const Record& record) override;
+  void flush() override { file_.flush(); }
+  void end(std::span<const hr_port_stats> ports, uint64_t time_ns) override;
+
+ private:
+  RecordFile file_;
+  bool nanoseconds_;
+  uint32_t snapshot_;
+  pcap_dumper_t* dumper_ = nullptr;
+};
+
+}  // namespace headrace

@@ -1,0 +1,165 @@
+#include "pcap_source.h"
+
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "error.h"
+#include "pacing.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint32_t kPcapngMagic = 0x0A0D0D0A;
+constexpr uint32_t kNanoMagic = 0xa1b23c4d;
+constexpr uint32_t kLinkTypeExtension = 0xFC000000;  // above the link type in a pcap header: FCS length and flags
+
+}  // namespace
+
+// A file as a FILE* without a buffer in stdio: so the position is that of what libpcap has consumed, also in a pipe.
+class PcapSource::Input {
+ public:
+  Input(const std::string& path, const std::string& name) : buffer_(kBuffer) {
+    descriptor_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw Error(HR_ERROR_FILE, name + ": " + std::strerror(errno));
+    while (filled_ < kHeader && fill()) {
+    }
+    if (failure_ != 0) {
+      ::close(descriptor_);
+      throw Error(HR_ERROR_FILE, name + ": " + std::strerror(failure_));
+    }
+  }
+  ~Input() { ::close(descriptor_); }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  FILE* stream() {
+    FILE* stream = ::fopencookie(this, "r", {read, nullptr, nullptr, nullptr});
+    std::setvbuf(stream, nullptr, _IONBF, 0);
+    __fsetlocking(stream, FSETLOCKING_BYCALLER);
+    return stream;
+  }
+
+  uint64_t consumed() const { return consumed_; }
+  int failure() const { return failure_; }
+
+  // A word of the file header, before anything is consumed.
+  uint32_t header_word(size_t index) const {
+    uint32_t word = 0;
+    if (4 * index + 4 <= filled_) std::memcpy(&word, buffer_.data() + 4 * index, sizeof word);
+    return word;
+  }
+
+ private:
+  static constexpr size_t kBuffer = 1 << 18;
+  static constexpr size_t kHeader = 24;
+
+  // Reads more behind what is there; false at the end of the file or when it can't be read.
+  bool fill() {
+    ssize_t count;
+    do {
+      count = ::read(descriptor_, buffer_.data() + filled_, buffer_.size() - filled_);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) failure_ = errno;
+    if (count <= 0) return false;
+    filled_ += static_cast<size_t>(count);
+    return true;
+  }
+
+  static ssize_t read(void* input, char* data, size_t size) { return static_cast<Input*>(input)->take(data, size); }
+
+  ssize_t take(char* data, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+      if (at_ == filled_) {
+        at_ = filled_ = 0;
+        if (!fill()) break;
+      }
+      const size_t part = std::min(size - done, filled_ - at_);
+      std::memcpy(data + done, buffer_.data() + at_, part);
+      at_ += part;
+      done += part;
+    }
+    consumed_ += done;
+    return static_cast<ssize_t>(done);
+  }
+
+  int descriptor_;
+  std::vector<uint8_t> buffer_;
+  size_t at_ = 0;
+  size_t filled_ = 0;
+  uint64_t consumed_ = 0;
+  int failure_ = 0;
+};
+
+PcapSource::PcapSource(const std::string& path)
+    : name_(path == "-" ? "standard input" : path), input_(std::make_unique<Input>(path, name_)) {
+  const uint32_t magic = input_->header_word(0);
+  const bool swapped = magic == __builtin_bswap32(kNanoMagic) || magic == __builtin_bswap32(0xa1b2c3d4);
+  pcapng_ = magic == kPcapngMagic;
+  nanoseconds_ = pcapng_ || magic == kNanoMagic || magic == __builtin_bswap32(kNanoMagic);
+  const uint32_t link = input_->header_word(5);
+
+  FILE* stream = input_->stream();
+  char reason[PCAP_ERRBUF_SIZE];
+  const auto precision = nanoseconds_ ? PCAP_TSTAMP_PRECISION_NANO : PCAP_TSTAMP_PRECISION_MICRO;
+  capture_ = pcap_fopen_offline_with_tstamp_precision(stream, precision, reason);
+  if (capture_ == nullptr) {
+    std::fclose(stream);
+    throw Error(HR_ERROR_FILE, name_ + ": " + reason);
+  }
+  format_.snapshot = pcap_snapshot(capture_);
+  if (!pcapng_) format_.link_type_extension = (swapped ? __builtin_bswap32(link) : link) & kLinkTypeExtension;
+
+  const int type = pcap_datalink(capture_);
+  if (type != DLT_EN10MB) {
+    const char* known = pcap_datalink_val_to_name(type);
+    pcap_close(capture_);
+    throw Error(HR_ERROR_FILE, name_ + ": link type " + (known != nullptr ? known : std::to_string(type)) +
+                                   " is not supported, only Ethernet (EN10MB)");
+  }
+  read();
+  held_ = true;
+}
+
+PcapSource::~PcapSource() {
+  pcap_close(capture_);
+}
+
+void PcapSource::read() {
+  const uint64_t start = input_->consumed();
+  const int result = pcap_next_ex(capture_, &header_, &data_);
+  if (result == 1) {
+    ++packets_;
+    return;
+  }
+  ended_ = true;
+  if (result != PCAP_ERROR_BREAK || input_->failure() != 0) {
+    const std::string reason = input_->failure() != 0 ? std::strerror(input_->failure()) : pcap_geterr(capture_);
+    fault_ = name_ + ": packet " + std::to_string(packets_ + 1) + " at byte " + std::to_string(start) + ": " + reason;
+  }
+}
+
+Next PcapSource::next(RxFrame& frame) {
+  if (!held_ && !ended_) read();
+  held_ = false;
+  if (ended_) return Next::kEnd;
+  frame.data = data_;
+  frame.length = header_->caplen;
+  frame.wire_length = header_->len;
+  frame.error = false;
+  frame.has_time = true;
+  frame.time = {header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec), nanoseconds_};
+  return Next::kFrame;
+}
+
+std::optional<uint64_t> PcapSource::first_time_ns() const {
+  if (!held_ || ended_) return std::nullopt;
+  return Pacing::time_ns({header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec), nanoseconds_});
+}
+
+}  // namespace headrace

@@ -1,0 +1,45 @@
+// Reads pcap and pcapng files of any byte order and precision through libpcap.
+#pragma once
+
+#include <pcap/pcap.h>
+
+#include <memory>
+#include <string>
+
+#include "source.h"
+
+namespace headrace {
+
+class PcapSource : public Source {
+ public:
+  // "-" is standard input. Throws Error when there is no capture of Ethernet frames.
+  explicit PcapSource(const std::string& path);
+  ~PcapSource() override;
+
+  Next next(RxFrame& frame) override;
+  const std::string& fault() const override { return fault_; }
+  std::optional<CaptureFormat> format() const override { return format_; }
+  std::optional<uint64_t> first_time_ns() const override;
+
+ private:
+  class Input;
+
+  // Reads a record ahead.
+  void read();
+
+  std::string name_;
+  std::unique_ptr<Input> input_;
+  pcap_t* capture_ = nullptr;
+  CaptureFormat format_;
+  bool pcapng_ = false;
+  bool nanoseconds_ = false;
+  uint64_t packets_ = 0;
+  uint64_t offset_ = 0;  // of the record to be read next
+  std::string fault_;
+  bool ended_ = false;
+  bool held_ = false;
+  const uint8_t* data_ = nullptr;
+  pcap_pkthdr* header_ = nullptr;
+};
+
+}  // namespace headrace

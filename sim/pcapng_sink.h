@@ -1,0 +1,36 @@
+// Writes pcapng files (draft-ietf-opsawg-pcapng), which libpcap can't: an interface for each port that packets came in at,
+// times in nanoseconds, packets lost before a packet, and the ports' counters at the end.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "record_file.h"
+#include "sink.h"
+
+namespace headrace {
+
+class PcapngSink : public Sink {
+ public:
+  PcapngSink(const std::string& path, uint32_t snapshot) : file_(path), snapshot_(snapshot) {}
+
+  void begin(const CaptureFormat& source_format) override;
+  void take(const Record& record) override;
+  void flush() override { file_.flush(); }
+  void end(std::span<const hr_port_stats> ports, uint64_t time_ns) override;
+
+ private:
+  void start(uint32_t type);
+  template <class T>
+  void put(T value);
+  void put_bytes(const void* data, size_t size);
+  void put_option(uint16_t code, const void* data, size_t size);
+  void finish();
+
+  RecordFile file_;
+  uint32_t snapshot_;
+  std::vector<uint8_t> block_;
+};
+
+}  // namespace headrace
