@@ -106,7 +106,7 @@ module bpf_decode
         JMP: begin
           instr.b_x = is_x;
           instr.sub = 1'b1;
-          instr.op  = mode == 4 ? AND : XOR;
+          instr.op  = code[7:4] == 4'h4 ? AND : XOR;
           case (code[7:4])
             4'h0: if (!is_x && (k[31:12] == 0 || &k[31:12])) instr.kind = JUMP;
             4'h1: begin
