@@ -232,7 +232,7 @@ module filter_monitor
     end
   end
 
-  assign idle = !in_valid && queued_count == 0 && !current_valid_q && fetch_q1 == 0 && fetch_q2 == 0 && fetch_q3 == 0
+  assign idle = !in_valid && queued_count == 0 && !current_valid_q && !fetch_q1.valid && !fetch_q2.valid && !fetch_q3.valid
       && record_count == 0 && !tx_tvalid;
 
 endmodule
