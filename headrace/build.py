@@ -103,7 +103,13 @@ def cache_list() -> list[CachedModel]:
             size = library.stat().st_size
             models.append(
                 CachedModel(
-                    library, entry["card"], entry["parameters"], entry["trace"], size, entry["built_at"], entry["build_s"]
+                    library,
+                    entry["card"],
+                    entry["parameters"],
+                    entry["trace"],
+                    size,
+                    entry["built_at"],
+                    entry["build_s"],
                 )
             )
     return sorted(models, key=lambda m: m.built_at, reverse=True)
@@ -270,9 +276,7 @@ class _Job:
         units: list[tuple[Path, tuple[str, ...]]] = [(path, _FAST) for path in sorted(paths.sim().glob("*.cpp"))]
         units.sort(key=lambda unit: unit[0].stat().st_size, reverse=True)
         units += [(path, _FAST) for path in sources["global"]]
-        units += [
-            (path, _FAST) for path in _bundles(work, "fast", _all(sources, "classes_fast", "support_fast"), jobs)
-        ]
+        units += [(path, _FAST) for path in _bundles(work, "fast", _all(sources, "classes_fast", "support_fast"), jobs)]
         units += [(path, _SLOW) for path in _bundles(work, "slow", _all(sources, "classes_slow", "support_slow"), jobs)]
 
         prefix = [ccache] if (ccache := shutil.which("ccache")) else []
@@ -302,7 +306,11 @@ class _Job:
         headers = _HEADERS | (_TRACE_HEADERS if self.trace else {})
         program = "".join(f"#include <{header}>\n" for header in headers)
         check = subprocess.run(
-            [self.compiler, "-fsyntax-only", "-x", "c++", "-"], input=program, capture_output=True, text=True, check=False
+            [self.compiler, "-fsyntax-only", "-x", "c++", "-"],
+            input=program,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         for header, package in headers.items():
             if check.returncode != 0 and header in check.stderr:

@@ -30,7 +30,6 @@ from headrace.errors import HeadraceError
 from headrace.host_memory import HostMemory
 from headrace.register_map import GroupView
 
-Timing = Literal["line", "recorded"] | float
 _SLICE_MS = 50  # of wall time between looks at Ctrl-C and progress
 
 
@@ -173,10 +172,15 @@ class Card:
     """A card that is built and runs. Made by ``Card.open``; use it in a ``with`` statement, which finishes its files."""
 
     def __init__(
-        self, library: Path, description: CardDescription, parameters: dict[str, Value], clock_hz: int, trace: Path | None
+        self,
+        library: Path,
+        description: CardDescription,
+        parameters: dict[str, Value],
+        clock_hz: int,
+        trace: Path | None,
     ) -> None:
         self.description = description
-        self.parameters = parameters
+        self.parameters: dict[str, Any] = dict(parameters)
         self.clock_hz = clock_hz
         self._ffi = harness.interface()
         self._lib: Any = harness.load(library)
@@ -272,7 +276,7 @@ class Card:
         """With flow control a MAC holds the link off while the card isn't ready; without, the frame is lost."""
         self._check(self._lib.hr_set_flow_control(self._open, port, on))
 
-    def source(self, port: int, link: str | Iterable[bytes | Frame], timing: Timing = "line") -> None:
+    def source(self, port: int, link: str | Iterable[bytes | Frame], timing: str | float = "line") -> None:
         """Connects what a port receives, from the next ``run`` on.
 
         ``link`` is ``pcap:FILE`` (pcap or pcapng; ``-`` is standard input), ``gen:SPEC``, ``port:N`` (a cable from that
@@ -286,7 +290,7 @@ class Card:
             return
         self._attach_source(port, link, timing)
 
-    def _attach_source(self, port: int, link: str, timing: Timing) -> None:
+    def _attach_source(self, port: int, link: str, timing: str | float) -> None:
         name = self._ffi.new("char[]", link.encode())
         rate = 0
         if timing == "line":
@@ -309,9 +313,7 @@ class Card:
         for item in frames:
             frame = item if isinstance(item, Frame) else Frame(bytes(item))
             wire_len = frame.wire_len if lengths is None else next(lengths)
-            self._check(
-                self._lib.hr_send(self._open, port, frame.data, len(frame.data), wire_len, frame.error)
-            )
+            self._check(self._lib.hr_send(self._open, port, frame.data, len(frame.data), wire_len, frame.error))
 
     def sink(
         self,
@@ -319,9 +321,9 @@ class Card:
         link: str,
         program: int | None = None,
         snaplen: int | None = None,
-        timestamps: Literal["recorded", "card"] = "recorded",
-        format: Literal["pcap", "pcapng"] | None = None,  # noqa: A002 - the field's word
-        precision: Literal["micro", "nano"] = "micro",
+        timestamps: str = "recorded",
+        format: str | None = None,
+        precision: str = "micro",
         snapshot: int = 0,
     ) -> None:
         """Adds a place where the frames that a port sends go; a port can have several.
@@ -334,7 +336,7 @@ class Card:
         """
         lib = self._lib
         if format is None:
-            format = "pcapng" if link.endswith(".pcapng") else "pcap"  # noqa: A001
+            format = "pcapng" if link.endswith(".pcapng") else "pcap"
         name = self._ffi.new("char[]", link.encode())
         request = self._ffi.new(
             "hr_sink *",
@@ -380,7 +382,7 @@ class Card:
 
     def run(
         self,
-        until: Literal["idle"] | None = "idle",
+        until: str | None = "idle",
         cycles: int | None = None,
         seconds: float | None = None,
         packets: int | None = None,
@@ -393,6 +395,8 @@ class Card:
         ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a broken
         capture (CaptureError) only once everything before the fault is through.
         """
+        if until not in ("idle", None):
+            raise CardError(f"until '{until}': must be idle or None", 2)
         if seconds is not None:
             limit = max(1, round(seconds * self.clock_hz))
             cycles = limit if cycles is None else min(cycles, limit)
@@ -426,7 +430,7 @@ class Card:
         """The counters since the card was opened."""
         raw = self._lib.hr_get_stats(self._open)
         clock_hz = int(raw.clock_hz)
-        checks = []
+        checks: list[PassthroughStats] = []
         check = self._ffi.new("hr_passthrough_stats *")
         while self._lib.hr_get_passthrough_stats(self._handle, len(checks), check):
             latency = (check.latency_min, check.latency_max) if check.frames else None
