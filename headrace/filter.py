@@ -1,0 +1,239 @@
+"""What the filter card does for a user: filter a capture as tcpdump does, and measure one. The commands call these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.bpf import Program
+from headrace.card import Card, Stats
+from headrace.errors import HeadraceError
+from headrace.filter_driver import FilterCounters, FilterDriver, Slot
+
+WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
+LINE_RATE = 100e9  # bit/s, of all ports
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class FilterOutput:
+    """A filter, the file that gets what it accepts (None: only counted), and the bytes to keep of a packet (None: all)."""
+
+    program: Program
+    path: str | None = None
+    snaplen: int | None = None
+
+
+@dataclass(frozen=True)
+class FilterJob:
+    """One run of the filter card over a source.
+
+    ``source`` is a capture's path, ``-``, or a link such as ``gen:size=64,count=1000``. ``rate`` is "lossless", "line",
+    "recorded" or bits per second; ``cores`` None means the card's default.
+    """
+
+    outputs: list[FilterOutput]
+    source: str
+    rate: str | float = "lossless"
+    cores: int | None = None
+    timestamps: str = "recorded"
+    trace: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProgramReport:
+    """What one filter did: packets matched, their bytes on the wire, runs stopped by an error."""
+
+    expression: str
+    path: str | None
+    matched: int
+    bytes: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """Figures of a run. Cycles are those of the simulated card; wall-clock figures are the simulator's.
+
+    ``packets`` and ``bytes`` came in; ``matched`` were accepted by a filter at least; ``uninspected`` passed without a
+    verdict; ``lost`` were dropped by a MAC or at the monitor port; ``held_ns`` is how long flow control held the link off;
+    ``latency_cycles`` are the shortest and longest way from port to port. ``fault`` says what ended the run early.
+    """
+
+    packets: int
+    bytes: int
+    matched: int
+    uninspected: int
+    lost: int
+    held_ns: float
+    cycles: int
+    clock_hz: int
+    core_cpi: float | None
+    cycles_per_packet: float | None
+    latency_cycles: tuple[int, int] | None
+    wall_s: float
+    packets_per_wall_s: float
+    cores: int
+    programs: list[ProgramReport]
+    warnings: list[str]
+    fault: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def open_filter_card(
+    cores: int | None = None, parameters: Mapping[str, Any] | None = None, trace: str | None = None, progress: bool = True
+) -> Card:
+    """A filter card with every port at 100 Gb/s. ``cores`` goes before ``parameters["CORES"]``."""
+    settings = dict(parameters or {})
+    if cores is not None:
+        settings["CORES"] = cores
+    card = Card.open("filter", settings, trace=Path(trace) if trace else None, progress=progress)
+    for port in (WEST, EAST, MONITOR):
+        card.set_rate(port, LINE_RATE)
+    return card
+
+
+def driver_of(card: Card) -> FilterDriver:
+    """The driver of a filter card, which waits by letting the card run."""
+    return FilterDriver(card.regs, lambda: card.run(until=None, cycles=64))
+
+
+def run_filter(job: FilterJob, progress: Progress | None = None) -> FilterReport:
+    """Offers ``job.source`` to port 0 of a filter card and writes what comes out of its monitor port.
+
+    A broken capture, or a file that can't be written on, ends the run: everything up to there is written, and the report
+    names the ``fault``. Raises HeadraceError for what is wrong before the first packet, KeyboardInterrupt after an
+    interrupt, with whole files.
+    """
+    _check_snaplens(job.outputs)
+    with open_filter_card(job.cores, job.parameters, job.trace, progress is not None) as card:
+        driver = driver_of(card)
+        driver.load({number: Slot(output.program) for number, output in enumerate(job.outputs)})
+        _attach_source(card, driver, job.source, job.rate)
+        card.expect_passthrough(WEST, EAST)
+        for number, output in enumerate(job.outputs):
+            if output.path is not None:
+                limit = max(output.program.return_constants, default=None) if output.snaplen is None else output.snaplen
+                card.sink(MONITOR, f"pcap:{output.path}", program=number, snaplen=limit, timestamps=job.timestamps)
+        fault = None
+        try:
+            card.run(progress=_show_packets(progress))
+            card.close_files()
+        except HeadraceError as error:
+            fault = str(error)
+        return _report(job, card, driver, fault)
+
+
+def run_measure(
+    program: Program,
+    source: str,
+    rate: str | float = "lossless",
+    cores: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    interval_s: float = 0.5,
+) -> Iterator[dict[int, tuple[int, int]]]:
+    """Runs a measurement over a source and gives what its counters hold, every ``interval_s`` of wall time and at the end.
+
+    Each snapshot maps a counter to (packets, bytes on the wire). Raises HeadraceError after the last snapshot if the
+    capture is broken.
+    """
+    with open_filter_card(cores, parameters, progress=progress is not None) as card:
+        driver = driver_of(card)
+        driver.load({0: Slot(program, measurement=True)})
+        _attach_source(card, driver, source, rate)
+        fault: HeadraceError | None = None
+        done = False
+        while not done:
+            try:
+                done = card.run(wall_s=interval_s).idle
+            except HeadraceError as error:
+                fault = error
+                card.run(cycles=10_000, until=None)
+                done = True
+            yield driver.measurement()
+        if fault is not None:
+            raise fault
+
+
+def _attach_source(card: Card, driver: FilterDriver, source: str, rate: str | float) -> None:
+    lossless = rate == "lossless"
+    driver.set_flow_control(lossless)
+    card.flow_control(WEST, lossless)
+    link = source if ":" in source.split("/")[0] and not Path(source).exists() else f"pcap:{source}"
+    card.source(WEST, link, timing="line" if lossless else rate)
+    card.sink(EAST, "null")
+
+
+def _check_snaplens(outputs: list[FilterOutput]) -> None:
+    """A packet leaves the card once, as long as the longest of its filters asked for; each file is cut to its filter's."""
+    if len(outputs) > 1:
+        for output in outputs:
+            lengths = output.program.return_constants - {0}
+            if len(lengths) > 1:
+                raise HeadraceError(
+                    f"a program that returns several lengths ({', '.join(map(str, sorted(lengths)))}) "
+                    "can't be combined with others: run it alone",
+                    exit_code=2,
+                )
+
+
+def _show_packets(progress: Progress | None) -> Callable[[Stats], None] | None:
+    if progress is None:
+        return None
+    return lambda stats: progress(f"{stats.ports[WEST].rx_frames:,} packets", None)
+
+
+def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None) -> FilterReport:
+    stats = card.stats()
+    counters = driver.counters()
+    west, monitor = stats.ports[WEST], stats.ports[MONITOR]
+    offered = west.rx_frames + west.rx_overruns
+    return FilterReport(
+        packets=offered,
+        bytes=west.rx_bytes,
+        matched=counters.accepted,
+        uninspected=counters.uninspected,
+        lost=west.rx_overruns + counters.monitor_dropped,
+        held_ns=west.rx_held_cycles * 1e9 / card.clock_hz,
+        cycles=stats.cycles,
+        clock_hz=card.clock_hz,
+        core_cpi=counters.core_cpi,
+        cycles_per_packet=stats.cycles / offered if offered else None,
+        latency_cycles=stats.latency_cycles,
+        wall_s=stats.wall_s,
+        packets_per_wall_s=offered / stats.wall_s if stats.wall_s else 0.0,
+        cores=card.parameters["CORES"],
+        programs=[
+            ProgramReport(output.program.source, output.path, count.matched, count.bytes, count.errors)
+            for output, count in zip(job.outputs, counters.programs, strict=False)
+        ],
+        warnings=_warnings(job, card, counters, monitor.tx_frames),
+        fault=fault,
+    )
+
+
+def _warnings(job: FilterJob, card: Card, counters: FilterCounters, sent: int) -> list[str]:
+    warnings = []
+    bad = sum(port.bad for port in counters.ingress)
+    if bad:
+        limit = card.parameters["MAX_FRAME"]
+        warnings.append(
+            f"{bad:,} packets longer than {limit:,} bytes were not inspected: use -P MAX_FRAME=65535 -P PACKET_KB=256"
+        )
+    for number, output in enumerate(job.outputs):
+        if counters.programs[number].errors:
+            warnings.append(
+                f"{output.program.source or 'the filter'}: {counters.programs[number].errors:,} runs were stopped by an error "
+                "(instruction budget, or a jump out of the program) and count as not matched"
+            )
+    if sent != counters.forwarded:
+        warnings.append(f"{counters.forwarded - sent:,} packets were still at the monitor port at the end")
+    return warnings
