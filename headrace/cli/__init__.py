@@ -15,8 +15,6 @@ import typer
 from headrace.cli import bench, cards, filter, measure, synth
 from headrace.errors import HeadraceError
 
-_BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended
-
 app = typer.Typer(
     name="headrace",
     help="Packet processing cards in RTL: build them, run real captures through them, measure them.",
@@ -55,12 +53,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(" ".join(error.format_message().split()), error.exit_code)
     except typer.Abort:
         return _fail("aborted", 1)
+    except SystemExit as end:  # how typer and rich end when the reader of the output has gone
+        return _reader_gone() if end.code == 1 else int(end.code or 0)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit finds no error
-        return _BROKEN_PIPE
+        return _reader_gone()
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     return _fail("interrupted", 130) if code == 130 else int(code or 0)
+
+
+def _reader_gone() -> int:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit finds no error
+    return 1
 
 
 def _fail(message: str, code: int) -> int:

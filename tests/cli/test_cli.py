@@ -1,0 +1,154 @@
+"""The command line as a whole: help, exit codes, one-line errors, signals, start-up time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oracle import make_capture, random_packets
+
+from headrace.cli import main
+from headrace.errors import HeadraceError
+
+COMMANDS = ["filter", "measure", "cards", "build", "cache", "synth", "bench", "version"]
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    yield
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(command in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert "Usage: headrace" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "version"])
+def test_help_gives_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([command, "--help"])
+    assert f"headrace {command}" in capsys.readouterr().out.split("Example")[1]
+
+
+def test_help_appears_in_less_than_0_4_seconds() -> None:
+    best = 10.0
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run([*HEADRACE, "--help"], check=True, capture_output=True)
+        best = min(best, time.perf_counter() - started)
+    assert best < 0.4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frob"], "headrace: No such command 'frob'."),
+        (["filter", "--frob"], "headrace: No such option: --frob"),
+        (["cards", "more"], "headrace: Got unexpected extra argument(s) (more)"),
+        (["build"], "headrace: Missing argument 'CARD'."),
+        (["build", "nothing"], "headrace: no card 'nothing'"),
+        (["build", "filter", "-P", "CORES=1000"], "headrace: parameter CORES = 1000: must be 1 to 64"),
+        (["build", "filter", "-P", "CORES"], "headrace: -P CORES: not NAME=VALUE"),
+        (["synth", "filter", "--target", "z80"], "headrace: unknown target z80"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert "Usage: headrace" in out + err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (HeadraceError("the card is on fire"), 1, "headrace: the card is on fire\n"),
+        (HeadraceError("not like this", 2), 2, "headrace: not like this\n"),
+        (OSError(28, "No space left on device", "out.pcap"), 1, "headrace: out.pcap: No space left on device\n"),
+        (KeyboardInterrupt(), 130, "headrace: interrupted\n"),
+    ],
+)
+def test_what_goes_wrong_inside_is_one_line(
+    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr("headrace.description.list_cards", fail)
+    assert main(["cards"]) == code
+    assert capsys.readouterr().err == line
+
+
+def test_cards_are_listed_with_their_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cards", "--json"]) == 0
+    cards = {card["name"]: card for card in json.loads(capsys.readouterr().out)}
+    assert cards["filter"]["ports"] == 3
+    assert cards["filter"]["parameters"]["CORES"] == {"default": 8, "allowed": "1 to 64", "help": "filter cores"}
+    assert main(["cards"]) == 0
+    assert "CORES=8" in capsys.readouterr().out
+
+
+def test_an_empty_cache_is_listed_and_cleared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["cache"]) == 0
+    assert "no models" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out == "freed 0.0 MB\n"
+
+
+def test_versions_include_libpcap(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    assert "libpcap version 1." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["filter", "-d", "tcp"], ["cards"], ["cache"], ["--help"]])
+def test_a_reader_that_has_gone_gets_no_message(arguments: list[str]) -> None:
+    with subprocess.Popen([*HEADRACE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+def test_control_c_ends_with_130_and_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "never")
+    with subprocess.Popen(
+        [*HEADRACE, "filter", "-F", str(tmp_path / "never"), "-d"], stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        time.sleep(0.5)  # by now it waits for someone to write into the pipe
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"headrace: interrupted\n"
+        assert process.wait() == 130
+
+
+def test_a_capture_of_another_link_type_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = make_capture(tmp_path / "raw.pcap", random_packets(1, 3), linktype=101)
+    assert main(["filter", "ip", str(capture)]) == 1
+    assert capsys.readouterr().err == f"headrace: {capture}: link type RAW is not Ethernet\n"
