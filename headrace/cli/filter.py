@@ -122,7 +122,7 @@ def _format(source: str, dump: int) -> tuple[int, int]:
     """Link type and snaplen to compile for: those of the capture where it is a file, as tcpdump does."""
     from headrace import bpf
 
-    generated = ":" in source.split("/")[0] and not os.path.exists(source)
+    generated = ":" in source.partition("/")[0] and not os.path.exists(source)
     if source in ("", "-") or generated or (os.path.exists(source) and not os.path.isfile(source)):
         return bpf.DLT_EN10MB, bpf.MAX_SNAPLEN  # what comes from a pipe can be read only once
     linktype, snaplen = bpf.capture_format(source)

@@ -97,4 +97,4 @@ def measure_command(
 
 def _progress() -> common.Progress | None:
     """Lets a build show its progress on a terminal; the counts themselves are the progress of the run."""
-    return (lambda what, done: None) if sys.stderr.isatty() else None
+    return (lambda _what, _done: None) if sys.stderr.isatty() else None

@@ -75,8 +75,7 @@ def server(file: str, packets: int, seed: int) -> int:
         client.stdin.write(b"go\n")
         client.stdin.flush()
         threading.Thread(target=_end_with_input, args=(recorder,), daemon=True).start()
-        code = recorder.wait()
-    return code
+        return recorder.wait()
 
 
 def client(seed: int) -> int:

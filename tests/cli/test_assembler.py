@@ -144,7 +144,7 @@ def test_untagged_packets_are_counted_as_the_filter_finds_them(
     assert counted(name, some)[counter] == matching(expression, some) > 0
 
 
-def test_two_vlan_tags_are_looked_through(packets: list[Packet]) -> None:
+def test_two_vlan_tags_are_looked_through() -> None:
     inside = bytes.fromhex("020000000001 020000000002 88a8 0064 8100 000a 0800") + bytes.fromhex(
         "45000020 00000000 4006 0000"
     )

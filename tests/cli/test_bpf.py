@@ -174,7 +174,7 @@ def test_backward_jumps_modulo_and_xor_are_valid() -> None:
 
 
 def libpcap_executes(code: int) -> bool:
-    """Whether bpf_filter() runs an opcode, found out in a child process, since it aborts on those that it doesn't know."""
+    """Whether bpf_filter() runs an opcode; tried in a child process, since it aborts on those that it doesn't know."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()

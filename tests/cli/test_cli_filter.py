@@ -46,7 +46,7 @@ class Stand:
         self.job: FilterJob | None = None
         self.changes: dict[str, Any] = {}
 
-    def run(self, job: FilterJob, progress: object = None) -> FilterReport:
+    def run(self, job: FilterJob, _progress: object = None) -> FilterReport:
         self.job = job
         return report_of(job, **self.changes)
 
@@ -253,9 +253,8 @@ def test_json_to_a_file_and_to_stdout(
     assert err == ""
 
 
-def test_a_report_that_cannot_be_written_is_an_error(
-    card: Stand, capture: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("card")
+def test_a_report_that_cannot_be_written_is_an_error(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["filter", "tcp", capture, "--json", "missing/report.json"]) == 1
     assert capsys.readouterr().err == "headrace: missing/report.json: No such file or directory\n"
 
@@ -300,9 +299,8 @@ def test_measure_shows_the_last_counts_as_a_table(
     assert counting[0][:5] == (measurements.find("ip-proto").program, capture, "line", 2, {"DATA_W": "512"})
 
 
-def test_measure_orders_and_cuts_the_table(
-    counting: list[tuple[Any, ...]], capture: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("counting")
+def test_measure_orders_and_cuts_the_table(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "ip-proto", capture, "--order", "counter", "--top", "1"]) == 0
     out = capsys.readouterr().out
     assert "TCP" in out
@@ -310,7 +308,8 @@ def test_measure_orders_and_cuts_the_table(
     assert "3 more" in out
 
 
-def test_measure_as_json(counting: list[tuple[Any, ...]], capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("counting")
+def test_measure_as_json(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "ip-proto", capture, "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "measurement": "ip-proto",
@@ -326,17 +325,15 @@ def test_measure_as_json(counting: list[tuple[Any, ...]], capture: str, capsys: 
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_measure_plots(
-    counting: list[tuple[Any, ...]], capture: str, tmp_path: Path, suffix: str, start: bytes
-) -> None:
+@pytest.mark.usefixtures("counting")
+def test_measure_plots(capture: str, tmp_path: Path, suffix: str, start: bytes) -> None:
     plot = tmp_path / f"plot.{suffix}"
     assert main(["measure", "ip-proto", capture, "--plot", str(plot)]) == 0
     assert plot.read_bytes().startswith(start)
 
 
-def test_a_plot_of_an_unknown_kind_is_refused(
-    counting: list[tuple[Any, ...]], capture: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("counting")
+def test_a_plot_of_an_unknown_kind_is_refused(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "ip-proto", capture, "--plot", "plot.xyz"]) == 2
     assert capsys.readouterr().err.startswith("headrace: plot.xyz: Format 'xyz' is not supported")
 

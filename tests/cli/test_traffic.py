@@ -77,7 +77,7 @@ def test_live_traffic_comes_from_real_programs_on_a_wire(tmp_path: Path) -> None
 
 
 def test_made_traffic_says_why_it_is_not_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda tool: None)
+    monkeypatch.setattr(shutil, "which", lambda _tool: None)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     traffic = realistic_capture(tmp_path / "auto.pcap", packets=100)
     assert traffic.method == "made"
