@@ -85,7 +85,7 @@ module filter_tap
     events.packet      <= beat_q && last_q;
     events.uninspected <= beat_q && last_q && core_q == 0;
     events.bad         <= beat_q && last_q && core_q != 0 && is_bad;
-    events.bytes       <= beat_q && last_q ? length : '0;
+    events.bytes       <= length;
     if (rst) core_valid <= '0;
   end
 
