@@ -37,10 +37,12 @@ def filter_report(data: Mapping[str, Any]) -> RenderableType:
     """The panel of a filter run, from the mapping that ``FilterReport.to_json`` returns."""
     from rich.console import Group
     from rich.panel import Panel
+    from rich.text import Text
 
     parts: list[RenderableType] = [_programs(data), "", _figures(data)]
-    parts += [f"[yellow]warning:[/] {warning}" for warning in data["warnings"]]
-    return Panel(Group(*parts), title="headrace filter", title_align="left", expand=False)
+    parts += [Text.assemble(("warning: ", "yellow"), warning) for warning in data["warnings"]]
+    title = f"headrace filter, {data['cores']} core{'s' * (data['cores'] != 1)}"
+    return Panel(Group(*parts), title=title, title_align="left", expand=False)
 
 
 def _programs(data: Mapping[str, Any]) -> Table:
@@ -81,7 +83,7 @@ def _figures(data: Mapping[str, Any]) -> Table:
     if data["latency_cycles"]:
         shortest, longest = data["latency_cycles"]
         latency = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
-        table.add_row("passthrough latency", f"{latency} cycles", "measured")
+        table.add_row("passthrough latency", f"{latency} cycle{'s' * (longest != 1)}", "measured")
     table.add_row("cycles", f"{cycles:,}, {_ratio(data['cycles_per_packet'])} a packet", "measured")
     table.add_row("core CPI", _ratio(data["core_cpi"]), "measured")
     if packets and seconds:

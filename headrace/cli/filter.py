@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -168,6 +169,8 @@ def _show(report: FilterReport, json: str | None, quiet: bool) -> int:
         from rich.console import Console
 
         Console(stderr=True).print(reports.filter_report(data))
-    if report.fault:
+    if report.fault and not report.fault.endswith(
+        os.strerror(errno.EPIPE)
+    ):  # a reader that has seen enough is no fault
         print(f"headrace: {report.fault}", file=sys.stderr)
     return 1 if report.fault else 0

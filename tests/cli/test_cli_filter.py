@@ -231,11 +231,11 @@ def test_a_run_without_packets_has_a_report(card: Stand, capture: str, capsys: p
 def test_square_brackets_in_an_expression_are_no_markup(
     card: Stand, capture: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    card.changes = {"warnings": ["ip[0] = 1: stopped"]}
+    card.changes = {"warnings": ["udp[length] = 1: stopped"]}
     job_of(card, "tcp[tcpflags] != 0", capture)
     err = capsys.readouterr().err
     assert "tcp[tcpflags] != 0" in err
-    assert "ip[0] = 1" in err
+    assert "udp[length] = 1" in err
 
 
 def test_json_to_a_file_and_to_stdout(
@@ -267,6 +267,12 @@ def test_a_fault_is_one_line_after_the_report_and_exit_code_1(
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "headrace: in.pcap: truncated at packet 7, offset 940"
     assert len(lines) > 1
+
+
+def test_a_reader_that_has_gone_gets_no_message(card: Stand, capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+    card.changes = {"fault": "standard output: Broken pipe"}
+    assert main(["filter", "tcp", capture, "-w", "-", "-q"]) == 1
+    assert capsys.readouterr() == ("", "")
 
 
 # Measurements
