@@ -1,0 +1,291 @@
+"""Synthesis reports: what is counted is what a person with the data sheet would count, and levels add up."""
+
+import json
+import math
+import re
+
+import pytest
+from rich.console import Console
+
+from headrace import paths, synth
+from headrace.errors import HeadraceError
+from headrace.synth import cells, flow, rtlil, yosys
+from headrace.synth.report import SynthReport
+from headrace.synth.sources import find_design, module_design, parameter_names
+
+MUX16 = """
+module mux16 (input logic [15:0][31:0] d, input logic [3:0] s, output logic [31:0] y);
+  assign y = d[s];
+endmodule
+"""
+
+PAIR = """
+module leaf #(parameter int unsigned WIDTH = 8) (
+    input logic clk, input logic [WIDTH-1:0] d, output logic [WIDTH-1:0] q);
+  always_ff @(posedge clk) q <= q + d;
+endmodule
+
+module pair #(parameter int unsigned WIDTH = 8, localparam int unsigned DOUBLE = 2 * WIDTH) (
+    input logic clk, input logic [WIDTH-1:0] d, output logic [3:0][WIDTH-1:0] q, output logic [15:0] r);
+  if (WIDTH > 32) $fatal(1, "pair: WIDTH must be at most 32");
+  for (genvar i = 0; i < 4; i++) begin : gen_leaf
+    leaf #(.WIDTH(WIDTH)) u_leaf (.clk, .d, .q(q[i]));
+  end
+  leaf #(.WIDTH(16)) u_wide (.clk, .d(16'(d)), .q(r));
+endmodule
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADRACE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def make_card(folder, top, source):
+    """A user's card folder around one module."""
+    folder.mkdir(exist_ok=True)
+    (folder / "card.toml").write_text(
+        f'top = "{top}"\nsources = ["{top}.sv"]\nports = 1\nclock_hz = 100000000\n[parameters.WIDTH]\ndefault = 8\n'
+        if "parameter" in source
+        else f'top = "{top}"\nsources = ["{top}.sv"]\nports = 1\nclock_hz = 100000000\n'
+    )
+    (folder / f"{top}.sv").write_text(source)
+    return folder
+
+
+# Counting, against the data sheets
+
+
+@pytest.mark.parametrize(
+    "target, most",
+    [
+        ("xcup", 7 * 32),  # 15 two-way multiplexers a bit; a LUT6 holds three, an F7 or F8 beside the LUTs one
+        ("cyclonev", 7 * 32),
+        ("ecp5", 21 * 32),  # LUT5s to LUT7s are built of two to eight LUT4s
+    ],
+)
+def test_a_multiplexer_of_sixteen_words_takes_what_its_inputs_demand(tmp_path, target, most):
+    report = synth.run(make_card(tmp_path / "mux", "mux16", MUX16), target, pnr=False, hierarchy=False)
+    inputs = 6 if target != "ecp5" else 4
+    least = 32 * math.ceil(15 / (4 if inputs == 6 else 2))
+    assert least <= report.total.luts <= most
+    assert (report.total.ffs, report.total.rams, report.total.dsps) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "target, rams",
+    [
+        ("xcup", 0.5),  # 16 Kibit in one RAMB18
+        ("ecp5", 1),  # a DP16KD is 512 x 36 in pseudo dual-port mode
+        ("cyclonev", 2),  # an M10K is at most 20 bits wide at 512 words
+    ],
+)
+def test_a_block_ram_of_512_words_of_32_bits(target, rams):
+    report = synth.run("ram_sdp", target, {"WIDTH": 32, "DEPTH": 512}, pnr=False, hierarchy=False)
+    assert report.total.rams == rams
+    assert report.total.luts <= 1, "only the inverter of an enable may be left"
+    assert report.total.ffs == 0
+
+
+@pytest.mark.parametrize(
+    "target, least, most",
+    [
+        ("xcup", 28, 32),  # a RAM64M8 is 64 x 7 in 8 LUTs; 24 bits need three, and three bits more: 4 or 8 LUTs
+        ("ecp5", 24 * 6, 24 * 6),  # four blocks of 16 words, six of 4 bits
+        ("cyclonev", 48, 48),  # two blocks of 32 words, 24 bits
+    ],
+)
+def test_a_distributed_ram_of_64_words_of_24_bits(target, least, most):
+    report = synth.run("ram_dist", target, {"WIDTH": 24, "DEPTH": 64}, pnr=False, hierarchy=False)
+    assert least <= report.total.lutram <= most
+    assert report.total.luts >= report.total.lutram
+    assert (report.total.rams, report.total.ffs) == (0, 0)
+
+
+def test_every_kind_of_cell_is_weighed():
+    xcup = cells.usage(
+        {"LUT6": 10, "INV": 2, "RAM32M16": 1, "SRL16E": 3, "CARRY4": 5, "RAMB18E2": 3, "FDRE": 4}, "xcup"
+    )
+    assert (xcup.luts, xcup.lutram, xcup.rams, xcup.ffs) == (10 + 2 + 8 + 3, 8 + 3, 1.5, 4)
+    ecp5 = cells.usage({"LUT4": 10, "CCU2C": 2, "TRELLIS_DPR16X4": 1, "PFUMX": 4, "MULT18X18D": 3}, "ecp5")
+    assert (ecp5.luts, ecp5.lutram, ecp5.dsps) == (10 + 4 + 6, 6, 3)
+    cyclonev = cells.usage({"MISTRAL_ALUT6": 3, "MISTRAL_ALUT4": 4, "MISTRAL_MUL18X18": 2}, "cyclonev")
+    assert (cyclonev.luts, cyclonev.alms, cyclonev.dsps) == (7, 5, 1)
+
+
+def test_an_unknown_cell_is_named():
+    assert cells.uncounted({"LUT6": 1, "URAM288": 2}, "xcup") == {"URAM288": 2}
+
+
+# Levels
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    return synth.run(make_card(tmp_path_factory.mktemp("pair"), "pair", PAIR), "ecp5", {"WIDTH": 12}, pnr=False)
+
+
+def test_levels_add_up_to_the_whole(pair):
+    total = pair.hierarchy[0].own
+    for level in pair.hierarchy[1:]:
+        total += level.own
+    assert total == pair.hierarchy[0].total
+    assert pair.hierarchy[0].total.ffs == pair.total.ffs == 4 * 12 + 16
+
+
+def test_each_instance_has_its_path_and_module(pair):
+    assert [(level.path, level.module) for level in pair.hierarchy] == [
+        ("", "pair"),
+        *((f"gen_leaf[{i}].u_leaf", "leaf") for i in range(4)),
+        ("u_wide", "leaf"),
+    ]
+    assert [level.total.ffs for level in pair.hierarchy] == [64, 12, 12, 12, 12, 16]
+
+
+def test_equal_modules_are_synthesised_once_and_others_kept_apart():
+    body = "  wire $a${n}\n  cell $dff $driver${n}\n  end\n"
+    different = body.replace("$dff", "$adff")
+    text = "".join(
+        f"module {name}\n{part}end\n\n"
+        for name, part in [
+            (r"\top", "  cell \\x1 \\u_1\n  end\n  cell \\x2 \\u_2\n  end\n  cell \\x3 \\u_3\n  end\n"),
+            (r"\x1", body.replace("{n}", "1")),
+            (r"\x2", body.replace("{n}", "27")),
+            (r"\x3", different.replace("{n}", "1")),
+        ]
+    )
+    merged = rtlil.cells_of(rtlil.merge_equal_modules(text))
+    assert merged.keys() == {"top", "x1", "x3"}
+    assert merged["top"] == [("x1", "u_1"), ("x1", "u_2"), ("x3", "u_3")]
+
+
+def test_the_table_shows_like_instances_once(pair, capsys):
+    synth.print_report(pair, Console(width=120))
+    output = capsys.readouterr().out
+    assert re.search(r"gen_leaf\[\*\]\.u_leaf x4 +│ leaf +│", output)
+    assert "u_wide" in output and "flattened" in output
+    synth.print_report(pair, Console(width=120), depth=0)
+    assert "u_wide" not in capsys.readouterr().out
+
+
+def test_a_report_survives_json(pair):
+    assert SynthReport.from_json(json.loads(json.dumps(pair.to_json()))) == pair
+
+
+# Place and route
+
+
+def test_fmax_is_the_median_of_the_seeds():
+    report = synth.run("stream_reg", "ecp5", seeds=3)
+    placement = report.placement
+    found = sorted(seed.fmax_mhz for seed in placement.seeds)
+    assert [seed.seed for seed in placement.seeds] == [1, 2, 3]
+    assert placement.fmax_mhz == found[1] and placement.spread_mhz == (found[0], found[2])
+    assert 50 < found[0] < 1000
+    assert placement.ffs == report.total.ffs
+    assert report.to_json()["placement"]["fmax_mhz"] == found[1]
+    assert SynthReport.from_json(json.loads(json.dumps(report.to_json()))) == report
+
+
+def test_a_design_that_does_not_fit_says_so():
+    report = synth.run("ram_sdp", "ecp5", {"WIDTH": 1024, "DEPTH": 4096}, seeds=1, hierarchy=False)
+    assert report.total.rams > 208
+    assert report.placement.fmax_mhz is None and report.placement.error
+
+
+# Names, parameters, errors, cache
+
+
+def test_a_module_brings_the_files_that_it_needs_and_no_others():
+    needed = {path.stem for path in module_design("stream_fifo", paths.share()).files}
+    assert {"stream_fifo", "fifo_store", "ram_sdp", "ram_dist"} <= needed
+    assert "stream_arbiter" not in needed
+
+
+def test_a_module_with_registers_brings_their_description():
+    design = module_design("filter_regs", paths.share())
+    assert [path.name for path in design.registers] == ["filter.rdl"]
+
+
+def test_a_card_has_its_defaults_and_the_given_parameters():
+    design, values = find_design("filter", {"CORES": "2"})
+    assert design.top == "filter_card" and values["CORES"] == "2" and values["DATA_W"] == "512"
+
+
+def test_parameters_are_read_from_the_head_without_local_ones(tmp_path):
+    design, _ = find_design(make_card(tmp_path / "pair", "pair", PAIR), {})
+    assert parameter_names(design) == ["WIDTH"]
+
+
+@pytest.mark.parametrize(
+    "what, target, parameters, message",
+    [
+        ("stream_fifa", "ecp5", {}, "no card, card folder or module is called stream_fifa; did you mean stream_fifo?"),
+        ("stream_fifo", "virtex", {}, "unknown target virtex; there are: ecp5, xcup, cyclonev"),
+        ("ram_dist", "ecp5", {"WIDHT": 3}, "ram_dist has no parameter WIDHT; there are: WIDTH, DEPTH"),
+        ("filter", "ecp5", {"CORES": 65}, "CORES = 65: must be 1 to 64"),
+    ],
+)
+def test_a_wrong_request_is_one_clear_line(what, target, parameters, message):
+    with pytest.raises(HeadraceError, match=re.escape(message)) as caught:
+        synth.run(what, target, parameters, pnr=False)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ("q <= q + dd;", r"pair\.sv:4: use of undeclared identifier 'dd'"),
+        ("q <= q + d", r"pair\.sv:4: expected ';'"),
+    ],
+)
+def test_an_error_in_the_rtl_is_given_with_its_place(tmp_path, wrong, message):
+    folder = make_card(tmp_path / "pair", "pair", PAIR.replace("q <= q + d;", wrong))
+    with pytest.raises(HeadraceError, match=message):
+        synth.run(folder, "ecp5", pnr=False)
+
+
+def test_a_check_at_elaboration_is_given_with_its_place(tmp_path):
+    folder = make_card(tmp_path / "pair", "pair", PAIR)
+    with pytest.raises(HeadraceError, match=r"pair\.sv:9: .*WIDTH must be at most 32"):
+        synth.run(folder, "ecp5", {"WIDTH": 33}, pnr=False)
+
+
+def test_names_with_spaces_are_no_trouble(tmp_path):
+    report = synth.run(make_card(tmp_path / "my pair", "pair", PAIR), "ecp5", pnr=False, hierarchy=False)
+    assert report.total.ffs == 4 * 8 + 16
+
+
+def test_a_second_run_comes_from_the_cache_until_a_source_changes(tmp_path, monkeypatch):
+    folder = make_card(tmp_path / "mine", "pair", PAIR)
+    first = synth.run(folder, "ecp5", pnr=False, hierarchy=False)
+    runs = []
+    original = yosys.run_script
+    monkeypatch.setattr(flow.yosys, "run_script", lambda *a: runs.append(a) or original(*a))
+    assert synth.run(folder, "ecp5", pnr=False, hierarchy=False) == first
+    assert not runs
+    (folder / "pair.sv").write_text(PAIR.replace("q + d", "q ^ d"))
+    assert synth.run(folder, "ecp5", pnr=False, hierarchy=False).total.luts < first.total.luts
+    assert runs
+
+
+# The platform's own RTL
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in paths.rtl().rglob("*.sv") if path.stem[-4:] != "_pkg"))
+def test_every_module_is_synthesisable_and_has_no_latch(module, tmp_path):
+    design = module_design(module, paths.share())
+    generated = [f for rdl in design.registers for f in flow.generate_rtl(rdl, tmp_path / "regs") if f.suffix == ".sv"]
+    yosys.write_read_options(tmp_path / "sources.f", module, [*generated, *design.files], {})
+    commands = [
+        "read_slang -f sources.f",
+        "hierarchy -check",
+        "proc -latches error",
+        "opt_clean",
+        "check -assert",
+        "memory_collect",
+        "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
+    ]
+    yosys.run_script(commands, tmp_path, "check")
