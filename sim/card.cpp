@@ -339,6 +339,7 @@ void Card::step_tx(unsigned number, Cycle now) {
 void Card::deliver(Port& port, const TxFrame& frame, Cycle now) {
   for (AttachedSink& to : port.sinks) {
     if (to.program >= 0 && !((frame.matched >> to.program) & 1)) continue;
+    if (frame.error && to.memory == nullptr) continue;  // a host's MAC drops it too
     try {
       record(to, frame);
     } catch (const Error& error) {

@@ -116,12 +116,12 @@ class MacRx {
 
   // Loads the next frame; those that come while the card's bus is too far behind are lost.
   void fetch(Cycle now) {
-    due_ = kNever;
     offset_ = 0;
     cut_ = false;
     for (;;) {
       const Next next = source_->next(frame_);
       if (next != Next::kFrame) {
+        due_ = kNever;
         ended_ = next == Next::kEnd;
         return;
       }

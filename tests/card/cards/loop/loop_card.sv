@@ -1,12 +1,24 @@
 // The harness's own test card: ports 0 and 1 wired to each other through one register, copies of port 0 at port 2.
-// Latency: 1 cycle. Never waits for tx_tready; rx_tready is high in one of READY_EVERY cycles.
+// Latency: 1 cycle. Never waits for tx_tready. Its registers slow it down, break it in ways that the harness must notice,
+// and issue bursts on the host memory port.
+//
+//   0x00 count      counts the clock; may be written
+//   0x04 pace       rx_tready is high in one of so many cycles (0: in none)
+//   0x08 trouble    1: never idle, 2: a hole in tx_tkeep, 4: tx_tvalid without patience, 8: $fatal;
+//                   upper half: packets lost that port 2 reports with every frame
+//   0x10 address    of host memory, 64 bits        0x18 stride
+//   0x1c shape      length, size << 8, burst << 12, count << 16, id_mask << 24
+//   0x20 go         1: read, 2: write
+//   0x24 done       bursts that ended
+//   0x40 results    16: ID << 8 | response, in order of completion
+//   0x80 sums       16: of the words that burst ID read
+//   0xf00           accepted and never answered; others: refused
 module loop_card
   import headrace_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned READY_EVERY = 1,
-    localparam int unsigned PORTS = 3,
-    localparam int unsigned MEM_W = 64
+    parameter int unsigned MEM_W = 64,
+    localparam int unsigned PORTS = 3
 ) (
     input  logic                               clk,
     input  logic                               rst,
@@ -16,7 +28,7 @@ module loop_card
     input  logic [    PORTS-1:0][  DATA_W-1:0] rx_tdata,
     input  logic [    PORTS-1:0][DATA_W/8-1:0] rx_tkeep,
     input  logic [    PORTS-1:0]               rx_tlast,
-    input  logic [    PORTS-1:0][        32:0] rx_tuser,
+    input  rx_meta_t [PORTS-1:0]               rx_tuser,
     output logic [    PORTS-1:0]               tx_tvalid,
     input  logic [    PORTS-1:0]               tx_tready,
     output logic [    PORTS-1:0][  DATA_W-1:0] tx_tdata,
@@ -80,100 +92,172 @@ module loop_card
     output logic                               idle
 );
 
-  logic [31:0] turn_q;
-  wire ready = turn_q == 0;
-  assign rx_tready = {PORTS{ready}};
+  // Registers
 
-  // 0 -> 1, 1 -> 0, 0 -> 2
+  logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q;
+  logic [63:0] address_q;
+  logic [1:0] go_q;
+  logic [7:0] done;
+  logic [15:0][15:0] results;
+  logic [15:0][31:0] sums;
+
+  assign s_axil_awready = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
+  assign s_axil_wready  = s_axil_awready;
+  assign s_axil_arready = !s_axil_rvalid;
+
+  always_ff @(posedge clk) begin
+    count_q <= count_q + 1'b1;
+    go_q <= '0;
+    if (s_axil_bready) s_axil_bvalid <= 1'b0;
+    if (s_axil_rready) s_axil_rvalid <= 1'b0;
+    if (s_axil_awready) begin
+      s_axil_bvalid <= s_axil_awaddr != 16'hf00;
+      s_axil_bresp  <= 2'b00;
+      case (s_axil_awaddr)
+        16'h00: count_q <= s_axil_wdata;
+        16'h04: pace_q <= s_axil_wdata;
+        16'h08: trouble_q <= s_axil_wdata;
+        16'h10: address_q[31:0] <= s_axil_wdata;
+        16'h14: address_q[63:32] <= s_axil_wdata;
+        16'h18: stride_q <= s_axil_wdata;
+        16'h1c: shape_q <= s_axil_wdata;
+        16'h20: go_q <= s_axil_wdata[1:0];
+        default: s_axil_bresp <= 2'b10;
+      endcase
+      if (s_axil_awaddr == 16'h08 && s_axil_wdata[3]) $fatal(1, "trouble was asked for");
+    end
+    if (s_axil_arvalid && s_axil_arready) begin
+      s_axil_rvalid <= s_axil_araddr != 16'hf00;
+      s_axil_rresp  <= 2'b00;
+      if (s_axil_araddr == 16'h00) s_axil_rdata <= count_q;
+      else if (s_axil_araddr == 16'h24) s_axil_rdata <= 32'(done);
+      else if (s_axil_araddr >= 16'h40 && s_axil_araddr < 16'h80) s_axil_rdata <= 32'(results[s_axil_araddr[5:2]]);
+      else if (s_axil_araddr >= 16'h80 && s_axil_araddr < 16'hc0) s_axil_rdata <= sums[s_axil_araddr[5:2]];
+      else s_axil_rresp <= 2'b10;
+    end
+    if (rst) begin
+      s_axil_bvalid <= 1'b0;
+      s_axil_rvalid <= 1'b0;
+      count_q <= '0;
+      pace_q <= 32'd1;
+      trouble_q <= '0;
+      go_q <= '0;
+    end
+  end
+
+  // Packets: 0 -> 1, 1 -> 0, 0 -> 2
+
   localparam int unsigned FROM[PORTS] = '{1, 0, 0};
 
-  logic [PORTS-1:0] inside_q;
+  logic [31:0] turn_q;
+  logic [PORTS-1:0] inside_q, valid_q;
   logic [PORTS-1:0][63:0] arrival_q;
+  logic [PORTS-1:0][DATA_W/8-1:0] keep_q;
+
+  wire ready = turn_q == 0 && pace_q != 0;
+  always_ff @(posedge clk) begin
+    turn_q <= turn_q + 1'b1 >= pace_q ? '0 : turn_q + 1'b1;
+    if (rst) turn_q <= '0;
+  end
+
+  assign rx_tready = {PORTS{ready}};
+  assign tx_tvalid = trouble_q[2] ? valid_q & {PORTS{!count_q[0]}} : valid_q;
+  always_comb begin
+    tx_tkeep = keep_q;
+    if (trouble_q[1]) tx_tkeep[1][0] = 1'b0;
+  end
 
   for (genvar p = 0; p < PORTS; ++p) begin : gen_port
     wire take = rx_tvalid[FROM[p]] && ready;
-    rx_meta_t rx_meta;
-    assign rx_meta = rx_tuser[FROM[p]];
 
     tx_meta_t meta;
     always_comb begin
       meta = '0;
       meta.timestamp_ns = inside_q[p] ? arrival_q[p] : time_ns;
-      meta.wire_len = rx_meta.wire_len;
-      meta.error = rx_meta.error;
+      meta.wire_len = rx_tuser[FROM[p]].wire_len;
+      meta.error = rx_tuser[FROM[p]].error;
       meta.port = 8'(FROM[p]);
-      // Program 0 accepts everything whole, program 1 what comes in at an even time and of that 20 bytes.
+      // Program 0 accepts everything whole, program 1 what came in at an even time and of that 20 bytes.
       meta.matched = {2'b00, !meta.timestamp_ns[0], 1'b1};
       meta.snaplen = {16'd0, 16'd0, 16'd20, 16'hffff};
+      meta.lost = p == 2 ? 32'(trouble_q[31:16]) : '0;
     end
 
     always_ff @(posedge clk) begin
-      tx_tvalid[p] <= take;
+      if (tx_tready[p] || !trouble_q[2]) valid_q[p] <= take;
       if (take) begin
         tx_tdata[p] <= rx_tdata[FROM[p]];
-        tx_tkeep[p] <= rx_tkeep[FROM[p]];
+        keep_q[p]   <= rx_tkeep[FROM[p]];
         tx_tlast[p] <= rx_tlast[FROM[p]];
         tx_tuser[p] <= meta;
         inside_q[p] <= !rx_tlast[FROM[p]];
         if (!inside_q[p]) arrival_q[p] <= time_ns;
       end
       if (rst) begin
-        tx_tvalid[p] <= 1'b0;
-        inside_q[p]  <= 1'b0;
+        valid_q[p]  <= 1'b0;
+        inside_q[p] <= 1'b0;
       end
     end
   end
 
-  always_ff @(posedge clk) begin
-    turn_q <= turn_q == READY_EVERY - 1 ? '0 : turn_q + 1'b1;
-    if (rst) turn_q <= '0;
-  end
+  // Host memory
 
-  assign idle = !(|tx_tvalid) && !(|inside_q) && READY_EVERY == 1;
+  logic dma_idle;
+  loop_dma #(
+      .MEM_W(MEM_W)
+  ) u_dma (
+      .clk,
+      .rst,
+      .address(address_q),
+      .stride(stride_q),
+      .length(shape_q[7:0]),
+      .size(shape_q[10:8]),
+      .burst(shape_q[13:12]),
+      .count(shape_q[23:16]),
+      .id_mask(shape_q[31:24]),
+      .go_read(go_q[0]),
+      .go_write(go_q[1]),
+      .done,
+      .results,
+      .sums,
+      .m_axi_awid,
+      .m_axi_awaddr,
+      .m_axi_awlen,
+      .m_axi_awsize,
+      .m_axi_awburst,
+      .m_axi_awuser,
+      .m_axi_awvalid,
+      .m_axi_awready,
+      .m_axi_wdata,
+      .m_axi_wstrb,
+      .m_axi_wlast,
+      .m_axi_wvalid,
+      .m_axi_wready,
+      .m_axi_bid,
+      .m_axi_bresp,
+      .m_axi_bvalid,
+      .m_axi_bready,
+      .m_axi_arid,
+      .m_axi_araddr,
+      .m_axi_arlen,
+      .m_axi_arsize,
+      .m_axi_arburst,
+      .m_axi_aruser,
+      .m_axi_arvalid,
+      .m_axi_arready,
+      .m_axi_rid,
+      .m_axi_rdata,
+      .m_axi_rresp,
+      .m_axi_rlast,
+      .m_axi_rvalid,
+      .m_axi_rready,
+      .irq_valid,
+      .irq_ready,
+      .idle(dma_idle)
+  );
+  assign irq_function = 16'd3;
+  assign irq_vector = 16'd7;
 
-  // One register: it counts the clock; every other address is refused.
-  logic [31:0] count_q;
-  always_ff @(posedge clk) begin
-    count_q <= count_q + 1'b1;
-    s_axil_bvalid <= (s_axil_awvalid && s_axil_awready) || (s_axil_bvalid && !s_axil_bready);
-    if (s_axil_awvalid && s_axil_awready) s_axil_bresp <= s_axil_awaddr == 0 ? 2'b00 : 2'b10;
-    if (s_axil_wvalid && s_axil_wready) count_q <= s_axil_wdata;
-    s_axil_rvalid <= (s_axil_arvalid && s_axil_arready) || (s_axil_rvalid && !s_axil_rready);
-    if (s_axil_arvalid && s_axil_arready) begin
-      s_axil_rdata <= count_q;
-      s_axil_rresp <= s_axil_araddr == 0 ? 2'b00 : 2'b10;
-    end
-    if (rst) begin
-      s_axil_bvalid <= 1'b0;
-      s_axil_rvalid <= 1'b0;
-    end
-  end
-  assign s_axil_awready = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
-  assign s_axil_wready  = s_axil_awready;
-  assign s_axil_arready = !s_axil_rvalid;
-
-  assign m_axi_awid = '0;
-  assign m_axi_awaddr = '0;
-  assign m_axi_awlen = '0;
-  assign m_axi_awsize = '0;
-  assign m_axi_awburst = '0;
-  assign m_axi_awuser = '0;
-  assign m_axi_awvalid = 1'b0;
-  assign m_axi_wdata = '0;
-  assign m_axi_wstrb = '0;
-  assign m_axi_wlast = 1'b0;
-  assign m_axi_wvalid = 1'b0;
-  assign m_axi_bready = 1'b0;
-  assign m_axi_arid = '0;
-  assign m_axi_araddr = '0;
-  assign m_axi_arlen = '0;
-  assign m_axi_arsize = '0;
-  assign m_axi_arburst = '0;
-  assign m_axi_aruser = '0;
-  assign m_axi_arvalid = 1'b0;
-  assign m_axi_rready = 1'b0;
-  assign irq_valid = 1'b0;
-  assign irq_function = '0;
-  assign irq_vector = '0;
+  assign idle = !(|valid_q) && !(|inside_q) && dma_idle && go_q == 0 && !trouble_q[0];
 
 endmodule
