@@ -1,4 +1,4 @@
-"""Builds blocks of the filter engine, or the bench modules of this folder around them, and runs cocotb benches on them."""
+"""Builds blocks of the filter engine, or the modules of this folder around them, and runs cocotb benches on them."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Drives bpf_core_loaded: loads programs, sends frames, takes verdicts in random rhythms, and fetches and releases rows."""
+"""Drives bpf_core_loaded: loads programs, sends frames, takes verdicts in any rhythm, fetches and releases rows."""
 
 import random
 from collections import deque
@@ -159,7 +159,7 @@ class Core:
                 dut.in_last.value = last
                 dut.in_data.value = int.from_bytes(part + random.randbytes(self.row_bytes - len(part)), "little")
                 # Beside other beats than the last they mean nothing.
-                dut.in_len.value = len(frame.data) if last else random.getrandbits(16)
+                dut.in_len.value = len(frame.data) & 0xFFFF if last else random.getrandbits(16)
                 dut.in_wire_len.value = min(frame.wire, LONGEST_WIRE)
                 dut.in_set.value = frame.set if last else random.getrandbits(1)
                 dut.in_bad.value = frame.bad if last else random.getrandbits(1)
@@ -171,7 +171,7 @@ class Core:
             await self.cycles(SETTLE)
 
     async def run(self, frames: Sequence[Frame], limit: int = 100_000) -> list[Verdict]:
-        """Send frames and return their verdicts when all rows are released. Fails when nothing happens for `limit` cycles."""
+        """Send frames and return their verdicts when all rows are released; fails after `limit` cycles without any."""
         before = len(self.verdicts)
         await self.send(frames)
         idle = 0

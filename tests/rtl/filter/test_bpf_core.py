@@ -1,7 +1,16 @@
-"""bpf_core."""
+"""The core as it stands in the card, and in the narrowest and the widest one, with frames as long as a length field says."""
 
+import pytest
 from filter.building import simulate
 
 
-def test_bpf_core() -> None:
-    simulate("bpf_core_loaded", "bench_bpf_core", DATA_W=512)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"DATA_W": 512, "PACKET_KB": 32, "IMEM_WORDS": 1024, "MAX_FRAME": 9216},
+        {"DATA_W": 128, "PACKET_KB": 16, "IMEM_WORDS": 512, "MAX_FRAME": 1518},
+        {"DATA_W": 1024, "PACKET_KB": 256, "IMEM_WORDS": 4096, "MAX_FRAME": 65535},
+    ],
+)
+def test_bpf_core(parameters: dict[str, int]) -> None:
+    simulate("bpf_core_loaded", "bench_bpf_core", **parameters)
