@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,15 @@ from headrace.cli import common
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headrace.bench import Row
+
 _EPILOG = """Examples:
 
-headrace bench filter
+headrace bench
+
+headrace bench filter --quick
 
 headrace bench sim --json
-
-headrace bench
 """
 
 
@@ -28,7 +30,11 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_command(
-    suite: Annotated[str, typer.Argument(metavar="[SUITE]", help="filter, sim, synth, or all of them.")] = "all",
+    group: Annotated[str, typer.Argument(metavar="[GROUP]", help="filter, size, sim, or all of them.")] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
+    ] = None,
     json: common.Json = False,
 ) -> int:
     """Measure what must hold, and compare: line rate, CPI, size, speed of the simulator.
@@ -37,23 +43,39 @@ def bench_command(
     """
     from headrace import bench
 
+    common.one_of("bench", group, (*bench.GROUPS, "all"))
+    groups = list(bench.GROUPS) if group == "all" else [group]
     with common.progress_line() as progress:
-        figures = bench.run(suite, progress)
+        rows = bench.run(groups, quick, dask, progress)
     if json:
-        print(json_format.dumps([figure.to_json() for figure in figures], indent=2))
+        print(json_format.dumps([row.to_json() for row in rows], indent=2))
     else:
-        _print(figures)
-    return 1 if any(figure.met is False for figure in figures) else 0
+        _print(rows)
+    return 1 if any(row.ok is False for row in rows) else 0
 
 
-def _print(figures: Sequence[Any]) -> None:
+def _print(rows: Sequence[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("what", "must", "is", "", "how it is known"):
-        table.add_column(heading)
-    for figure in figures:
-        verdict = {True: "[green]met[/]", False: "[bold red]missed[/]", None: ""}[figure.met]
-        table.add_row(figure.what, figure.must, figure.value, verdict, figure.kind)
+    for heading, justify in (("what", "left"), ("must be", "left"), ("is", "right"), ("", "left"), ("", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("how it is known", style="dim")
+    group = None
+    for row in rows:
+        if row.group != group:
+            group = row.group
+            table.add_section()
+            table.add_row(Text(group, "bold"))
+        verdict = {True: Text("met", "green"), False: Text("missed", "bold red"), None: Text()}[row.ok]
+        known = f"{row.kind}; {row.note}" if row.note else row.kind
+        table.add_row(Text(f"  {row.what}"), Text(row.must), Text(_number(row.value)), Text(row.unit), verdict, known)
     Console().print(table)
+
+
+def _number(value: float | int | str) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else value

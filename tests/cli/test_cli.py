@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oracle import make_capture, random_packets
 
+from headrace.bench import GROUPS, MEASURED, WALL_CLOCK, Row
 from headrace.cli import main
 from headrace.errors import HeadraceError
 
@@ -65,6 +67,7 @@ def test_help_appears_in_less_than_0_4_seconds() -> None:
         (["build", "filter", "-P", "CORES=1000"], "headrace: parameter CORES = 1000: must be 1 to 64"),
         (["build", "filter", "-P", "CORES"], "headrace: -P CORES: not NAME=VALUE"),
         (["synth", "filter", "--target", "z80"], "headrace: unknown target z80"),
+        (["bench", "frob"], "headrace: bench frob: none of filter, size, sim, all"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(
@@ -111,6 +114,27 @@ def test_cards_are_listed_with_their_parameters(capsys: pytest.CaptureFixture[st
     assert cards["filter"]["parameters"]["CORES"] == {"default": 8, "allowed": "1 to 64", "help": "filter cores"}
     assert main(["cards"]) == 0
     assert "CORES=8" in capsys.readouterr().out
+
+
+def test_bench_shows_rows_and_fails_when_one_is_missed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    met = Row("filter", "uninspected at 60 bytes", "0", 0, "packets", True, MEASURED, "8 cores")
+    missed = Row("sim", "64-byte packets", ">= 150,000", 149_000.5, "packets/s", False, WALL_CLOCK)
+    asked: list[Any] = []
+
+    def run(groups: list[str], *options: Any) -> list[Row]:
+        asked.append((groups, *options[:2]))
+        return [met, missed] if "sim" in groups else [met]
+
+    monkeypatch.setattr("headrace.bench.run", run)
+    assert main(["bench", "filter", "--quick", "--dask", "tcp://host:1"]) == 0
+    assert main(["bench"]) == 1
+    out = capsys.readouterr().out
+    assert all(text in out for text in ("uninspected at 60 bytes", "8 cores", "149,0", "missed", "wall clock"))
+    assert asked == [(["filter"], True, "tcp://host:1"), ([*GROUPS], False, None)]
+    assert main(["bench", "sim", "--json"]) == 1
+    assert [row["ok"] for row in json.loads(capsys.readouterr().out)] == [True, False]
 
 
 def test_an_empty_cache_is_listed_and_cleared(capsys: pytest.CaptureFixture[str]) -> None:
