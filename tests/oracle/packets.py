@@ -135,7 +135,7 @@ def _capture(rng: random.Random, frame: bytes) -> tuple[bytes, int]:
     if choice < 0.13:
         return frame[: rng.randint(0, len(frame))], len(frame)
     if choice < 0.15:
-        return frame, len(frame) + rng.choice((4, 100, 60_000, 250_000))
+        return frame, rng.choice((len(frame) + 4, len(frame) + 60_000, 262_143, 262_144, 0x7FFFFFFF, 0xFFFFFFFF))
     return frame, len(frame)
 
 
