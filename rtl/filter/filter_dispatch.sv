@@ -1,6 +1,7 @@
 // Finds the cores for the packets that arrive. Even and odd cores take turns, so that each half has two cycles to find its
 // next core, round robin: one packet a cycle on one port, or one every second cycle on each of two.
-// A port that starts a frame takes the core that is offered to it; if both do in one cycle, they get different ones.
+// A port that starts a frame takes the core that is offered to it; if both do in one cycle, they get different ones, and
+// if there is one core only, the ports get it in turn.
 module filter_dispatch #(
     parameter int unsigned CORES = 8,
     localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1
@@ -49,32 +50,34 @@ module filter_dispatch #(
     end
   end
 
-  // The half whose turn it is goes first.
-  logic turn_q;
+  // The half whose turn it is goes first, to the port that did not get the last core.
+  logic turn_q, port_q;
   wire first = valid_q[turn_q] ? turn_q : !turn_q;
-  wire second = wanted[0] && valid_q[first] ? !first : first;
-  assign offered      = {valid_q[second], valid_q[first]};
-  assign offered_core = {core_q[second], core_q[first]};
+  wire second = wanted[port_q] && valid_q[first] ? !first : first;
+  wire [1:0] chosen = port_q ? {first, second} : {second, first};  // the half that is offered to each port
+  assign offered      = {valid_q[chosen[1]], valid_q[chosen[0]]};
+  assign offered_core = {core_q[chosen[1]], core_q[chosen[0]]};
 
+  wire [1:0] got = taken & offered;
   always_comb begin
     take        = '0;
     assign_mask = '0;
-    if (taken[0] && offered[0]) begin
-      take[first] = 1'b1;
-      assign_mask |= CORES'(1) << core_q[first];
-    end
-    if (taken[1] && offered[1]) begin
-      take[second] = 1'b1;
-      assign_mask |= CORES'(1) << core_q[second];
+    for (int port = 0; port < 2; port++) begin
+      if (got[port]) begin
+        take[chosen[port]] = 1'b1;
+        assign_mask |= CORES'(1) << offered_core[port];
+      end
     end
   end
 
   always_ff @(posedge clk) begin
     turn_q     <= turn_q ^ take[turn_q];
+    port_q     <= got == 2'b01 || (port_q && got != 2'b10);
     assigned_q <= (assigned_q | assign_mask) & ~core_listed;
     settling_q <= {settling_q[1:0], core_listed};
     if (rst) begin
       turn_q     <= 1'b0;
+      port_q     <= 1'b0;
       assigned_q <= '0;
       settling_q <= '0;
     end
