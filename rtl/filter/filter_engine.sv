@@ -132,7 +132,7 @@ module filter_engine
       .rst,
       .core_ready,
       .core_listed,
-      .wanted      (rx_tvalid & sop),
+      .wanted      (rx_tvalid & sop & slice_ready),
       .taken       (start),
       .offered,
       .offered_core
