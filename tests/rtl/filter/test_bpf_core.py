@@ -1,4 +1,4 @@
-"""The core as it stands in the card, and in the narrowest and the widest one, with frames as long as a length field says."""
+"""The core as it stands in the card, in the narrowest one and in the widest, there with the longest frames."""
 
 import pytest
 from filter.building import simulate

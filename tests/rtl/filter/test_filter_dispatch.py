@@ -1,0 +1,9 @@
+"""filter_dispatch with one core (one half stays empty), with halves of the same and of different size."""
+
+import pytest
+from filter.building import simulate
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 8])
+def test_filter_dispatch(cores: int) -> None:
+    simulate("filter_dispatch_driven", "bench_filter_dispatch", CORES=cores)
