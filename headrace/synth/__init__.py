@@ -5,9 +5,9 @@
     print_report(report)                       # tables
     json.dump(report.to_json(), sys.stdout)    # the same as data
 
-``run`` takes a module of rtl/, a card's name, or the folder of a user's own card; targets are in ``TARGETS``. Results are
-kept in the cache, keyed by the content of the sources and everything else that can change them. How resources are
-counted stands in ``headrace.synth.cells``; docs/synthesis.md tells the whole method.
+``run`` takes a module of rtl/, a card's name, or the folder of a user's own card; targets are in ``TARGETS``.
+Results are kept in the cache, keyed by the content of the sources and everything else that can change them.
+How resources are counted stands in ``headrace.synth.cells``; docs/synthesis.md tells the whole method.
 """
 
 from headrace.synth.flow import TARGETS, run

@@ -1,6 +1,6 @@
 """How many LUTs, registers and RAMs each library cell takes.
 
-xcup (UltraScale+; LUT use of memories from the AMD Libraries Guide UG974 and the CLB guide UG574, table 3-1)
+xcup (UltraScale+; LUT use of memories from AMD's libraries guide UG974 and CLB guide UG574)
     A LUT1 to LUT6 is one LUT each, as in vendor reports before pairs are combined. INV is a LUT1 by another name.
     Carry chains and F7/F8 multiplexers are free: they lie beside the LUTs.
 ecp5 (Lattice FPGA-TN-02204 on memory, FPGA-DS-02012 on slices)

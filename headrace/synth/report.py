@@ -47,7 +47,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Seed:
-    """One run of place and route. ``fmax_mhz`` is that of the slowest clock; None when nothing lies between registers."""
+    """One run of place and route. ``fmax_mhz`` is the slowest clock's, None when no path lies between registers."""
 
     seed: int
     fmax_mhz: float | None
@@ -94,9 +94,10 @@ class Placement:
 class SynthReport:
     """Resources of one module for one target.
 
-    ``total`` and ``cells`` come from the flattened design. ``hierarchy`` comes from a second synthesis that keeps module
-    boundaries: its levels add up exactly, to ``hierarchy[0].total``, which is a little more than ``total`` because
-    nothing is optimised across boundaries. ``memories`` says what each RAM of the source became in the flattened design.
+    ``total`` and ``cells`` come from the flattened design. ``hierarchy`` comes from a second synthesis that keeps
+    module boundaries: its levels add up exactly, to ``hierarchy[0].total``, which is a little more than ``total``
+    because nothing is optimised across boundaries. ``memories`` says what each RAM of the source became in the
+    flattened design: "block", "distributed" or "registers".
     """
 
     name: str
@@ -160,7 +161,7 @@ def print_report(report: SynthReport, console: Console | None = None, depth: int
 
 
 def _headings(target: str) -> list[str]:
-    return ["LUT", "of these RAM", "FF", RAM_NAMES[target], "DSP", *(["ALM (est.)"] if target == "cyclonev" else [])]
+    return ["LUT", "LUTRAM", "FF", RAM_NAMES[target], "DSP", *(["ALM (est.)"] if target == "cyclonev" else [])]
 
 
 def _numbers(usage: Usage, target: str) -> list[str]:

@@ -20,9 +20,10 @@ def merge_equal_modules(text: str) -> str:
     The SystemVerilog reader makes a module of every instance; a card with eight cores would be synthesised eight times.
     Two modules are the same when their text is, up to the reader's running numbers and to submodules that are the same.
     """
-    head = text[: match.start()] if (match := _MODULE.search(text)) else text
-    attributes = {m[2]: m[1] for m in _MODULE.finditer(text)}
-    bodies = {m[2]: m[3] for m in _MODULE.finditer(text)}
+    modules = list(_MODULE.finditer(text))
+    head = text[: modules[0].start()]
+    attributes = {m[2]: m[1] for m in modules}
+    bodies = {m[2]: m[3] for m in modules}
     kept: dict[str, str] = {}  # module -> the one that stands for it
     by_digest: dict[str, str] = {}
 
