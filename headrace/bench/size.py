@@ -1,0 +1,73 @@
+"""What a filter core costs, and how much work that buys, beside FFShark's core on the same tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace import synth
+from headrace.bench import MEASURED, MODELLED, Row
+from headrace.bench.filter import EXPRESSION, PATH
+
+# FFShark's core (github.com/UofT-HPRC/fpga-bpf, 512-bit ingest) on the same Yosys 0.70 and nextpnr.
+FFSHARK_XCUP_LUTS = 4404
+FFSHARK_XCUP_BRAM36 = 23.5
+FFSHARK_ECP5_LUTS = 8277
+FFSHARK_ECP5_MHZ = 46.1
+FFSHARK_CYCLES = 20  # of 20 to 22 for the same path
+
+MOST_LUTS, MOST_BRAM36, LEAST_MHZ, LEAST_GAIN = 2000, 12, 100, 10
+
+
+def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+    """Rows of the core with 32 KB of packet memory at 512 bits: size on UltraScale+ and ECP5, Fmax on ECP5."""
+    seeds = 1 if quick else 5
+    xcup = synth.run("bpf_core", "xcup", hierarchy=False, progress=lambda what: progress(what, None))
+    ecp5 = synth.run("bpf_core", "ecp5", seeds=seeds, hierarchy=False, progress=lambda what: progress(what, None))
+    placement = ecp5.placement
+    mhz = (placement.fmax_mhz if placement else None) or 0.0
+    ours = mhz * 1e6 / PATH / ecp5.total.luts
+    theirs = FFSHARK_ECP5_MHZ * 1e6 / FFSHARK_CYCLES / FFSHARK_ECP5_LUTS
+    return [
+        Row(
+            "size",
+            "filter core on UltraScale+ (xcup), LUTs",
+            f"at most {MOST_LUTS:,}",
+            xcup.total.luts,
+            "LUTs",
+            xcup.total.luts <= MOST_LUTS,
+            MEASURED,
+            f"FFShark {FFSHARK_XCUP_LUTS:,}; headrace synth bpf_core --target xcup",
+        ),
+        Row(
+            "size",
+            "its memories",
+            f"at most {MOST_BRAM36}",
+            xcup.total.rams,
+            "BRAM36",
+            xcup.total.rams <= MOST_BRAM36,
+            MEASURED,
+            f"FFShark {FFSHARK_XCUP_BRAM36}",
+        ),
+        Row("size", "filter core on ECP5", "-", ecp5.total.luts, "LUT4", None, MEASURED, f"FFShark {FFSHARK_ECP5_LUTS:,}"),
+        Row(
+            "size",
+            "its Fmax, placed and routed",
+            f"at least {LEAST_MHZ}",
+            mhz,
+            "MHz",
+            mhz >= LEAST_MHZ,
+            MEASURED,
+            f"median of {seeds} seeds; FFShark {FFSHARK_ECP5_MHZ}; headrace synth bpf_core --target ecp5",
+        ),
+        Row("size", f"verdicts of {EXPRESSION}", "-", ours, "a second and LUT4", None, MODELLED, f"Fmax / {PATH} cycles / LUT4"),
+        Row(
+            "size",
+            "work per LUT beside FFShark's",
+            f"at least {LEAST_GAIN}",
+            ours / theirs,
+            "times",
+            ours / theirs >= LEAST_GAIN,
+            MODELLED,
+            f"FFShark {theirs:,.0f}: {FFSHARK_ECP5_MHZ} MHz / {FFSHARK_CYCLES} cycles / {FFSHARK_ECP5_LUTS:,} LUT4",
+        ),
+    ]
