@@ -153,7 +153,7 @@ def compile(expression: str, snaplen: int = MAX_SNAPLEN, linktype: int = DLT_EN1
         raise MemoryError("pcap_open_dead")
     try:
         compiled = ffi.new("struct bpf_program *")
-        if lib.pcap_compile(handle, compiled, expression.encode(), int(optimize), 0) != 0:
+        if lib.pcap_compile(handle, compiled, expression.encode(errors="surrogateescape"), int(optimize), 0) != 0:
             raise FilterError(ffi.string(lib.pcap_geterr(handle)).decode(errors="replace"))
         try:
             size = compiled.bf_len * ffi.sizeof("struct bpf_insn")

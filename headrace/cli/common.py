@@ -76,11 +76,12 @@ def progress_line() -> Iterator[Progress | None]:
         rich_progress.TimeElapsedColumn(),
     )
     bars = rich_progress.Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bars.add_task("", total=None)
 
     def show(what: str, done: float | None) -> None:
-        bars.update(task, description=what if done is None else f"{what} {done:.0%}")
-        bars.start()
+        if not bars.tasks:
+            bars.add_task("", total=None)
+            bars.start()
+        bars.update(bars.task_ids[0], description=what if done is None else f"{what} {done:.0%}")
 
     try:
         yield show

@@ -83,6 +83,8 @@ def filter_command(
 
     OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted.
     """
+    if dump and also:
+        raise HeadraceError("-d prints one filter: leave --also out", 2)
     expression, source = _positionals(words or [], file, dump)
     linktype, recorded_snaplen = _format(source, dump)
     programs = _programs(expression, file, also or [], snaplen or recorded_snaplen, linktype, not plain)

@@ -156,6 +156,8 @@ def test_sources_that_are_no_files(card: Stand, source: str) -> None:
         (["tcp", "port", "80", "IN"], 2, "tcp port 80 IN: more than EXPR and IN; quote the expression"),
         (["tcp port", "IN"], 2, "can't parse filter expression: syntax error"),
         (["tcp", "IN", "--also", "udp port"], 2, "can't parse filter expression: syntax error"),
+        (["\udcff", "IN"], 2, "can't parse filter expression: syntax error"),
+        (["-d", "tcp", "--also", "udp"], 2, "-d prints one filter: leave --also out"),
         (["tcp", "nothing.pcap"], 1, "nothing.pcap: No such file or directory"),
         (["tcp", "/etc/passwd"], 1, "/etc/passwd: unknown file format"),
         (["-F", "nothing", "IN"], 1, "nothing: No such file or directory"),
