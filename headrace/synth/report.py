@@ -95,8 +95,8 @@ class SynthReport:
     """Resources of one module for one target.
 
     ``total`` and ``cells`` come from the flattened design. ``hierarchy`` comes from a second synthesis that keeps
-    module boundaries: its levels add up exactly, to ``hierarchy[0].total``, which is a little more than ``total``
-    because nothing is optimised across boundaries. ``memories`` says what each RAM of the source became in the
+    module boundaries: its levels add up exactly, to ``hierarchy[0].total``, which is not ``total`` (mostly a little
+    more) because nothing is optimised across boundaries. ``memories`` says what each RAM of the source became in the
     flattened design: "block", "distributed" or "registers".
     """
 
