@@ -1,7 +1,7 @@
 """A card's address map as plain data, and attribute access to a running card's registers through it.
 
 ``RegisterMap`` is what the SystemRDL compiler knows about addresses and fields, free of the compiler, so that a command
-line tool can load it in a millisecond. ``RegisterMap.bind`` joins it with two functions that read and write 32-bit words::
+line tool can load it in a millisecond. ``RegisterMap.bind`` joins it with functions that read and write 32-bit words::
 
     regs = load_map(path).bind(card.read, card.write)
     regs.control.flow_control = 1     # read-modify-write of one field
@@ -37,7 +37,7 @@ WriteMany = Callable[[list[tuple[int, int]]], None]
 class Field:
     """Bits ``low`` to ``low + width - 1`` of a register.
 
-    ``idle`` is what a write of *another* field of the same register must carry here so that nothing happens to this one:
+    ``idle`` is what a write of *another* field of the same register must carry here so that this one stays as it is:
     ``"keep"`` the value read, ``"zeros"`` (write-one-to-clear, pulses) or ``"ones"`` (write-zero-to-clear).
     ``choices`` are the names of values, from the description's enumeration; they may be given instead of numbers.
     """
@@ -347,7 +347,7 @@ class RegisterView(_View):
         self._bus.write(self.address, self._node.width, int(value))
 
     def set(self, **values: int | str) -> None:
-        """Writes several fields at once, by number or by a name of their enumeration, and leaves the others as they are.
+        """Writes several fields at once, by number or by a name of their enumeration, and keeps the others.
 
         Reads the register first only if some other writable field has to be kept. Raises ValueError when a value does
         not fit its field, AttributeError for a field that is unknown or read-only.
@@ -433,7 +433,7 @@ class MemoryView(_View):
         return [self._bus.read(self._entry_address(i), self._node.width) for i in range(start, start + count)]
 
     def write(self, values: Iterable[int], start: int = 0) -> None:
-        """Writes entries one after the other from ``start`` on, in one go. Raises ValueError for one that doesn't fit."""
+        """Writes entries one after the other from ``start`` on, in one go. Raises ValueError for a wrong value."""
         if not self._node.writable:
             raise AttributeError(f"{self._path} is read-only")
         entries = [int(value) for value in values]

@@ -1,6 +1,6 @@
 """Registers are written once, in SystemRDL: RTL, C header, HTML manual and Python access are made from that file.
 
-``generate_rtl``, ``generate_header`` and ``generate_html`` run PeakRDL; ``load_map`` gives the address map as plain data
+``generate_rtl``, ``generate_header`` and ``generate_html`` run PeakRDL; ``load_map`` gives the address map as data
 (see ``headrace.register_map``) and keeps a parsed copy in the cache, because the compiler takes a tenth of a second to
 load and every run of the command line needs the map.
 

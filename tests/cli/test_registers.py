@@ -18,7 +18,7 @@ addrmap demo {
     default sw = rw; default hw = r;
 
     reg { default sw = r; default hw = na; field {} version[15:0] = 7; field {} magic[31:16] = 0x4852; } id @ 0x0;
-    reg { field {} flow_control[0:0] = 0; field { encode = mode_e; } mode[6:4] = 0; 
+    reg { field {} flow_control[0:0] = 0; field { encode = mode_e; } mode[6:4] = 0;
           field { singlepulse; } restart[8:8] = 0; } control @ 0x4;
     reg { field {} value[31:0] = 1000; } budget @ 0x8;
     reg { default hw = na; field { woclr; } overrun[0:0] = 1; field {} mask[8:8] = 0; } events @ 0xc;
@@ -335,7 +335,7 @@ def test_an_error_names_its_file_and_line(tmp_path):
     bad.write_text("addrmap bad {\n  reg { field {} a[40:0]; } r;\n};\n")
     with pytest.raises(HeadraceError, match=r"bad\.rdl:2: "):
         load_map(bad)
-    with pytest.raises(HeadraceError, match="absent.rdl: no such register description"):
+    with pytest.raises(HeadraceError, match=r"absent\.rdl: no such register description"):
         generate_rtl(tmp_path / "absent.rdl", tmp_path)
 
 
@@ -400,7 +400,7 @@ def test_the_generated_rtl_passes_lint_with_every_warning_on(rdl, tmp_path):
 
 @pytest.fixture
 def hardware(rdl, tmp_path):
-    """The generated RTL in Verilator behind read and write functions; ``write`` returns the ring base register's output."""
+    """The generated RTL in Verilator behind read and write functions; ``write`` returns what ring_base puts out."""
     files = [str(f) for f in generate_rtl(rdl, tmp_path / "rtl")]
     (tmp_path / "demo_top.sv").write_text(DEMO_TOP)
     (tmp_path / "main.cpp").write_text(DEMO_MAIN)
