@@ -1,7 +1,4 @@
-"""A card's address map as plain data, and attribute access to a running card's registers through it.
-
-``RegisterMap`` is what the SystemRDL compiler knows about addresses and fields, free of the compiler, so that a command
-line tool can load it in a millisecond. ``RegisterMap.bind`` joins it with functions that read and write 32-bit words::
+"""A card's address map, and attribute access through it to the registers of a running card::
 
     regs = load_map(path).bind(card.read, card.write)
     regs.control.flow_control = 1     # read-modify-write of one field
@@ -22,8 +19,10 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from headrace.register_nodes import Field, Group, Memory, Node, Register, element_step, from_json, to_json, walk
 
 WORD_BYTES = 4
 WORD_MASK = 0xFFFF_FFFF
@@ -31,80 +30,6 @@ WORD_MASK = 0xFFFF_FFFF
 ReadWord = Callable[[int], int]
 WriteWord = Callable[[int, int], None]
 WriteMany = Callable[[list[tuple[int, int]]], None]
-
-
-@dataclass(frozen=True)
-class Field:
-    """Bits ``low`` to ``low + width - 1`` of a register.
-
-    ``idle`` is what a write of *another* field of the same register must carry here so that this one stays as it is:
-    ``"keep"`` the value read, ``"zeros"`` (write-one-to-clear, pulses) or ``"ones"`` (write-zero-to-clear).
-    ``choices`` are the names of values, from the description's enumeration; they may be given instead of numbers.
-    """
-
-    name: str
-    low: int
-    width: int
-    readable: bool
-    writable: bool
-    idle: str = "keep"
-    reset: int | None = None
-    choices: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def limit(self) -> int:
-        """The highest value, which is also the mask at bit 0."""
-        return (1 << self.width) - 1
-
-
-@dataclass(frozen=True)
-class Register:
-    """``width`` bits at ``offset`` bytes from its parent, read and written in words of 32 bits, low word first."""
-
-    name: str
-    offset: int
-    width: int
-    fields: dict[str, Field]
-    dims: tuple[int, ...] = ()
-    stride: int = 0
-
-    @property
-    def readable(self) -> bool:
-        return any(f.readable for f in self.fields.values())
-
-    @property
-    def writable(self) -> bool:
-        return any(f.writable for f in self.fields.values())
-
-
-@dataclass(frozen=True)
-class Memory:
-    """``entries`` words of ``width`` bits from ``offset`` bytes of its parent on, ``size`` bytes in all."""
-
-    name: str
-    offset: int
-    width: int
-    entries: int
-    size: int
-    readable: bool
-    writable: bool
-    dims: tuple[int, ...] = ()
-    stride: int = 0
-
-
-@dataclass(frozen=True)
-class Group:
-    """A register file or an address map: children by name."""
-
-    name: str
-    offset: int
-    size: int
-    children: dict[str, Node] = field(default_factory=dict)
-    dims: tuple[int, ...] = ()
-    stride: int = 0
-
-
-Node = Register | Memory | Group
 
 
 @dataclass(frozen=True)
@@ -123,63 +48,16 @@ class RegisterMap:
 
     def walk(self) -> Iterator[tuple[str, int, Register | Memory]]:
         """Every register and memory, array elements one by one: (path such as ``slot[2].base``, byte address, node)."""
-        yield from _walk(self.top, "", self.top.offset)
+        yield from walk(self.top, "", self.top.offset)
 
     def to_json(self) -> dict[str, Any]:
-        return _to_json(self.top)
+        return to_json(self.top)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> RegisterMap:
-        top = _from_json(data)
+        top = from_json(data)
         assert isinstance(top, Group)
         return RegisterMap(top)
-
-
-def _walk(group: Group, prefix: str, base: int) -> Iterator[tuple[str, int, Register | Memory]]:
-    for node in group.children.values():
-        for suffix, address in _elements(node, base + node.offset):
-            path = f"{prefix}{node.name}{suffix}"
-            if isinstance(node, Group):
-                yield from _walk(node, path + ".", address)
-            else:
-                yield path, address, node
-
-
-def _elements(node: Node, address: int) -> Iterator[tuple[str, int]]:
-    """Index suffix and address of each element of an array, or of the one node."""
-    elements = [("", address)]
-    for position in range(len(node.dims)):
-        step = _step(node, position)
-        elements = [(f"{s}[{i}]", a + i * step) for s, a in elements for i in range(node.dims[position])]
-    return iter(elements)
-
-
-def _step(node: Node, position: int) -> int:
-    """Bytes between neighbours in dimension ``position``; the stride is that of the last one."""
-    step = node.stride
-    for length in node.dims[position + 1 :]:
-        step *= length
-    return step
-
-
-def _to_json(node: Node) -> dict[str, Any]:
-    data: dict[str, Any] = {k: v for k, v in vars(node).items() if k not in ("children", "fields")}
-    data["kind"] = type(node).__name__
-    if isinstance(node, Group):
-        data["children"] = [_to_json(child) for child in node.children.values()]
-    elif isinstance(node, Register):
-        data["fields"] = [vars(f) for f in node.fields.values()]
-    return data
-
-
-def _from_json(data: Mapping[str, Any]) -> Node:
-    common = {k: v for k, v in data.items() if k not in ("kind", "children", "fields")}
-    common["dims"] = tuple(common["dims"])
-    if data["kind"] == "Group":
-        return Group(**common, children={c["name"]: _from_json(c) for c in data["children"]})
-    if data["kind"] == "Register":
-        return Register(**common, fields={f["name"]: Field(**f) for f in data["fields"]})
-    return Memory(**common)
 
 
 class _Bus:
@@ -297,7 +175,7 @@ class GroupView(_View):
         prefix = f"{self._path}." if self._path else ""
         return {
             path: self._bus.read(address, node.width)
-            for path, address, node in _walk(self._node, prefix, self.address)
+            for path, address, node in walk(self._node, prefix, self.address)
             if isinstance(node, Register) and node.readable
         }
 
@@ -320,7 +198,7 @@ class ArrayView(_View):
         if not -len(self) <= index < len(self):
             raise IndexError(f"{self._path} has {len(self)} elements, no [{index}]")
         index %= len(self)
-        address = self.address + index * _step(self._node, self._dimension)
+        address = self.address + index * element_step(self._node, self._dimension)
         return _view(self._bus, self._node, address, f"{self._path}[{index}]", self._dimension + 1)
 
     def __iter__(self) -> Iterator[Any]:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.cachedir import cache_root, write_atomically
 from headrace.errors import HeadraceError
-from headrace.register_map import Field, Group, Memory, Node, Register, RegisterMap
+from headrace.register_map import RegisterMap
+from headrace.register_nodes import Field, Group, Memory, Node, Register
 
 if TYPE_CHECKING:
     from systemrdl.node import Node as RdlNode

@@ -213,6 +213,16 @@ def test_array_elements_have_their_own_addresses(regs):
         regs.slot[4]
 
 
+def test_an_array_of_two_dimensions_runs_through_the_last_first(tmp_path):
+    path = tmp_path / "grid.rdl"
+    path.write_text("addrmap grid { reg { field { sw=rw; hw=r; } v[31:0]; } cell[2][3] @ 0x40 += 0x8; };")
+    grid = load_map(path)
+    cells = grid.bind(lambda _: 0, lambda *_: None).cell
+    addresses = [element.address for row in cells for element in row]
+    assert addresses == [0x40, 0x48, 0x50, 0x58, 0x60, 0x68]
+    assert [(p, a) for p, a, _ in grid.walk()][4] == ("cell[1][1]", 0x60)
+
+
 def test_a_memory_is_an_address_range_and_a_list(regs, bus):
     assert (regs.imem.address, regs.imem.size, len(regs.imem)) == (0x1000, 256, 64)
     regs.imem.write([7, 8, 9], start=2)
