@@ -53,30 +53,35 @@ module bpf_execute
     $error("bpf_execute: IMEM_WORDS must be at most %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
   end
 
+  // A thread goes round the stages as its state, its packet and its verdict so far: each fits in 64 bits, which is what a
+  // simulator moves best.
   typedef struct packed {
-    logic                  active;
-    logic                  first;    // at a program's first instruction: scratch memory is 0
-    logic                  a_set;    // A has been written; until then it is 0
-    logic                  x_set;
-    logic                  skip;     // no program is to run: finish at once
-    logic [ID_W-1:0]       id;
-    logic [ADDR_W-1:0]     row;
-    logic [LEN_W-1:0]      len;
-    logic [WIRE_LEN_W-1:0] wire_len;
-    logic                  set;
-    logic [SLOT_W-1:0]     slot;
-    logic [PROGRAMS-1:0]   todo;     // programs still to be run after this one
-    logic [PC_W-1:0]       pc;
-    logic [BUDGET_W-1:0]   budget;
-    verdict_t              verdict;
-  } thread_t;
+    logic                active;
+    logic                first;   // at a program's first instruction: scratch memory is 0
+    logic                a_set;   // A has been written; until then it is 0
+    logic                x_set;
+    logic                skip;    // no program is to run: finish at once
+    logic                set;
+    logic [SLOT_W-1:0]   slot;
+    logic [PROGRAMS-1:0] todo;    // programs still to be run after this one
+    logic [PC_W-1:0]     pc;
+    logic [BUDGET_W-1:0] budget;
+  } state_t;
+
+  typedef struct packed {
+    logic [ID_W-1:0]   id;
+    logic [ADDR_W-1:0] row;
+    logic [LEN_W-1:0]  len;
+  } place_t;
 
   function automatic logic [SLOT_W-1:0] lowest(logic [PROGRAMS-1:0] mask);
     lowest = '0;
     for (int i = PROGRAMS - 1; i >= 0; i--) if (mask[i]) lowest = SLOT_W'(i);
   endfunction
 
-  thread_t s0, s1, s2, s3, s4, s5, s6, s7;
+  state_t s0, s1, s2, s3, s4, s5, s6, s7, next;
+  place_t p0, p1, p2, p3, p4, p5, p6, p7;
+  verdict_t v0, v1, v2, v3, v4, v5, v6, v7, next_verdict;
   logic [TID_W-1:0] tid_q;  // of the thread in stage 0
   always_ff @(posedge clk) tid_q <= rst ? '0 : tid_q + 1'b1;
 
@@ -118,13 +123,23 @@ module bpf_execute
   logic in_range1, in_range2, measure1, measure2, measure3, measure4, measure5, measure6, measure7;
   instr_t ir2;
   always_ff @(posedge clk) begin
-    s1 <= s0;
-    s2 <= s1;
-    in_range1 <= s0.pc < PC_W'(prog0.length) && s0.budget != 0;
-    in_range2 <= in_range1;
-    measure1 <= prog0.mode == MEASURE;
-    measure2 <= measure1;
-    ir2 <= imem_data;
+    s1.active <= s0.active;
+    if (s0.active) begin
+      s1        <= s0;
+      p1        <= p0;
+      v1        <= v0;
+      in_range1 <= s0.pc < PC_W'(prog0.length) && s0.budget != 0;
+      measure1  <= prog0.mode == MEASURE;
+    end
+    s2.active <= s1.active;
+    if (s1.active) begin
+      s2        <= s1;
+      p2        <= p1;
+      v2        <= v1;
+      in_range2 <= in_range1;
+      measure2  <= measure1;
+      ir2       <= imem_data;
+    end
     if (rst) begin
       s1.active <= 1'b0;
       s2.active <= 1'b0;
@@ -135,6 +150,7 @@ module bpf_execute
   logic a_we9, x_we9;
   logic [31:0] value9, a2, x2;
   wire [TID_W-1:0] tid2 = tid_q - TID_W'(2);
+  wire [TID_W-1:0] tid7 = tid_q - TID_W'(7);
   wire [TID_W-1:0] tid9 = tid_q - TID_W'(9);
 
   ram_dist #(
@@ -160,19 +176,37 @@ module bpf_execute
       .rd_data(x2)
   );
 
+  logic [WIRE_LEN_W-1:0] wire_len2;
+  ram_dist #(
+      .WIDTH(WIRE_LEN_W),
+      .DEPTH(THREADS)
+  ) u_wire_len (
+      .clk,
+      .wr_en  (job_ready),
+      .wr_addr(tid7),
+      .wr_data(job_packet.wire_len),
+      .rd_addr(tid2),
+      .rd_data(wire_len2)
+  );
+
   instr_t ir3;
   logic [31:0] a3, x3;
   logic abort3;
   always_ff @(posedge clk) begin
-    s3       <= s2;
-    ir3      <= ir2;
-    ir3.k    <= ir2.k | (ir2.b_len ? 32'(s2.wire_len) : '0);
-    a3       <= a2;
-    x3       <= x2;
-    abort3   <= s2.skip || !in_range2 || ir2.kind == INVALID;
-    measure3 <= measure2;
-    if (!s2.a_set) a3 <= '0;
-    if (!s2.x_set) x3 <= '0;
+    s3.active <= s2.active;
+    if (s2.active) begin
+      s3       <= s2;
+      p3          <= p2;
+      v3          <= v2;
+      ir3      <= ir2;
+      ir3.k    <= ir2.k | (ir2.b_len ? wire_len2 : '0);
+      a3       <= a2;
+      x3       <= x2;
+      abort3   <= s2.skip || !in_range2 || ir2.kind == INVALID;
+      measure3 <= measure2;
+      if (!s2.a_set) a3 <= '0;
+      if (!s2.x_set) x3 <= '0;
+    end
     if (rst) s3.active <= 1'b0;
   end
 
@@ -183,14 +217,19 @@ module bpf_execute
   logic [ADDR_W-1:0] row_before4;
   logic abort4;
   always_ff @(posedge clk) begin
-    s4          <= s3;
-    ir4         <= ir3;
-    a4          <= a3;
-    b4          <= ir3.b_x ? x3 : ir3.k;
-    end4        <= {1'b0, ir3.k} + (ir3.b_x ? {1'b0, x3} : '0);
-    row_before4 <= s3.row - 1'b1;
-    abort4      <= abort3;
-    measure4    <= measure3;
+    s4.active <= s3.active;
+    if (s3.active) begin
+      s4          <= s3;
+      p4          <= p3;
+      v4          <= v3;
+      ir4         <= ir3;
+      a4          <= a3;
+      b4          <= ir3.b_x ? x3 : ir3.k;
+      end4        <= {1'b0, ir3.k} + (ir3.b_x ? {1'b0, x3} : '0);
+      row_before4 <= p3.row - 1'b1;
+      abort4      <= abort3;
+      measure4    <= measure3;
+    end
     if (rst) s4.active <= 1'b0;
   end
 
@@ -210,31 +249,35 @@ module bpf_execute
   logic [31:0] sum5, logic5, mul_a5, mul_b5;
   logic ge5, outside5, stolen5, abort5;
   always_ff @(posedge clk) begin
-    s5 <= s4;
-    ir5 <= ir4;
-    sum5 <= sum4[31:0];
-    ge5 <= !sum4[32];
-    unique case (ir4.op)
-      AND:    logic5 <= a4 & b4;
-      OR:     logic5 <= a4 | b4;
-      XOR:    logic5 <= a4 ^ b4;
-      PASS_B: logic5 <= b4;
-    endcase
-    // A shift to the left is a multiplication by a power of two; one to the right the same with all bits reversed.
-    mul_a5 <= ir4.kind == RSH ? reversed(a4) : a4;
-    mul_b5 <= is_shift4 ? (b4[31:5] == 0 ? 32'b1 << b4[4:0] : '0) : b4;
-
-    outside5      <= is_load4 && end4 > 33'(s4.len);
+    s5.active <= s4.active;
     load_en       <= s4.active && is_load4 && !load_steal;
-    stolen5       <= is_load4 && load_steal;
-    load_row      <= s4.row + ADDR_W'(end4[LEN_W-1:WORD_BYTES_W]);
-    load_row_last <= (bank4 == 0 ? row_before4 : s4.row) + ADDR_W'(end4[LEN_W-1:WORD_BYTES_W]);
-    load_bank     <= bank4;
-    load_offset   <= end4[1:0];
-    load_size     <= ir4.size;
-    load_msh      <= ir4.kind == MSH;
-    abort5        <= abort4;
-    measure5      <= measure4;
+    if (s4.active) begin
+      s5 <= s4;
+      p5          <= p4;
+      v5          <= v4;
+      ir5 <= ir4;
+      sum5 <= sum4[31:0];
+      ge5 <= !sum4[32];
+      unique case (ir4.op)
+        AND:    logic5 <= a4 & b4;
+        OR:     logic5 <= a4 | b4;
+        XOR:    logic5 <= a4 ^ b4;
+        PASS_B: logic5 <= b4;
+      endcase
+      // A shift to the left is a multiplication by a power of two; one to the right the same with all bits reversed.
+      mul_a5 <= ir4.kind == RSH ? reversed(a4) : a4;
+      mul_b5 <= is_shift4 ? (b4[31:5] == 0 ? 32'b1 << b4[4:0] : '0) : b4;
+      outside5      <= is_load4 && end4 > 33'(p4.len);
+      stolen5       <= is_load4 && load_steal;
+      load_row      <= p4.row + ADDR_W'(end4[LEN_W-1:WORD_BYTES_W]);
+      load_row_last <= (bank4 == 0 ? row_before4 : p4.row) + ADDR_W'(end4[LEN_W-1:WORD_BYTES_W]);
+      load_bank     <= bank4;
+      load_offset   <= end4[1:0];
+      load_size     <= ir4.size;
+      load_msh      <= ir4.kind == MSH;
+      abort5        <= abort4;
+      measure5      <= measure4;
+    end
     if (rst) begin
       s5.active <= 1'b0;
       load_en   <= 1'b0;
@@ -264,23 +307,28 @@ module bpf_execute
   logic [15:0] product_high6;
   logic ge6, outside6, stolen6, abort6, div_busy6;
   always_ff @(posedge clk) begin
-    s6            <= s5;
-    ir6           <= ir5;
-    ge6           <= ge5;
-    outside6      <= outside5;
-    stolen6       <= stolen5;
-    abort6        <= abort5;
-    measure6      <= measure5;
-    div_busy6     <= is_div5 && !div_ready5;
-    nonzero6      <= logic5 != 0;
-    logic6        <= logic5;
-    result6       <= ir5.kind == SUM ? sum5 : logic5;
-    divided6      <= ir5.kind == MOD ? remainder5 : quotient5;
-    product_low6  <= mul_a5[15:0] * mul_b5[15:0];
-    product_mid6  <= mul_a5[31:16] * mul_b5[15:0];
-    product_high6 <= 16'(mul_a5[15:0] * mul_b5[31:16]);
-    if (ir5.kind != SUM && ir5.kind != LOGIC) result6 <= '0;
-    if (!div_ready5) divided6 <= '0;
+    s6.active <= s5.active;
+    if (s5.active) begin
+      s6            <= s5;
+      p6          <= p5;
+      v6          <= v5;
+      ir6           <= ir5;
+      ge6           <= ge5;
+      outside6      <= outside5;
+      stolen6       <= stolen5;
+      abort6        <= abort5;
+      measure6      <= measure5;
+      div_busy6     <= is_div5 && !div_ready5;
+      nonzero6      <= logic5 != 0;
+      logic6        <= logic5;
+      result6       <= ir5.kind == SUM ? sum5 : logic5;
+      divided6      <= ir5.kind == MOD ? remainder5 : quotient5;
+      product_low6  <= mul_a5[15:0] * mul_b5[15:0];
+      product_mid6  <= mul_a5[31:16] * mul_b5[15:0];
+      product_high6 <= 16'(mul_a5[15:0] * mul_b5[31:16]);
+      if (ir5.kind != SUM && ir5.kind != LOGIC) result6 <= '0;
+      if (!div_ready5) divided6 <= '0;
+    end
     if (rst) s6.active <= 1'b0;
   end
 
@@ -315,6 +363,8 @@ module bpf_execute
   wire writes6 = s6.active && !ends6 && !again6;
   always_ff @(posedge clk) begin
     s7             <= s6;
+    p7             <= p6;
+    v7             <= v6;
     s7.pc          <= again6 ? s6.pc : s6.pc + PC_W'(1) + step6;
     s7.budget      <= s6.budget - BUDGET_W'(!again6);
     s7.first       <= s6.first && again6;
@@ -346,21 +396,21 @@ module bpf_execute
   end
 
   // -------------------------------------------------------------------------------------- stage 7: verdict and next state
-  thread_t next;
   wire [PROGRAMS-1:0] slot_mask7 = PROGRAMS'(1) << s7.slot;
   always_comb begin
-    next = s7;
+    next         = s7;
+    next_verdict = v7;
     next.a_set = s7.a_set || a_we7;
     next.x_set = s7.x_set || x_we7;
     if (ends7) begin
       next.a_set = 1'b0;
       next.x_set = 1'b0;
-      if (error7) next.verdict.errors = s7.verdict.errors | slot_mask7;
+      if (error7) next_verdict.errors = v7.errors | slot_mask7;
       if (measure7) begin
-        next.verdict.measure = number7;
+        next_verdict.measure = number7;
       end else if (value_nonzero7) begin
-        next.verdict.matched = s7.verdict.matched | slot_mask7;
-        if (snaplen7 > s7.verdict.snaplen) next.verdict.snaplen = snaplen7;
+        next_verdict.matched = v7.matched | slot_mask7;
+        if (snaplen7 > v7.snaplen) next_verdict.snaplen = snaplen7;
       end
       next.active = s7.active && s7.todo != 0;
       next.first  = 1'b1;
@@ -372,37 +422,37 @@ module bpf_execute
   end
 
   assign verdict_valid = s7.active && ends7 && s7.todo == 0;
-  assign verdict_id    = s7.id;
-  assign verdict       = next.verdict;
+  assign verdict_id    = p7.id;
+  assign verdict       = next_verdict;
 
   wire [PROGRAMS-1:0] job_todo = enabled_q[job_packet.set];
   assign job_ready = job_valid && !next.active;
 
   always_ff @(posedge clk) begin
     s0 <= next;
+    p0 <= p7;
+    v0 <= next_verdict;
     if (job_ready) begin
       s0.active   <= 1'b1;
       s0.first    <= 1'b1;
       s0.a_set    <= 1'b0;
       s0.x_set    <= 1'b0;
       s0.skip     <= job_packet.bad || job_todo == 0;
-      s0.id       <= job_id;
-      s0.row      <= job_row;
-      s0.len      <= job_packet.len;
-      s0.wire_len <= job_packet.wire_len;
+      p0.id <= job_id;
+      p0.row <= job_row;
+      p0.len <= job_packet.len;
       s0.set      <= job_packet.set;
       s0.slot     <= lowest(job_todo);
       s0.todo     <= job_packet.bad ? '0 : job_todo & (job_todo - 1'b1);
       s0.pc       <= '0;
       s0.budget   <= load.budget;
-      s0.verdict  <= '0;
+      v0 <= '0;
     end
     if (rst) s0.active <= 1'b0;
   end
 
   // ---------------------------------------------------------------------------------- stages 7 to 9: scratch memory, results
   // A word that the program has not written reads as 0: `written` tells.
-  wire [TID_W-1:0] tid7 = tid_q - TID_W'(7);
   logic first7;  // s7.first as it was before stage 6 changed it
   logic [15:0] written7_ram, written7;
   always_ff @(posedge clk) first7 <= s6.first;

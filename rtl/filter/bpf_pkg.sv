@@ -5,7 +5,7 @@ package bpf_pkg;
   localparam int unsigned THREADS = 8;  // packets in execution in one core
   localparam int unsigned SETS = 2;  // program sets: one runs while the other is loaded
   localparam int unsigned LEN_W = 16;  // frame length in bytes
-  localparam int unsigned WIRE_LEN_W = 18;  // length on the wire, saturating; libpcap's longest packet has 262,144 bytes
+  localparam int unsigned WIRE_LEN_W = 32;  // length on the wire; captures may say anything
   localparam int unsigned ROW_W = 12;  // row (beat) of a core's packet memory
   localparam int unsigned ID_W = 6;  // packet of a core
   localparam int unsigned PC_W = 14;  // program counter; signed, so that a jump out of the program on either side shows

@@ -57,10 +57,10 @@ module filter_engine
 
   // ------------------------------------------------------------------------------------------------ passthrough and taps
   typedef struct packed {
-    logic [DATA_W-1:0]   data;
-    logic [DATA_W/8-1:0] keep;
-    logic                last;
     rx_meta_t            meta;
+    logic                last;
+    logic [DATA_W/8-1:0] keep;
+    logic [DATA_W-1:0]   data;
   } beat_t;
 
   logic [1:0] sop, offered, start, beat, held, slice_ready;
@@ -85,7 +85,7 @@ module filter_engine
         .rst,
         .s_valid(rx_tvalid[port] && !held[port]),
         .s_ready(slice_ready[port]),
-        .s_data (beat_t'{rx_tdata[port], rx_tkeep[port], rx_tlast[port], rx_tuser[port]}),
+        .s_data (beat_t'{rx_tuser[port], rx_tlast[port], rx_tkeep[port], rx_tdata[port]}),
         .m_valid(tx_tvalid[1-port]),
         .m_ready(tx_tready[1-port]),
         .m_data (out)
@@ -249,14 +249,14 @@ module filter_engine
   wire measured = out_valid && !out.pkt.bad && measures_q[out.pkt.set] != 0;
 
   measure_counters #(
-      .BYTES_W(BYTES_W)
+      .BYTES_W(WIRE_LEN_W)
   ) u_measure (
       .clk,
       .rst,
       .ready,
       .count_valid (measured && in_range),
       .count_index (out.verdict.measure[MEASURE_W-2:0]),
-      .count_bytes (BYTES_W'(out.pkt.wire_len)),
+      .count_bytes (out.pkt.wire_len),
       .read_req    (measure_read_req),
       .read_index  (measure_read_index),
       .read_wait   (measure_wait),
@@ -276,7 +276,7 @@ module filter_engine
     events.accepted             <= out_valid && out.verdict.matched != 0;
     events.matched              <= out_valid ? out.verdict.matched : '0;
     events.errors               <= out_valid ? out.verdict.errors : '0;
-    events.bytes                <= BYTES_W'(out.pkt.wire_len);
+    events.bytes                <= out.pkt.wire_len;
     events.forwarded            <= forwarded;
     events.forwarded_bytes      <= forwarded_bytes;
     events.monitor_dropped      <= monitor_dropped;

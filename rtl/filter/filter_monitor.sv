@@ -71,7 +71,7 @@ module filter_monitor
     accepted.caplen = in_finished.verdict.snaplen < in_finished.pkt.len ? in_finished.verdict.snaplen : in_finished.pkt.len;
     accepted.meta.matched = in_finished.verdict.matched;
     accepted.meta.port = 8'(in_port);
-    accepted.meta.wire_len = 32'(in_finished.pkt.wire_len);
+    accepted.meta.wire_len = in_finished.pkt.wire_len;
     accepted.meta.timestamp_ns = in_time_ns;
   end
 

@@ -20,7 +20,7 @@ package filter_pkg;
     logic                                  accepted;
     logic [PROGRAMS-1:0]                   matched;
     logic [PROGRAMS-1:0]                   errors;
-    logic [BYTES_W-1:0]                    bytes;               // of the inspected packet, on the wire
+    logic [31:0]                           bytes;               // of the inspected packet, on the wire
     logic                                  forwarded;
     logic [BYTES_W-1:0]                    forwarded_bytes;
     logic                                  monitor_dropped;

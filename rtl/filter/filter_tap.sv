@@ -78,8 +78,7 @@ module filter_tap
       core_packet.set <= set_q;
       core_packet.bad <= is_bad;
       core_packet.len <= length[LEN_W-1:0];
-      if (meta_q.wire_len == 0) core_packet.wire_len <= length[WIRE_LEN_W-1:0] | {WIRE_LEN_W{length[BYTES_W-1:WIRE_LEN_W] != 0}};
-      else core_packet.wire_len <= meta_q.wire_len[WIRE_LEN_W-1:0] | {WIRE_LEN_W{meta_q.wire_len[31:WIRE_LEN_W] != 0}};
+      core_packet.wire_len <= meta_q.wire_len == 0 ? WIRE_LEN_W'(length) : meta_q.wire_len;
     end
     events             <= '0;
     events.packet      <= beat_q && last_q;

@@ -3,7 +3,7 @@
 module measure_counters
   import bpf_pkg::MEASURES;
 #(
-    parameter int unsigned BYTES_W = 20,
+    parameter int unsigned BYTES_W = 32,
     localparam int unsigned ADDR_W = $clog2(MEASURES)
 ) (
     input  logic               clk,

@@ -260,9 +260,10 @@ async def len_is_the_length_on_the_wire(dut: Any) -> None:
     core = Core(dut, forward=0)
     await core.start()
     some = [Frame(bytes(size), wire) for size, wire in ((0, 0), (0, 9), (60, 60), (60, 61), (60, 65535), (14, 65536))]
-    some += [Frame(bytes(60), wire) for wire in (200_000, 262_143)]
-    wide = assemble("ldx len\ntxa\nrsh #4\nret a")
-    await verdicts_agree(core, some, RETURN_LENGTH, wide, assemble("ld len\njgt #262142, long\nret #1\nlong: ret #2"))
+    some += [Frame(bytes(60), wire) for wire in (262_143, 262_144, 1 << 24, 0x7FFFFFFF, TOP)]
+    high = assemble("ldx len\ntxa\nrsh #16\nret a")
+    long = assemble("ld len\njgt #262143, long\nret #1\nlong: ret #2")
+    await verdicts_agree(core, some, RETURN_LENGTH, high, long)
 
 
 @behaviour()

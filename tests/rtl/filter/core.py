@@ -17,7 +17,6 @@ from headrace.bpf import Program
 SLOTS = 4
 MEASURES = 1024
 OFF, FILTER, MEASURE = range(3)
-LONGEST_WIRE = (1 << 18) - 1
 MAX_BUDGET = 65535
 
 # Cycles from a frame's last beat until in_ready speaks of that frame too.
@@ -160,7 +159,7 @@ class Core:
                 dut.in_data.value = int.from_bytes(part + random.randbytes(self.row_bytes - len(part)), "little")
                 # Beside other beats than the last they mean nothing.
                 dut.in_len.value = len(frame.data) & 0xFFFF if last else random.getrandbits(16)
-                dut.in_wire_len.value = min(frame.wire, LONGEST_WIRE)
+                dut.in_wire_len.value = frame.wire
                 dut.in_set.value = frame.set if last else random.getrandbits(1)
                 dut.in_bad.value = frame.bad if last else random.getrandbits(1)
                 if last:
@@ -210,7 +209,7 @@ class Core:
         assert int(dut.finished_set.value) == frame.set
         if not frame.bad:
             assert int(dut.finished_len.value) == len(frame.data)
-            assert int(dut.finished_wire_len.value) == min(frame.wire, LONGEST_WIRE)
+            assert int(dut.finished_wire_len.value) == frame.wire
         if verdict.matched:
             self._kept.append((frame, int(dut.finished_row.value)))
             self._keeps.set()
