@@ -230,7 +230,6 @@ class _Job:
     def _verilate(self, work: Path, generated: list[Path], log: IO[str]) -> dict[str, list[Path]]:
         """Translates the RTL; gives the C++ files by the classes of Verilator's own summary."""
         root = _verilator_root()
-        out = work / "model"
         folders = sorted({source.parent for source in self.sources})
         command = [
             str(root / "bin" / "verilator_bin"),
@@ -239,19 +238,18 @@ class _Job:
             "--top-module",
             self.description.top,
             "--Mdir",
-            str(out),
+            "model",
             *(f"-G{name}={_literal(value)}" for name, value in self.values.items()),
             *(f"-I{folder}" for folder in folders),
             *map(str, generated),
             *map(str, self.sources),
         ]
-        text = self._run(command, log, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+        text = self._run(command, work, log, "translating the RTL", {"VERILATOR_ROOT": str(root)})
         if self.console and "%Warning" in text:
             self.console.print(text.strip(), highlight=False, markup=False, soft_wrap=True, style="yellow")
-        header = (out / "Vcard.h").read_text()
-        check_ports(self.description, self.values, header)
-        summary = json.loads((out / "Vcard.json").read_text())["sources"]
-        return {kind: [Path(name) for name in summary.get(kind, [])] for kind in summary}
+        check_ports(self.description, self.values, (work / "model" / "Vcard.h").read_text())
+        summary = json.loads((work / "model" / "Vcard.json").read_text())["sources"]
+        return {kind: [work / name for name in names] for kind, names in summary.items()}
 
     def _compile(self, work: Path, sources: dict[str, list[Path]], log: IO[str], show: Callable[[str], None]) -> Path:
         """Compiles model and harness in parallel and links them."""
@@ -269,7 +267,8 @@ class _Job:
             *_COMPILER_FLAGS,
             *(f"-D{name}={value}" for name, value in defines.items()),
             *(part for folder in ("include", "include/vltstd") for part in ("-isystem", str(root / folder))),
-            f"-I{work / 'model'}",
+            "-I.",
+            "-Imodel",
             f"-I{paths.sim()}",
         ]
         jobs = _jobs()
@@ -282,12 +281,13 @@ class _Job:
         prefix = [ccache] if (ccache := shutil.which("ccache")) else []
         done = 0
 
-        def compile_unit(unit: tuple[Path, tuple[str, ...]]) -> Path:
+        def compile_unit(unit: tuple[Path, tuple[str, ...]]) -> str:
             nonlocal done
             source, optimisation = unit
-            output = work / f"{source.stem}.o"
-            command = [*prefix, self.compiler, *flags, *optimisation, "-c", str(source), "-o", str(output)]
-            self._run(command, log, "compiling the model")
+            output = f"{source.stem}.o"
+            name = str(source.relative_to(work) if source.is_relative_to(work) else source)
+            command = [*prefix, self.compiler, *flags, *optimisation, "-c", name, "-o", output]
+            self._run(command, work, log, "compiling the model")
             done += 1
             show(f"compiling {done}/{len(units)}")
             return output
@@ -296,11 +296,10 @@ class _Job:
         with ThreadPoolExecutor(jobs) as pool:
             objects = list(pool.map(compile_unit, units))
         show("linking")
-        library = work / "card.so"
         libraries = ["-lpcap", *(["-lz", "-llz4"] if self.trace else [])]
-        link = [self.compiler, "-shared", "-pthread", "-Wl,-z,defs", *map(str, objects), "-o", str(library), *libraries]
-        self._run(link, log, "linking the model")
-        return library
+        link = [self.compiler, "-shared", "-pthread", "-Wl,-z,defs", *objects, "-o", "card.so", *libraries]
+        self._run(link, work, log, "linking the model")
+        return work / "card.so"
 
     def _check_headers(self) -> None:
         headers = _HEADERS | (_TRACE_HEADERS if self.trace else {})
@@ -316,10 +315,14 @@ class _Job:
             if check.returncode != 0 and header in check.stderr:
                 raise HeadraceError(f"the C++ header {header} is missing: apt install {package}")
 
-    def _run(self, command: list[str], log: IO[str], what: str, environment: Mapping[str, str] | None = None) -> str:
-        """Runs a tool and logs what it says. Raises HeadraceError with its first error."""
+    def _run(
+        self, command: list[str], folder: Path, log: IO[str], what: str, environment: Mapping[str, str] | None = None
+    ) -> str:
+        """Runs a tool in a folder and logs what it says. Raises HeadraceError with its first error."""
+        # Names relative to the folder let ccache know files again that another build compiled in another folder.
         result = subprocess.run(
             command,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -353,7 +356,7 @@ def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
     bundles = []
     for number, part in enumerate(p for p in parts if p):
         bundle = work / f"{name}{number}.cpp"
-        bundle.write_text("".join(f'#include "{path}"\n' for path in part))
+        bundle.write_text("".join(f'#include "{path.relative_to(work)}"\n' for path in part))
         bundles.append(bundle)
     return bundles
 

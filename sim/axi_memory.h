@@ -101,21 +101,26 @@ class AxiMemory {
   }
 
   // Bursts are under way: the model must be evaluated.
-  bool busy() const { return !reads_.empty() || !writes_.empty() || !responses_.empty(); }
+  bool busy() const {
+    return !reads_.empty() || !writes_.empty() || !responses_.empty() || model_.m_axi_rvalid || model_.m_axi_bvalid;
+  }
 
   void drive(Cycle now) {
     model_.m_axi_arready = reads_.size() < read_.limit;
     model_.m_axi_awready = writes_.size() + responses_.size() < write_.limit;
     model_.m_axi_wready = !writes_.empty() && now >= write_.next.next_cycle();
+    if (read_taken_) model_.m_axi_rvalid = read_taken_ = false;
     if (!model_.m_axi_rvalid && !reads_.empty()) drive_read(now);
+    if (response_taken_) model_.m_axi_bvalid = response_taken_ = false;
     if (!model_.m_axi_bvalid && !responses_.empty()) drive_response(now);
   }
 
   // Takes and finishes what was shaken hands on; true: something was.
   bool sample(Cycle now) {
-    bool active = false;
-    if (model_.m_axi_rvalid && model_.m_axi_rready) active = true, finish_read_beat(now);
-    if (model_.m_axi_bvalid && model_.m_axi_bready) active = true, model_.m_axi_bvalid = 0;
+    read_taken_ = model_.m_axi_rvalid && model_.m_axi_rready;
+    response_taken_ = model_.m_axi_bvalid && model_.m_axi_bready;
+    bool active = read_taken_ || response_taken_;
+    if (read_taken_) finish_read_beat(now);
     if (model_.m_axi_wvalid || held_write_) active |= sample_write(now);
     if (model_.m_axi_arvalid || held_ar_) active |= sample_read_address(now);
     if (model_.m_axi_awvalid || held_aw_) active |= sample_write_address();
@@ -157,7 +162,7 @@ class AxiMemory {
 
   void spend(Direction& direction, Cycle now) {
     if (!direction.rate) return;
-    if (direction.next.cycle < now) direction.next = {now, 0};
+    if (direction.next.next_cycle() < now) direction.next = {now, 0};
     direction.next = direction.rate->after(direction.next, kMemBytes);
   }
 
@@ -206,7 +211,6 @@ class AxiMemory {
   }
 
   void finish_read_beat(Cycle now) {
-    model_.m_axi_rvalid = 0;
     spend(read_, now);
     Read& read = reads_[current_];
     if (++read.beat < read.burst.beats()) return;
@@ -339,6 +343,8 @@ class AxiMemory {
   size_t current_ = kNone;  // the read whose beats are on the bus
   std::deque<Write> writes_;
   std::deque<Response> responses_;
+  bool read_taken_ = false;  // in this cycle; the signals change after its edge
+  bool response_taken_ = false;
   std::optional<AxiBurst> held_ar_;
   std::optional<AxiBurst> held_aw_;
   bool held_write_ = false;

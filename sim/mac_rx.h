@@ -52,7 +52,8 @@ class MacRx {
   void wake(Cycle now) {
     if (ended_ || offering()) return;
     if (free_.cycle < now) free_ = {now, 0};
-    fetch(now);
+    pacing_.resume(now);
+    fetch();
   }
 
   void set_rate(WireRate rate) {
@@ -109,13 +110,13 @@ class MacRx {
   }
 
   // Goes on to the next frame.
-  void finish(Cycle now) { fetch(now); }
+  void finish() { fetch(); }
 
  private:
   static constexpr uint32_t kSlack = wire_bytes(1514);
 
   // Loads the next frame; those that come while the card's bus is too far behind are lost.
-  void fetch(Cycle now) {
+  void fetch() {
     offset_ = 0;
     cut_ = false;
     for (;;) {
@@ -127,7 +128,7 @@ class MacRx {
       }
       start_ = free_;
       if (!pacing_.is_line(rate_.bits_per_second())) {
-        const Cycle earliest = pacing_.earliest(frame_, now);
+        const Cycle earliest = pacing_.earliest(frame_);
         if (earliest > start_.next_cycle()) start_ = {earliest, 0};
       }
       free_ = rate_.after(start_, wire_bytes(frame_.length));
@@ -156,7 +157,7 @@ class MacRx {
     } else if (!cut_) {
       ++stats_.rx_overruns;
       if (offset_ == 0) {
-        fetch(now);
+        fetch();
       } else {
         cut_ = true;
       }

@@ -33,10 +33,14 @@ class Pacing {
     return clock_ == nullptr && (!rate_ || rate_->bits_per_second() >= line_rate);
   }
 
+  // Frames come again after a time without any: what was not sent then is not made up for.
+  void resume(Cycle now) {
+    if (next_.cycle < now) next_ = {now, 0};
+  }
+
   // The first cycle in which the frame may start.
-  Cycle earliest(const RxFrame& frame, Cycle now) {
+  Cycle earliest(const RxFrame& frame) {
     if (rate_) {
-      if (next_.cycle < now) next_ = {now, 0};
       const Cycle start = next_.next_cycle();
       next_ = rate_->after(next_, wire_bytes(frame.length));
       return start;

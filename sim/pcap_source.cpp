@@ -20,7 +20,7 @@ constexpr uint32_t kLinkTypeExtension = 0xFC000000;  // above the link type in a
 
 }  // namespace
 
-// A file as a FILE* without a buffer in stdio: so the position is that of what libpcap has consumed, also in a pipe.
+// A file as a FILE* whose position is known, also in a pipe.
 class PcapSource::Input {
  public:
   Input(const std::string& path, const std::string& name) : buffer_(kBuffer) {
@@ -38,13 +38,14 @@ class PcapSource::Input {
   Input& operator=(const Input&) = delete;
 
   FILE* stream() {
-    FILE* stream = ::fopencookie(this, "r", {read, nullptr, nullptr, nullptr});
-    std::setvbuf(stream, nullptr, _IONBF, 0);
-    __fsetlocking(stream, FSETLOCKING_BYCALLER);
-    return stream;
+    stream_ = ::fopencookie(this, "r", {read, nullptr, nullptr, nullptr});
+    std::setvbuf(stream_, nullptr, _IOFBF, kBuffer);
+    __fsetlocking(stream_, FSETLOCKING_BYCALLER);
+    return stream_;
   }
 
-  uint64_t consumed() const { return consumed_; }
+  // Bytes that libpcap has taken: those given to stdio, but for what waits in its buffer.
+  uint64_t consumed() const { return given_ - static_cast<uint64_t>(stream_->_IO_read_end - stream_->_IO_read_ptr); }
   int failure() const { return failure_; }
 
   // A word of the file header, before anything is consumed.
@@ -72,27 +73,25 @@ class PcapSource::Input {
 
   static ssize_t read(void* input, char* data, size_t size) { return static_cast<Input*>(input)->take(data, size); }
 
+  // Gives what there is, and waits only where there is nothing.
   ssize_t take(char* data, size_t size) {
-    size_t done = 0;
-    while (done < size) {
-      if (at_ == filled_) {
-        at_ = filled_ = 0;
-        if (!fill()) break;
-      }
-      const size_t part = std::min(size - done, filled_ - at_);
-      std::memcpy(data + done, buffer_.data() + at_, part);
-      at_ += part;
-      done += part;
+    if (at_ == filled_) {
+      at_ = filled_ = 0;
+      if (!fill()) return 0;
     }
-    consumed_ += done;
-    return static_cast<ssize_t>(done);
+    const size_t part = std::min(size, filled_ - at_);
+    std::memcpy(data, buffer_.data() + at_, part);
+    at_ += part;
+    given_ += part;
+    return static_cast<ssize_t>(part);
   }
 
   int descriptor_;
+  FILE* stream_ = nullptr;
   std::vector<uint8_t> buffer_;
   size_t at_ = 0;
   size_t filled_ = 0;
-  uint64_t consumed_ = 0;
+  uint64_t given_ = 0;
   int failure_ = 0;
 };
 

@@ -385,7 +385,7 @@ def test_files_that_can_not_be_opened_are_named(loop: Open, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("format", ["pcap", "pcapng"])
-def test_a_full_device_is_an_error(loop: Open, format: str) -> None:  # noqa: A002
+def test_a_full_device_is_an_error(loop: Open, format: str) -> None:
     card = loop()
     card.source(0, "gen:size=1514,count=1000")
     card.sink(1, "pcap:/dev/full", format=format)

@@ -116,7 +116,8 @@ module loop_dma #(
 
   // The lanes of a narrow or unaligned beat.
   wire [63:0] first_address = address + 64'(stride) * 64'(data_q);
-  wire [63:0] beat_address = beat_q == 0 ? first_address : ((first_address >> size) + 64'(beat_q)) << size;
+  wire [63:0] beat_address =
+      beat_q == 0 || burst == 2'b00 ? first_address : ((first_address >> size) + 64'(beat_q)) << size;
   wire [31:0] low = 32'(beat_address) % (MEM_W / 8);
   wire [31:0] high = ((low >> size) + 1) << size;
   always_comb begin

@@ -1,0 +1,304 @@
+"""The model builder: descriptions, parameters, the cache, and what it says when something is missing or wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from headrace import build, cachedir, paths
+from headrace.build import build_card, cache_clear, cache_list
+from headrace.card import Card
+from headrace.description import list_cards, load_card, rtl_sources
+from headrace.errors import HeadraceError
+
+LOOP = Path(__file__).parent / "cards" / "loop"
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("HEADRACE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stands in for the build itself: notes the library's name and makes an empty one."""
+    built: list[str] = []
+
+    def fake(job: build._Job) -> None:
+        time.sleep(0.1)
+        built.append(job.library.name)
+        job.library.write_bytes(b"model")
+        entry = {
+            "card": job.description.name,
+            "parameters": job.values,
+            "trace": job.trace,
+            "built_at": 1.0,
+            "build_s": 2.0,
+        }
+        job.library.with_suffix(".json").write_text(json.dumps(entry))
+
+    monkeypatch.setattr(build._Job, "build", fake)
+    return built
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the loop card in a folder of the user's."""
+    return Path(shutil.copytree(LOOP, tmp_path / "my cards" / "loop"))
+
+
+# Descriptions
+
+
+def test_built_in_cards_are_listed_with_their_parameters() -> None:
+    cards = {card.name: card for card in list_cards()}
+    assert cards["filter"].ports == 3
+    assert cards["filter"].parameters["CORES"].allowed == "1 to 64"
+    assert cards["filter"].parameters["DATA_W"].allowed == "one of 128, 256, 512, 1024"
+
+
+def test_sources_begin_with_the_packages_in_the_order_of_their_use(tmp_path: Path) -> None:
+    for name, text in {"a_pkg": "z_pkg::T", "m_pkg": "a_pkg::T", "z_pkg": "headrace_pkg::PROGRAMS", "top": ""}.items():
+        (tmp_path / f"{name}.sv").write_text(text)
+    (tmp_path / "card.toml").write_text(
+        'top = "t"\nsources = ["*.sv"]\nuses = ["stream", "pkg"]\nports = 1\nclock_hz = 1'
+    )
+    names = [path.name for path in rtl_sources(load_card(tmp_path))]
+    assert names[:4] == ["headrace_pkg.sv", "z_pkg.sv", "a_pkg.sv", "m_pkg.sv"]
+    assert names[-1] == "top.sv" and "stream_fifo.sv" in names and len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("top = 5", "'top' must be of type str"),
+        ("port = 3", "unknown key 'port'; the keys are description, top, sources"),
+        ("ports = 65", "'ports' must be 1 to 64"),
+        ("clock_hz = 2000000000", "'clock_hz' must be 1 to 1000000000"),
+        ('uses = ["streams"]', "no layer 'streams'; the layers are: "),
+        ('sources = ["absent.sv"]', "no source file 'absent.sv'"),
+        ("parameters.X = 5", "parameter X needs a table with at least 'default'"),
+        ("parameters.X = {default = 9, max = 8}", "the default of parameter X = 9: must be at most 8"),
+        ("= =", "Invalid statement"),
+    ],
+)
+def test_a_wrong_description_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    lines = {"top": 'top = "t"', "sources": 'sources = ["*.sv"]', "ports": "ports = 1", "clock_hz": "clock_hz = 1"}
+    lines[line.split(maxsplit=1)[0]] = line
+    (tmp_path / "t.sv").write_text("module t; endmodule")
+    (tmp_path / "card.toml").write_text("\n".join(lines.values()))
+    with pytest.raises(HeadraceError, match=message) as error:
+        rtl_sources(load_card(tmp_path))
+    assert error.value.exit_code == 2 and str(tmp_path / "card.toml") in str(error.value)
+
+
+def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    (tmp_path / "card.toml").write_text('top = "t"\nsources = []\nports = 1')
+    with pytest.raises(HeadraceError, match="'clock_hz' is missing"):
+        load_card(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["fliter", "/absent", "sub/filter"])
+def test_an_unknown_card_is_refused_with_the_known_ones(name: str) -> None:
+    with pytest.raises(HeadraceError, match=r"no card '.*': it is none of .*filter"):
+        load_card(name)
+
+
+def test_a_folder_without_description_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match=r"the folder has no card\.toml"):
+        load_card(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"CORE": 4}, "card filter has no parameter CORE; its parameters are: DATA_W, CORES"),
+        ({"CORES": 65}, "parameter CORES = 65: must be 1 to 64"),
+        ({"CORES": "many"}, "parameter CORES = many: must be 1 to 64"),
+        ({"DATA_W": 200}, "parameter DATA_W = 200: must be one of 128, 256, 512, 1024"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_the_right_ones(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(HeadraceError, match=message) as error:
+        build_card("filter", parameters)  # type: ignore[arg-type]
+    assert error.value.exit_code == 2
+
+
+def test_parameters_may_be_text_as_on_a_command_line() -> None:
+    assert load_card("filter").resolve({"CORES": "0x10"})["CORES"] == 16
+
+
+# The cache
+
+
+def test_a_model_is_built_once(own_cache: Path, counted: list[str]) -> None:
+    first = build_card(LOOP, progress=False)
+    assert build_card(str(LOOP), progress=False) == first and len(counted) == 1
+    assert first.parent == own_cache / "models"
+
+
+def test_parameters_and_trace_make_other_models(own_cache: Path, counted: list[str]) -> None:
+    models = {
+        build_card(LOOP, progress=False),
+        build_card(LOOP, {"DATA_W": 64}, progress=False),
+        build_card(LOOP, progress=False, trace=True),
+        build_card(LOOP, {"DATA_W": "512"}, progress=False),
+    }
+    assert len(models) == len(counted) == 3
+    assert {(m.card, m.parameters["DATA_W"], m.trace) for m in cache_list()} == {
+        ("loop", 512, False),
+        ("loop", 64, False),
+        ("loop", 512, True),
+    }
+    assert cache_clear() > 0
+    assert cache_list() == [] and not any(own_cache.rglob("*.so"))
+
+
+@pytest.mark.parametrize("changed", ["loop_card.sv", "card.toml", "new.svh", "table.hex"])
+def test_a_changed_or_new_source_makes_another_model(
+    own_cache: Path, counted: list[str], copied: Path, changed: str
+) -> None:
+    first = build_card(copied, progress=False)
+    with (copied / changed).open("a") as file:
+        file.write("\n")
+    assert build_card(copied, progress=False) != first and len(counted) == 2
+
+
+def test_another_compiler_makes_another_model(
+    own_cache: Path, counted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_card(LOOP, progress=False)
+    compiler = tmp_path / "g++-other"
+    compiler.write_text("#!/bin/sh\necho other 99")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    build_card(LOOP, progress=False)
+    assert len(counted) == 2
+
+
+def test_a_second_process_waits_for_the_first_and_says_so(
+    own_cache: Path, counted: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    threads = [threading.Thread(target=build_card, args=(LOOP,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(counted) == 1
+    assert "another process builds this card: waiting for it" in capsys.readouterr().err
+
+
+def test_a_cache_that_can_not_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "file"))
+    with pytest.raises(HeadraceError, match="can't build into the cache: .*Not a directory"):
+        build_card(LOOP, progress=False)
+
+
+# What a build says
+
+
+def test_a_missing_compiler_is_named_with_its_package(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(HeadraceError, match=r"^a C\+\+20 compiler is missing: apt install g\+\+$"):
+        build_card(LOOP, progress=False)
+    monkeypatch.setenv("CXX", "g++-99")
+    with pytest.raises(HeadraceError, match=r"the C\+\+ compiler that CXX names is missing: g\+\+-99"):
+        build_card(LOOP, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("trace", "header", "package"), [(False, "pcap/pcap.h", "libpcap-dev"), (True, "lz4.h", "liblz4-dev")]
+)
+def test_a_missing_header_is_named_with_its_package(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trace: bool, header: str, package: str
+) -> None:
+    compiler = tmp_path / "g++"
+    compiler.write_text(f"#!/bin/sh\necho 'x.cpp:1:10: fatal error: {header}: No such file or directory' >&2; exit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    with pytest.raises(HeadraceError, match=f"^the C\\+\\+ header {header} is missing: apt install {package}$"):
+        build_card(LOOP, trace=trace, progress=False)
+
+
+def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cache: Path, copied: Path) -> None:
+    source = copied / "loop_card.sv"
+    source.write_text(source.read_text().replace("assign irq_vector = 16'd7;", "assign irq_vector = wrong;"))
+    line = source.read_text().split("\n").index("  assign irq_vector = wrong;") + 1
+    with pytest.raises(HeadraceError, match=rf"translating the RTL failed: .*loop_card\.sv:{line}:.*'wrong'") as error:
+        build_card(copied, progress=False)
+    assert error.value.exit_code == 1
+    log = Path(str(error.value).partition("(log: ")[2].rstrip(")"))
+    assert "Can't find definition of variable: 'wrong'" in log.read_text()
+    assert not list(own_cache.rglob("*.so"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "output logic                               idle\n",
+            "output logic [1:0] idle\n",
+            "port idle is output of 2 bits, must be output of 1 bits",
+        ),
+        ("irq_valid,\n    input", "irq_valid, output logic lamp,\n    input", "has a port that cards don't have: lamp"),
+        ("    input  logic [         63:0]               time_ns,\n", "", "has no port time_ns (input, 64 bits)"),
+    ],
+)
+def test_a_card_with_other_ports_is_refused(own_cache: Path, copied: Path, old: str, new: str, message: str) -> None:
+    source = copied / "loop_card.sv"
+    text = source.read_text()
+    assert old in text
+    text = text.replace(old, new, 1)
+    if not new:
+        text = text.replace("module loop_card", "module loop_card").replace(
+            "  // Registers", "  logic [63:0] time_ns;\n  assign time_ns = '0;\n\n  // Registers", 1
+        )
+    source.write_text(text)
+    with pytest.raises(HeadraceError) as error:
+        build_card(copied, progress=False)
+    assert message in str(error.value)
+
+
+def test_warnings_about_a_users_rtl_are_shown_and_do_not_stop_the_build(
+    own_cache: Path, copied: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also: a folder with spaces, a build from elsewhere, and what the terminal shows."""
+    source = copied / "loop_card.sv"
+    source.write_text(source.read_text().replace("16'd7", "15'd7"))
+    script = f"""
+from headrace.card import Card
+with Card.open({str(copied)!r}, {{"DATA_W": 32}}) as card:
+    card.source(0, "gen:size=60-200,count=50")
+    card.expect_passthrough(0, 1)
+    print(card.run().stats.passthrough_mismatches)
+"""
+    environment = os.environ | {"PYTHONPATH": str(paths.share())}
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd="/", env=environment
+    )
+    assert result.stdout == "0\n", result.stderr
+    assert "building card loop (DATA_W=32, MEM_W=64)" in result.stderr
+    assert "%Warning-WIDTHEXPAND" in result.stderr
+    assert [m.card for m in cache_list()] == ["loop"]
+    assert sorted(p.suffix for p in (own_cache / "models").iterdir()) == [".json", ".lock", ".so"]
+
+
+def test_a_broken_library_in_the_cache_is_an_error(own_cache: Path, counted: list[str]) -> None:
+    with pytest.raises(HeadraceError, match="can't load the model: .*headrace cache --clear"):
+        Card.open(LOOP, progress=False)
+
+
+def test_the_cache_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", "/somewhere")
+    assert cachedir.cache_root() == Path("/somewhere")
