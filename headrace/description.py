@@ -1,7 +1,7 @@
 """Card descriptions: what a card's .toml file says, and the list of RTL sources that follows from it.
 
-A built-in card is known by its name (``filter``), a user's own by its folder, which holds ``card.toml``, or by the path of
-a .toml file. The keys of the file:
+A built-in card is known by its name (``filter``), a user's own by its folder, which holds ``card.toml``, or by the path
+of a .toml file. The keys of the file:
 
 =================  ===================================================================================================
 ``description``    one line for ``headrace cards``
@@ -13,7 +13,7 @@ a .toml file. The keys of the file:
 ``clock_hz``       nominal clock
 ``data_w``         width of the Ethernet ports in bits, unless there is a parameter ``DATA_W``; 512 if absent
 ``mem_w``          width of the host memory port in bits, unless there is a parameter ``MEM_W``; 64 if absent
-``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min`` with ``max`` or ``choices``
+``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
 =================  ===================================================================================================
 """
 
@@ -74,7 +74,7 @@ class Parameter:
         return "a string" if isinstance(self.default, str) else "an integer"
 
     def check(self, value: Value | bool) -> Value:
-        """The value in the parameter's own type. Raises HeadraceError with the allowed values when it is none of them."""
+        """The value in the parameter's own type. Raises HeadraceError with the allowed values if it is none of them."""
         wrong = HeadraceError(f"parameter {self.name} = {value}: must be {self.allowed}", 2)
         if isinstance(self.default, str):
             checked: Value = str(value)
@@ -154,8 +154,8 @@ def list_cards() -> list[CardDescription]:
 def rtl_sources(description: CardDescription) -> list[Path]:
     """The card's RTL files: packages first, in the order in which they need each other, then the layers, then the card.
 
-    The register block is not among them: ``headrace.registers.generate_rtl`` makes it from ``description.registers``, and
-    its package belongs before all others. Raises HeadraceError when a layer or a source doesn't exist.
+    The register block is not among them: ``headrace.registers.generate_rtl`` makes it from ``description.registers``,
+    and its package belongs before all others. Raises HeadraceError when a layer or a source doesn't exist.
     """
     files: dict[Path, None] = {}
     for layer in description.uses:

@@ -35,8 +35,8 @@ class HostMemory:
         self.view(address, len(data))[:] = data
 
     def view(self, address: int, size: int) -> memoryview:
-        """The bytes themselves, without a copy (``numpy.frombuffer`` takes it), as long as the card is open and the range
-        mapped. Raises IndexError when they aren't within one mapped range."""
+        """The bytes themselves, without a copy (``numpy.frombuffer`` takes it), as long as the card is open and the
+        range mapped. Raises IndexError when they aren't within one mapped range."""
         if size == 0:
             return memoryview(bytearray())
         pointer = self._card._lib.hr_memory_at(self._card._open, address, size)
@@ -58,8 +58,9 @@ class HostMemory:
         """Sets how the memory answers; what isn't given stays as it is.
 
         Latency: from a read's address to its first data, and from a write's last data to its response (0 at first).
-        Bits per second: 0 is a beat each cycle (at first). ``reads``, ``writes``: outstanding bursts (64). ``out_of_order``:
-        a seed; bursts then take up to twice the latency and finish in any order between IDs (0, in order, at first).
+        Bits per second: 0 is a beat each cycle (at first). ``reads``, ``writes``: outstanding bursts (64).
+        ``out_of_order``: a seed; bursts then take up to twice the latency and finish in any order between IDs (0, in
+        order, at first).
         """
         options = {
             "HR_MEMORY_READ_LATENCY_NS": read_latency_ns,

@@ -9,6 +9,7 @@ from headrace.description import CardDescription, Value
 from headrace.errors import HeadraceError
 
 _RX_META_W = 33
+PROGRAMS = 4  # headrace_pkg::PROGRAMS
 _META_FIXED, _META_PER_PROGRAM = 137, 17  # bits of tx_meta_t, as in sim/config.h
 _DECLARATION = re.compile(r"VL_(IN|OUT)\w*\(&(\w+),(\d+),(\d+)")
 
@@ -29,18 +30,20 @@ def check_ports(description: CardDescription, values: Mapping[str, Value], model
     for name, (direction, width) in expected.items():
         if name not in found:
             raise HeadraceError(f"{where} has no port {name} ({direction}, {width} bits)")
-        if name == "tx_tuser":
-            width = found[name][1]
-            meta = width // ports
-            if width % ports or meta < _META_FIXED or (meta - _META_FIXED) % _META_PER_PROGRAM:
-                raise HeadraceError(f"{where}: port tx_tuser is {width} bits wide, must be tx_meta_t of {ports} ports")
+        if name == "tx_tuser" and _is_meta(found[name][1], ports):
+            continue
         if found[name] != (direction, width):
-            raise HeadraceError(
-                f"{where}: port {name} is {_described(found[name])}, must be {_described((direction, width))}"
-            )
+            wanted = _described((direction, width))
+            raise HeadraceError(f"{where}: port {name} is {_described(found[name])}, must be {wanted}")
     for name in found:
         if name not in expected:
             raise HeadraceError(f"{where} has a port that cards don't have: {name}")
+
+
+def _is_meta(width: int, ports: int) -> bool:
+    """Whether an output of so many bits can be tx_meta_t of each port, of any number of programs."""
+    meta, rest = divmod(width, ports)
+    return rest == 0 and meta >= _META_FIXED and (meta - _META_FIXED) % _META_PER_PROGRAM == 0
 
 
 def _described(port: Port) -> str:
@@ -57,9 +60,10 @@ def _declared(model_header: str) -> dict[str, Port]:
 def _expected(ports: int, data_w: int, mem_w: int) -> dict[str, Port]:
     inputs: dict[str, int] = {"clk": 1, "rst": 1, "time_ns": 64}
     outputs: dict[str, int] = {}
-    for prefix, side, back in (("rx", inputs, outputs), ("tx", outputs, inputs)):
+    tx_meta_w = _META_FIXED + PROGRAMS * _META_PER_PROGRAM
+    for prefix, side, back, meta_w in (("rx", inputs, outputs, _RX_META_W), ("tx", outputs, inputs, tx_meta_w)):
         side |= {f"{prefix}_tvalid": ports, f"{prefix}_tdata": ports * data_w, f"{prefix}_tkeep": ports * data_w // 8}
-        side |= {f"{prefix}_tlast": ports, f"{prefix}_tuser": ports * _RX_META_W}
+        side |= {f"{prefix}_tlast": ports, f"{prefix}_tuser": ports * meta_w}
         back[f"{prefix}_tready"] = ports
     for channel in ("aw", "ar"):
         inputs |= {f"s_axil_{channel}addr": 16, f"s_axil_{channel}prot": 3, f"s_axil_{channel}valid": 1}

@@ -1,5 +1,5 @@
-// Host memory behind the card's AXI4 port (IHI 0022): latency, bandwidth, a limit of outstanding bursts, and completion out
-// of order between IDs. Each burst is checked against the protocol; the first breach ends the run.
+// Host memory behind the card's AXI4 port (IHI 0022): latency, bandwidth, a limit of outstanding bursts, and completion
+// out of order between IDs. Each burst is checked against the protocol; the first breach ends the run.
 #pragma once
 
 #include <algorithm>
@@ -261,7 +261,8 @@ class AxiMemory {
 
   bool sample_write(Cycle now) {
     const bool valid = model_.m_axi_wvalid;
-    if (held_write_ && (!valid || model_.m_axi_wlast != held_last_ || std::memcmp(held_data_.data(), wdata_, kMemBytes) != 0)) {
+    if (held_write_ &&
+        (!valid || model_.m_axi_wlast != held_last_ || std::memcmp(held_data_.data(), wdata_, kMemBytes) != 0)) {
       throw Error(HR_ERROR_PROTOCOL, "m_axi: write data changed or went before it was taken");
     }
     held_write_ = valid && !model_.m_axi_wready;
@@ -292,8 +293,7 @@ class AxiMemory {
   void store(Write& write) {
     const uint64_t address = write.burst.beat_address(write.beat);
     const unsigned low = static_cast<unsigned>(address % kMemBytes);
-    const unsigned high =
-        low + static_cast<unsigned>(write.burst.beat_bytes() - address % write.burst.beat_bytes());
+    const unsigned high = low + static_cast<unsigned>(write.burst.beat_bytes() - address % write.burst.beat_bytes());
     unsigned first = kMemBytes, last = 0, count = 0;
     for (unsigned lane = 0; lane < kMemBytes; ++lane) {
       if (!strobe(lane)) continue;
@@ -321,8 +321,8 @@ class AxiMemory {
 
   [[noreturn]] void breach(const char* kind, const AxiBurst& burst, const char* what) const {
     char text[192];
-    std::snprintf(text, sizeof text, "m_axi: a %s burst of %u beats of %u bytes at 0x%llx (id %u) %s", kind, burst.beats(),
-                  1u << burst.size, static_cast<unsigned long long>(burst.address), burst.id, what);
+    std::snprintf(text, sizeof text, "m_axi: a %s burst of %u beats of %u bytes at 0x%llx (id %u) %s", kind,
+                  burst.beats(), 1u << burst.size, static_cast<unsigned long long>(burst.address), burst.id, what);
     throw Error(HR_ERROR_PROTOCOL, text);
   }
 

@@ -111,7 +111,8 @@ int hr_attach_sink(hr_card* card, const hr_sink* sink) {
   });
 }
 
-int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t bad_fcs) {
+int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length,
+            uint32_t bad_fcs) {
   return guarded(card, [&] {
     card->card.send(port, data, length, wire_length, bad_fcs != 0);
     return HR_OK;

@@ -169,7 +169,8 @@ void Card::attach_source(const hr_source& request) {
     queue = made.get();
     source = std::move(made);
   } else if (kind != "null") {
-    throw Error(HR_ERROR_USAGE, "'" + std::string(request.link) + "' is not a source: use pcap:FILE, gen:SPEC, port:N or null");
+    throw Error(HR_ERROR_USAGE,
+                "'" + std::string(request.link) + "' is not a source: use pcap:FILE, gen:SPEC, port:N or null");
   }
   if (timing == HR_TIMING_RATE && bits_per_s == 0) {
     throw Error(HR_ERROR_USAGE, "a source's rate is at least 1 bit per second");
@@ -190,8 +191,8 @@ void Card::attach_sink(const hr_sink& request) {
   Port& from = port(request.port);
   const auto [kind, argument] = split_link(request.link);
   if (request.program >= static_cast<int>(kPrograms)) {
-    throw Error(HR_ERROR_USAGE, "no program " + std::to_string(request.program) + ": a card has at most " +
-                                    std::to_string(kPrograms));
+    throw Error(HR_ERROR_USAGE,
+                "no program " + std::to_string(request.program) + ": a card has at most " + std::to_string(kPrograms));
   }
   AttachedSink made;
   if (kind == "pcap" && request.format == HR_FORMAT_PCAPNG) {
@@ -252,7 +253,8 @@ void Card::evaluate(bool edge) {
 #if VM_TRACE
   if (trace_) {
     trace_half_cycles_ += 1;
-    context_.time(static_cast<uint64_t>(static_cast<unsigned __int128>(trace_half_cycles_) * 500'000'000'000 / clock_.hz()));
+    context_.time(
+        static_cast<uint64_t>(static_cast<unsigned __int128>(trace_half_cycles_) * 500'000'000'000 / clock_.hz()));
     model_->eval();
     trace_->dump(context_.time());
     return;
@@ -438,7 +440,8 @@ void Card::check_progress() const {
   if (now - active_ < hang_limit_ || quiet_ != 0) return;
   const Cycle due = next_due();
   if (due != kNever && due > now + 1) return;
-  throw Error(HR_ERROR_HANG, "the card hangs: busy for " + std::to_string(clock_.ns_in(static_cast<uint64_t>(now - active_)) / 1000) +
+  throw Error(HR_ERROR_HANG, "the card hangs: busy for " +
+                                 std::to_string(clock_.ns_in(static_cast<uint64_t>(now - active_)) / 1000) +
                                  " us at cycle " + std::to_string(now) + " and nothing moves on its ports");
 }
 

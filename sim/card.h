@@ -1,6 +1,8 @@
 // A card: the Verilated model, its clock, and everything that is connected to it.
 #pragma once
 
+#include <verilated.h>
+
 #include <array>
 #include <chrono>
 #include <deque>
@@ -8,8 +10,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <verilated.h>
 #if VM_TRACE
 #include <verilated_fst_c.h>
 #endif
@@ -133,9 +133,9 @@ class Card {
   bool skip_idle_ = true;
   bool time_set_ = false;
   Cycle hang_limit_;
-  Cycle active_ = 0;         // the last cycle in which something moved
-  unsigned quiet_ = 0;       // cycles since the card has been idle with nothing on its ports
-  uint64_t rx_valid_ = 0;    // a bit a port: a beat is on the bus
+  Cycle active_ = 0;       // the last cycle in which something moved
+  unsigned quiet_ = 0;     // cycles since the card has been idle with nothing on its ports
+  uint64_t rx_valid_ = 0;  // a bit a port: a beat is on the bus
   uint64_t tx_ready_ = 0;
   uint64_t tx_waiting_ = 0;  // a bit a port: the beat was not taken in the cycle before
   uint64_t skipped_ = 0;

@@ -54,7 +54,7 @@ std::map<std::string, std::string> split(const std::string& specification) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos) throw Error(HR_ERROR_USAGE, "gen: '" + item + "' is not KEY=VALUE");
     const std::string key = item.substr(0, equals);
-    static const char* const known[] = {"size", "count", "rate",  "seed",  "frame", "src", "dst", "sport", "dport"};
+    static const char* const known[] = {"size", "count", "rate", "seed", "frame", "src", "dst", "sport", "dport"};
     bool found = false;
     for (const char* name : known) found = found || key == name;
     if (!found) {
@@ -112,8 +112,8 @@ Generator::Generator(const std::string& specification) {
   } else if (!size.empty()) {
     const size_t dash = size.find('-');
     size_min_ = static_cast<uint32_t>(number("size", size.substr(0, dash), kLongest));
-    size_max_ = dash == std::string::npos ? size_min_
-                                          : static_cast<uint32_t>(number("size", size.substr(dash + 1), kLongest));
+    size_max_ =
+        dash == std::string::npos ? size_min_ : static_cast<uint32_t>(number("size", size.substr(dash + 1), kLongest));
     if (size_max_ < size_min_) refuse("size", size, "the range is empty");
   }
   if (settings.contains("count")) count_ = number("count", get("count"), UINT64_MAX);

@@ -1,7 +1,8 @@
 /* The C interface of a virtual card: one shared library is one card with its harness.
  *
  * Every function that returns int gives HR_OK or a negative error code, and hr_error() then says in one line what went
- * wrong. A card is used by one thread at a time. After HR_ERROR_MODEL or HR_ERROR_PROTOCOL the card can only be looked at.
+ * wrong. A card is used by one thread at a time. After HR_ERROR_MODEL or HR_ERROR_PROTOCOL the card can only be looked
+ * at.
  *
  * Python reads this file with cffi: outside the lines that begin with #, plain declarations only.
  */
@@ -41,17 +42,17 @@ enum {
 };
 
 enum {
-  HR_MEMORY_READ_LATENCY_NS = 0,   /* from the address to the first beat of data */
-  HR_MEMORY_WRITE_LATENCY_NS = 1,  /* from the last beat of data to the response */
-  HR_MEMORY_READ_BITS_PER_S = 2,   /* 0: a beat each cycle */
-  HR_MEMORY_WRITE_BITS_PER_S = 3,  /* 0: a beat each cycle */
-  HR_MEMORY_READS = 4,             /* outstanding bursts */
-  HR_MEMORY_WRITES = 5,            /* outstanding bursts */
-  HR_MEMORY_OUT_OF_ORDER = 6,      /* 0: in order; otherwise the seed of the order between IDs */
-  HR_OPTION_SKIP_IDLE = 16,        /* 0: evaluate every cycle */
-  HR_OPTION_HANG_LIMIT_US = 17,    /* of card time without progress; 0: none */
-  HR_OPTION_TIME_NS = 18,          /* sets the card's clock, as PTP does */
-  HR_OPTION_IRQ_READY = 19         /* 0: the host takes no interrupts */
+  HR_MEMORY_READ_LATENCY_NS = 0,  /* from the address to the first beat of data */
+  HR_MEMORY_WRITE_LATENCY_NS = 1, /* from the last beat of data to the response */
+  HR_MEMORY_READ_BITS_PER_S = 2,  /* 0: a beat each cycle */
+  HR_MEMORY_WRITE_BITS_PER_S = 3, /* 0: a beat each cycle */
+  HR_MEMORY_READS = 4,            /* outstanding bursts */
+  HR_MEMORY_WRITES = 5,           /* outstanding bursts */
+  HR_MEMORY_OUT_OF_ORDER = 6,     /* 0: in order; otherwise the seed of the order between IDs */
+  HR_OPTION_SKIP_IDLE = 16,       /* 0: evaluate every cycle */
+  HR_OPTION_HANG_LIMIT_US = 17,   /* of card time without progress; 0: none */
+  HR_OPTION_TIME_NS = 18,         /* sets the card's clock, as PTP does */
+  HR_OPTION_IRQ_READY = 19        /* 0: the host takes no interrupts */
 };
 
 typedef struct hr_card hr_card;
@@ -66,20 +67,20 @@ typedef struct {
 
 typedef struct {
   uint32_t port;
-  const char* link;      /* "pcap:FILE", "gen:SPEC", "port:N", "queue" for hr_send(), "null" */
-  uint32_t timing;       /* HR_TIMING_... */
-  uint64_t bits_per_s;   /* for HR_TIMING_RATE, with preambles and gaps counted in */
+  const char* link;    /* "pcap:FILE", "gen:SPEC", "port:N", "queue" for hr_send(), "null" */
+  uint32_t timing;     /* HR_TIMING_... */
+  uint64_t bits_per_s; /* for HR_TIMING_RATE, with preambles and gaps counted in */
 } hr_source;
 
 typedef struct {
   uint32_t port;
-  const char* link;      /* "pcap:FILE", "null", "memory" */
-  int32_t program;       /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
-  uint32_t snap_length;  /* bytes of a frame kept at most; 0: all */
-  uint32_t timestamps;   /* HR_TIMESTAMPS_... */
-  uint32_t format;       /* HR_FORMAT_... */
-  uint32_t precision;    /* HR_PRECISION_..., of pcap; pcapng always has ns */
-  uint32_t snapshot;     /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
+  const char* link;     /* "pcap:FILE", "null", "memory" */
+  int32_t program;      /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
+  uint32_t snap_length; /* bytes of a frame kept at most; 0: all */
+  uint32_t timestamps;  /* HR_TIMESTAMPS_... */
+  uint32_t format;      /* HR_FORMAT_... */
+  uint32_t precision;   /* HR_PRECISION_..., of pcap; pcapng always has ns */
+  uint32_t snapshot;    /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
 } hr_sink;
 
 typedef struct {
@@ -96,9 +97,9 @@ typedef struct {
   uint64_t rx_held_cycles; /* that flow control held the link off */
   uint64_t tx_frames;
   uint64_t tx_bytes;
-  uint64_t tx_underruns;   /* beats that came later than their time on the wire */
-  uint64_t tx_errors;      /* frames sent with a bad FCS; pcap sinks leave them out */
-  uint64_t tx_lost;        /* packets that the card reports lost beside its frames */
+  uint64_t tx_underruns; /* beats that came later than their time on the wire */
+  uint64_t tx_errors;    /* frames sent with a bad FCS; pcap sinks leave them out */
+  uint64_t tx_lost;      /* packets that the card reports lost beside its frames */
 } hr_port_stats;
 
 typedef struct {
@@ -112,9 +113,9 @@ typedef struct {
 typedef struct {
   uint32_t source;
   uint32_t destination;
-  uint64_t frames;     /* that came out as they went in */
-  uint64_t mismatches; /* changed, out of order or never sent in */
-  uint64_t waiting;    /* gone in and not yet come out */
+  uint64_t frames;      /* that came out as they went in */
+  uint64_t mismatches;  /* changed, out of order or never sent in */
+  uint64_t waiting;     /* gone in and not yet come out */
   uint64_t latency_min; /* in cycles, from first beat in to first beat out */
   uint64_t latency_max;
 } hr_passthrough_stats;

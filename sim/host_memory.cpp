@@ -31,7 +31,8 @@ void HostMemory::map(uint64_t address, uint64_t size, bool read_only) {
   if (after != ranges_.begin()) {
     const Range& below = std::prev(after)->second;
     if (below.address + (below.size - 1) >= address) {
-      throw Error(HR_ERROR_USAGE, "host memory: the range at " + hex(address) + " overlaps the one at " + hex(below.address));
+      throw Error(HR_ERROR_USAGE,
+                  "host memory: the range at " + hex(address) + " overlaps the one at " + hex(below.address));
     }
   }
   void* bytes = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

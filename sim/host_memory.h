@@ -1,4 +1,5 @@
-// The host's memory as the card's DMA sees it: ranges of a 64-bit address space, backed by pages that exist once touched.
+// The host's memory as the card's DMA sees it: ranges of a 64-bit address space, backed by pages that exist once
+// touched.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // The receiving half of a MAC: turns frames on a wire into beats, at the cycle in which their bytes have arrived.
 //
-// A beat is due once its bytes have arrived, the last one once the FCS has. The card must take it in that cycle: otherwise
-// the frame is lost (overrun) or, with flow control, the link is held off until the card takes it. A card whose bus is
-// slower than the wire may lag behind by kSlack bytes, the longest standard frame; no stall is hidden by that.
+// A beat is due once its bytes have arrived, the last one once the FCS has. The card must take it in that cycle:
+// otherwise the frame is lost (overrun) or, with flow control, the link is held off until the card takes it. A card
+// whose bus is slower than the wire may lag behind by kSlack bytes, the longest standard frame; no stall is hidden by
+// that.
 #pragma once
 
 #include <algorithm>
@@ -198,12 +199,12 @@ class MacRx {
   RxFrame frame_;
   uint32_t offset_ = 0;  // of the beat on offer
   uint32_t given_ = 0;
-  bool cut_ = false;     // the frame is lost, and the beat on offer ends it with an error
-  WireTime start_;       // of the frame's preamble
-  WireTime free_;        // when the next frame may start
-  Cycle arrived_ = 0;    // when the beat's bytes are there
-  Cycle due_ = kNever;   // when the beat goes
-  Cycle offered_ = -1;   // when the last one went
+  bool cut_ = false;    // the frame is lost, and the beat on offer ends it with an error
+  WireTime start_;      // of the frame's preamble
+  WireTime free_;       // when the next frame may start
+  Cycle arrived_ = 0;   // when the beat's bytes are there
+  Cycle due_ = kNever;  // when the beat goes
+  Cycle offered_ = -1;  // when the last one went
   uint32_t keep_bytes_ = UINT32_MAX;
 };
 

@@ -1,8 +1,8 @@
 // The sending half of a MAC: takes a frame's beats into a small FIFO and puts them on the wire.
 //
-// A frame starts on the wire kStartDelay cycles after its first beat, or when the wire is free. tready is high while the
-// bytes waiting for the wire are at most kFifo, preambles and gaps counted in. A beat that comes later than its bytes'
-// time on the wire is an underrun; the wire then waits for it.
+// A frame starts on the wire kStartDelay cycles after its first beat, or when the wire is free. tready is high while
+// the bytes waiting for the wire are at most kFifo, preambles and gaps counted in. A beat that comes later than its
+// bytes' time on the wire is an underrun; the wire then waits for it.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +52,8 @@ class MacTx {
     const uint32_t kept = keep();
     const bool last = (pins_.last[port_ / 8] >> (port_ % 8)) & 1;
     if (kept != kBeatBytes && !last) {
-      throw Error(HR_ERROR_PROTOCOL, "port " + std::to_string(port_) +
-                                         ": tx_tkeep is not all ones on a beat that is not a frame's last");
+      throw Error(HR_ERROR_PROTOCOL,
+                  "port " + std::to_string(port_) + ": tx_tkeep is not all ones on a beat that is not a frame's last");
     }
     if (!inside_) {
       inside_ = true;

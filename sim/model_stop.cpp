@@ -1,14 +1,15 @@
 // What happens when the model stops itself: the run ends with an error instead of the process.
-#include <string>
-
 #include <verilated.h>
+
+#include <string>
 
 #include "error.h"
 
 namespace {
 
 [[noreturn]] void stop(const char* file, int line, const std::string& what) {
-  const std::string place = file != nullptr && file[0] != '\0' ? " (" + std::string(file) + ":" + std::to_string(line) + ")" : "";
+  const std::string place =
+      file != nullptr && file[0] != '\0' ? " (" + std::string(file) + ":" + std::to_string(line) + ")" : "";
   throw headrace::Error(HR_ERROR_MODEL, "the model stopped: " + what + place);
 }
 

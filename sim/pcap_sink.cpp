@@ -30,8 +30,8 @@ struct ClosePcap {
 }  // namespace
 
 void PcapSink::begin(const CaptureFormat& source_format) {
-  // libpcap writes a file header from an open capture, and only from one it takes the bits above the link type: so it is
-  // given one that consists of a header only.
+  // libpcap writes a file header from an open capture, and only from one it takes the bits above the link type: so it
+  // is given one that consists of a header only.
   const uint32_t snapshot = snapshot_ != 0 ? snapshot_ : static_cast<uint32_t>(source_format.snapshot);
   FileHeader header{0xa1b2c3d4, 2, 4, 0, 0, snapshot, DLT_EN10MB | source_format.link_type_extension};
   FILE* memory = ::fmemopen(&header, sizeof header, "r");

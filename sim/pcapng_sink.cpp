@@ -16,8 +16,8 @@ constexpr uint8_t kNanoseconds = 9;
 constexpr uint16_t kUserApplication = 4;  // of a section header
 constexpr uint16_t kInterfaceName = 2;    // of an interface
 constexpr uint16_t kTimeResolution = 9;
-constexpr uint16_t kDropCount = 4;        // of a packet
-constexpr uint16_t kEndTime = 3;          // of statistics
+constexpr uint16_t kDropCount = 4;  // of a packet
+constexpr uint16_t kEndTime = 3;    // of statistics
 constexpr uint16_t kReceived = 4;
 constexpr uint16_t kDropped = 5;
 

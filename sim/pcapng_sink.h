@@ -1,5 +1,5 @@
-// Writes pcapng files (draft-ietf-opsawg-pcapng), which libpcap can't: an interface for each port that packets came in at,
-// times in nanoseconds, packets lost before a packet, and the ports' counters at the end.
+// Writes pcapng files (draft-ietf-opsawg-pcapng), which libpcap can't: an interface for each port that packets came in
+// at, times in nanoseconds, packets lost before a packet, and the ports' counters at the end.
 #pragma once
 
 #include <cstring>

@@ -12,7 +12,8 @@
 namespace headrace {
 
 RecordFile::RecordFile(const std::string& path) : name_(path == "-" ? "standard output" : path) {
-  descriptor_ = path == "-" ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  descriptor_ =
+      path == "-" ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw Error(HR_ERROR_FILE, name_ + ": " + std::strerror(errno));
   buffer_.reserve(kBuffer + (kBuffer >> 1));
 }
