@@ -1,4 +1,4 @@
-"""What the filter card does for a user: filter a capture as tcpdump does, and measure one. The commands call these functions."""
+"""What the filter card does for a user: filters a capture as tcpdump does, and measures one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from headrace.errors import HeadraceError
 from headrace.filter_driver import FilterCounters, FilterDriver, Slot
 
 WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
+_RET_A = 0x16
+_LONGEST = 65535  # frame that a filter card can be built for, in bytes
 LINE_RATE = 100e9  # bit/s, of all ports
 
 Progress = Callable[[str, float | None], None]
@@ -20,7 +22,7 @@ Progress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class FilterOutput:
-    """A filter, the file that gets what it accepts (None: only counted), and the bytes to keep of a packet (None: all)."""
+    """A filter, the file for what it accepts (None: only counted), and the bytes to keep of a packet (None: all)."""
 
     program: Program
     path: str | None = None
@@ -60,8 +62,9 @@ class FilterReport:
     """Figures of a run. Cycles are those of the simulated card; wall-clock figures are the simulator's.
 
     ``packets`` and ``bytes`` came in; ``matched`` were accepted by a filter at least; ``uninspected`` passed without a
-    verdict; ``lost`` were dropped by a MAC or at the monitor port; ``held_ns`` is how long flow control held the link off;
-    ``latency_cycles`` are the shortest and longest way from port to port. ``fault`` says what ended the run early.
+    verdict; ``lost`` were dropped by a MAC or at the monitor port; ``held_ns`` is how long flow control held the link
+    off; ``latency_cycles`` are the shortest and longest way from port to port. ``fault`` says what ended the run early,
+    or why its answer is not complete.
     """
 
     packets: int
@@ -88,7 +91,10 @@ class FilterReport:
 
 
 def open_filter_card(
-    cores: int | None = None, parameters: Mapping[str, Any] | None = None, trace: str | None = None, progress: bool = True
+    cores: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    trace: str | None = None,
+    progress: bool = True,
 ) -> Card:
     """A filter card with every port at 100 Gb/s. ``cores`` goes before ``parameters["CORES"]``."""
     settings = dict(parameters or {})
@@ -102,15 +108,19 @@ def open_filter_card(
 
 def driver_of(card: Card) -> FilterDriver:
     """The driver of a filter card, which waits by letting the card run."""
-    return FilterDriver(card.regs, lambda: card.run(until=None, cycles=64))
+    return FilterDriver(card.regs, lambda: _pass_time(card))
+
+
+def _pass_time(card: Card) -> None:
+    card.run(until=None, cycles=64)
 
 
 def run_filter(job: FilterJob, progress: Progress | None = None) -> FilterReport:
     """Offers ``job.source`` to port 0 of a filter card and writes what comes out of its monitor port.
 
-    A broken capture, or a file that can't be written on, ends the run: everything up to there is written, and the report
-    names the ``fault``. Raises HeadraceError for what is wrong before the first packet, KeyboardInterrupt after an
-    interrupt, with whole files.
+    A broken capture, or a file that can't be written on, ends the run: everything up to there is written, and the
+    report names the ``fault``. Raises HeadraceError for what is wrong before the first packet, KeyboardInterrupt after
+    an interrupt, with whole files.
     """
     _check_snaplens(job.outputs)
     with open_filter_card(job.cores, job.parameters, job.trace, progress is not None) as card:
@@ -128,7 +138,7 @@ def run_filter(job: FilterJob, progress: Progress | None = None) -> FilterReport
             card.close_files()
         except HeadraceError as error:
             fault = str(error)
-        return _report(job, card, driver, fault)
+        return _report(job, card, driver, fault or _gap(job, card, driver))
 
 
 def run_measure(
@@ -140,7 +150,7 @@ def run_measure(
     progress: Progress | None = None,
     interval_s: float = 0.5,
 ) -> Iterator[dict[int, tuple[int, int]]]:
-    """Runs a measurement over a source and gives what its counters hold, every ``interval_s`` of wall time and at the end.
+    """Runs a measurement over a source; gives what its counters hold every ``interval_s`` of wall time and at the end.
 
     Each snapshot maps a counter to (packets, bytes on the wire). Raises HeadraceError after the last snapshot if the
     capture is broken.
@@ -167,22 +177,28 @@ def _attach_source(card: Card, driver: FilterDriver, source: str, rate: str | fl
     lossless = rate == "lossless"
     driver.set_flow_control(lossless)
     card.flow_control(WEST, lossless)
-    link = source if ":" in source.split("/")[0] and not Path(source).exists() else f"pcap:{source}"
+    link = source if ":" in source.partition("/")[0] and not Path(source).exists() else f"pcap:{source}"
     card.source(WEST, link, timing="line" if lossless else rate)
     card.sink(EAST, "null")
 
 
 def _check_snaplens(outputs: list[FilterOutput]) -> None:
-    """A packet leaves the card once, as long as the longest of its filters asked for; each file is cut to its filter's."""
+    """A packet leaves the card once, as long as any of its filters asked for; each file is then cut to its filter's."""
     if len(outputs) > 1:
         for output in outputs:
-            lengths = output.program.return_constants - {0}
-            if len(lengths) > 1:
-                raise HeadraceError(
-                    f"a program that returns several lengths ({', '.join(map(str, sorted(lengths)))}) "
-                    "can't be combined with others: run it alone",
-                    exit_code=2,
-                )
+            if len(output.program.return_constants - {0}) > 1 or any(i.code == _RET_A for i in output.program):
+                name = output.program.source or "a program"
+                raise HeadraceError(f"{name}: returns several lengths: run it without other filters", exit_code=2)
+
+
+def _gap(job: FilterJob, card: Card, driver: FilterDriver) -> str | None:
+    """Why the answer of a run that promised to lose nothing is not complete; None where it is."""
+    too_long = sum(port.bad for port in driver.counters().ingress)
+    if job.rate != "lossless" or not too_long:
+        return None
+    limit = card.parameters["MAX_FRAME"]
+    advice = f": use -P MAX_FRAME={_LONGEST} -P PACKET_KB=256" if limit < _LONGEST else ""
+    return f"{too_long:,} packets are longer than {limit:,} bytes and were not inspected{advice}"
 
 
 def _show_packets(progress: Progress | None) -> Callable[[Stats], None] | None:
@@ -215,24 +231,18 @@ def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None)
             ProgramReport(output.program.source, output.path, count.matched, count.bytes, count.errors)
             for output, count in zip(job.outputs, counters.programs, strict=False)
         ],
-        warnings=_warnings(job, card, counters, monitor.tx_frames),
+        warnings=_warnings(job, counters, monitor.tx_frames),
         fault=fault,
     )
 
 
-def _warnings(job: FilterJob, card: Card, counters: FilterCounters, sent: int) -> list[str]:
+def _warnings(job: FilterJob, counters: FilterCounters, sent: int) -> list[str]:
     warnings = []
-    bad = sum(port.bad for port in counters.ingress)
-    if bad:
-        limit = card.parameters["MAX_FRAME"]
-        warnings.append(
-            f"{bad:,} packets longer than {limit:,} bytes were not inspected: use -P MAX_FRAME=65535 -P PACKET_KB=256"
-        )
     for number, output in enumerate(job.outputs):
         if counters.programs[number].errors:
             warnings.append(
-                f"{output.program.source or 'the filter'}: {counters.programs[number].errors:,} runs were stopped by an error "
-                "(instruction budget, or a jump out of the program) and count as not matched"
+                f"{output.program.source or 'the filter'}: {counters.programs[number].errors:,} runs were stopped by the "
+                "instruction budget or a jump out of the program, and count as not matched"
             )
     if sent != counters.forwarded:
         warnings.append(f"{counters.forwarded - sent:,} packets were still at the monitor port at the end")

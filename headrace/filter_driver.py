@@ -1,8 +1,8 @@
-"""The driver of the filter card: programs, program sets, counters, measurement. It uses nothing but the card's registers.
+"""The driver of the filter card: programs, program sets, counters, measurement. It uses only the card's registers.
 
 The card holds two sets of four program slots and one instruction memory in each core (written in all cores at once).
-Packets take the active set as they arrive. To change a program, the driver writes the other set and makes it active: every
-packet before that moment gets the old programs, every packet after it the new ones, and none is lost.
+Packets take the active set as they arrive. To change a program, the driver writes the other set and makes it active:
+every packet before that moment gets the old programs, every packet after it the new ones, and none is lost.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ class FilterDriver:
 
         places = self._place(slots)
         spare = 1 - self._regs.control.active_set
-        self._wait(lambda: self._regs.status["set1_busy" if spare else "set0_busy"] == 0, "keeps packets of old programs")
+        self._wait(
+            lambda: self._regs.status["set1_busy" if spare else "set0_busy"] == 0, "keeps packets of old programs"
+        )
         for number, place in places.items():
             if self._slots.get(number) != slots[number]:
                 self._write_program(place, slots[number].program)
@@ -164,7 +166,7 @@ class FilterDriver:
     def measurement(self) -> dict[int, tuple[int, int]]:
         """What the measurement has counted since ``reset_measurement``: counter -> (packets, bytes on the wire).
 
-        Counters that are 0 are left out; MEASURES stands for all return values out of range (their bytes aren't counted).
+        Counters that are 0 are left out; MEASURES stands for all return values out of range, without their bytes.
         """
         counts = {}
         for index, (packets, size) in self._read_measurement().items():

@@ -28,7 +28,7 @@ def run_points(
     local = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.ERROR}
     with Client(address) if address else Client(**local) as client:  # type: ignore[no-untyped-call]
         futures = [client.submit(function, **point, pure=False) for point in points]
-        for done, future in enumerate(as_completed(futures), start=1):
+        for done, future in enumerate(as_completed(futures), start=1):  # type: ignore[no-untyped-call]
             if future.status == "error":
                 client.cancel(futures)
                 future.result()

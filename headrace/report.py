@@ -39,7 +39,7 @@ def filter_report(data: Mapping[str, Any]) -> RenderableType:
     from rich.panel import Panel
     from rich.text import Text
 
-    parts: list[RenderableType] = [_programs(data), "", _figures(data)]
+    parts: list[RenderableType] = [_programs(data), "", filter_figures(data)]
     parts += [Text.assemble(("warning: ", "yellow"), warning) for warning in data["warnings"]]
     title = f"headrace filter, {data['cores']} core{'s' * (data['cores'] != 1)}"
     return Panel(Group(*parts), title=title, title_align="left", expand=False)
@@ -66,7 +66,8 @@ def _programs(data: Mapping[str, Any]) -> Table:
     return table
 
 
-def _figures(data: Mapping[str, Any]) -> Table:
+def filter_figures(data: Mapping[str, Any]) -> Table:
+    """Packets, cycles, rates and losses of a filter run, each with how it is known."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))

@@ -34,9 +34,11 @@ class Row:
 GROUPS = ("filter", "size", "sim")
 
 
-def run(groups: list[str], quick: bool = False, address: str | None = None, progress: Progress | None = None) -> list[Row]:
+def run(
+    groups: list[str], quick: bool = False, address: str | None = None, progress: Progress | None = None
+) -> list[Row]:
     """Runs benchmarks by group. ``quick`` takes samples where the full run takes every packet size."""
-    report = progress or (lambda what, done: None)
+    report = progress or (lambda _what, _done: None)
     rows: list[Row] = []
     for group in groups:
         if group == "filter":

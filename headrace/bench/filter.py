@@ -48,7 +48,7 @@ def offer(
     data_w: int = 512,
     clock_hz: int | None = None,
 ) -> list[Load]:
-    """Offers ``count`` TCP packets of each size (of the generator: "60", "40-9000", "imix") at full rate, in 1 or 2 directions."""
+    """Offers ``count`` TCP packets of each size ("60", "40-9000", "imix") at full rate, in 1 or 2 directions."""
     loads = []
     with Card.open("filter", {"CORES": cores, "DATA_W": data_w}, clock_hz=clock_hz, progress=False) as card:
         driver = driver_of(card)
@@ -118,8 +118,21 @@ def run(quick: bool, address: str | None, progress: Callable[[str, float | None]
         *(("all accepted", {"sizes": chunk, **one, "sport": 100}) for chunk in chunks),
         *(("both directions", {"sizes": chunk, **both}) for chunk in chunks),
         ("both directions", {"sizes": ["60"], **both, "count": long}),
-        ("400 Gb/s", {"sizes": ["40-9000"], "cores": 8, "count": long // 5, "data_w": 1024, "clock_hz": 450_000_000, "rate": 400e9}),
-        ("accept everything", {"sizes": ["60", "60-1514", "imix", "1514", "9212"], **one, "count": 3 * count, **everything}),
+        (
+            "400 Gb/s",
+            {
+                "sizes": ["40-9000"],
+                "cores": 8,
+                "count": long // 5,
+                "data_w": 1024,
+                "clock_hz": 450_000_000,
+                "rate": 400e9,
+            },
+        ),
+        (
+            "accept everything",
+            {"sizes": ["60", "60-1514", "imix", "1514", "9212"], **one, "count": 3 * count, **everything},
+        ),
         (
             "accept everything, both directions",
             {"sizes": ["60", "60-1514", "imix", "1514", "9212"], **both, "count": 3 * count, **everything},
@@ -144,9 +157,13 @@ def _rows(loads: dict[str, list[Load]]) -> list[Row]:
         runs = loads[name]
         missed = sum(load.uninspected for load in runs)
         packets = sum(load.packets for load in runs)
-        on_path = not instructions or all(load.instructions == PATH * (load.packets - load.uninspected) for load in runs)
+        on_path = not instructions or all(
+            load.instructions == PATH * (load.packets - load.uninspected) for load in runs
+        )
         first = next((load.sizes for load in runs if load.uninspected), None)
-        note = f"{packets:,} packets, {len({load.sizes for load in runs}):,} sizes" + (f", first at {first}" if first else "")
+        note = f"{packets:,} packets, {len({load.sizes for load in runs}):,} sizes" + (
+            f", first at {first}" if first else ""
+        )
         return row(what, "0 uninspected", missed, "packets", missed == 0 and on_path, note)
 
     every = [load for runs in loads.values() for load in runs]
@@ -168,10 +185,34 @@ def _rows(loads: dict[str, list[Load]]) -> list[Row]:
             min(load.monitor_use for load in accept_both) > 0.9,
             "in the least favourable of 5 size mixes, run-in and run-out counted",
         ),
-        row("passthrough latency", "at most 8", max(load.latency for load in every), "cycles", max(load.latency for load in every) <= 8),
-        row("core CPI at line rate", "1.0", _worst_cpi(loads["one direction"]), "cycles", _worst_cpi(loads["one direction"]) <= 1.0),
-        row("core CPI, cores full", f"at most {SLOWEST_CPI}", _worst_cpi(every), "cycles", _worst_cpi(every) <= SLOWEST_CPI),
-        row("conservation and untouched passthrough", "0 faults", sum(load.faults for load in every), "packets", not any(load.faults for load in every)),
+        row(
+            "passthrough latency",
+            "at most 8",
+            max(load.latency for load in every),
+            "cycles",
+            max(load.latency for load in every) <= 8,
+        ),
+        row(
+            "core CPI at line rate",
+            "1.0",
+            _worst_cpi(loads["one direction"]),
+            "cycles",
+            _worst_cpi(loads["one direction"]) <= 1.0,
+        ),
+        row(
+            "core CPI, cores full",
+            f"at most {SLOWEST_CPI}",
+            _worst_cpi(every),
+            "cycles",
+            _worst_cpi(every) <= SLOWEST_CPI,
+        ),
+        row(
+            "conservation and untouched passthrough",
+            "0 faults",
+            sum(load.faults for load in every),
+            "packets",
+            not any(load.faults for load in every),
+        ),
     ]
 
 

@@ -42,7 +42,7 @@ def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]
                     "packets a second",
                     report.packets_per_wall_s >= LEAST_RATE,
                     WALL_CLOCK,
-                    f"{report.cycles / report.wall_s:,.0f} cycles/s; {report.wall_s / beside:,.0f} times tcpdump's time",
+                    f"{report.cycles / report.wall_s:,.0f} cycles/s; {report.wall_s / beside:,.0f} x tcpdump's time",
                 )
             )
     return rows

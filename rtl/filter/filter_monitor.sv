@@ -75,7 +75,7 @@ module filter_monitor
     accepted.meta.timestamp_ns = in_time_ns;
   end
 
-  logic queued_valid, queued_ready, unused_ready;
+  logic queued_valid, queued_ready, unused_accepted_ready, unused_record_ready;
   logic [6:0] queued_count;
   stream_fifo #(
       .WIDTH($bits(accepted_t)),
@@ -84,7 +84,7 @@ module filter_monitor
       .clk,
       .rst,
       .s_valid(in_valid),
-      .s_ready(unused_ready),
+      .s_ready(unused_accepted_ready),
       .s_data (accepted),
       .m_valid(queued_valid),
       .m_ready(queued_ready),
@@ -183,7 +183,7 @@ module filter_monitor
       .clk,
       .rst,
       .s_valid(forwarded),
-      .s_ready(),
+      .s_ready(unused_record_ready),
       .s_data (record_q3),
       .m_valid(record_valid),
       .m_ready(record_ready),

@@ -164,8 +164,13 @@ def test_the_card_survives_programs_that_never_end_or_jump_anywhere(filter_bench
     bench.driver.set_budget(1000)
     load({1: Slot(EVERYTHING)})
     words = bench.card.regs
-    for program in (endless, bpf.Program((bpf.Instruction(0x05, 0, 0, 5000),)), bpf.Program((bpf.Instruction(0x15, 200, 200, 0),)),
-                    bpf.Program((bpf.Instruction(0xFF, 0, 0, 0),)), bpf.Program((bpf.Instruction(0x04, 0, 0, 1),))):
+    for program in (
+        endless,
+        bpf.Program((bpf.Instruction(0x05, 0, 0, 5000),)),
+        bpf.Program((bpf.Instruction(0x15, 200, 200, 0),)),
+        bpf.Program((bpf.Instruction(0xFF, 0, 0, 0),)),
+        bpf.Program((bpf.Instruction(0x04, 0, 0, 1),)),
+    ):
         before = bench.driver.counters()
         with words.batch():
             words.imem_addr.write(512)
