@@ -24,6 +24,7 @@ need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpcap-dev header pcap.h
 need zlib1g-dev header zlib.h
+need liblz4-dev header lz4.h
 
 if [ ${#packages[@]} -gt 0 ]; then
   as_root=()

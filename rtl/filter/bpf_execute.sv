@@ -1,10 +1,9 @@
 // The processor of a filter core: a barrel of 8 threads, a packet each, that run the programs of the packet's set one after
 // the other. A thread issues one instruction every 8 cycles, the core one a cycle; nothing is speculated.
 //
-// Stages: 0 fetch, 1 instruction memory, 2 decode and registers, 3 operands and address, 4 add, logic, bounds,
-// 5 packet memory address and multiply, 6 branch, 7 next state; results of slow paths are written back in stage 9, when the
-// same thread's next instruction is in stage 1. An instruction that cannot complete (a busy divider, a load whose turn
-// went to the forwarder) is issued again 8 cycles later.
+// Stages: 0 fetch, 1 instruction memory, 2 A and X, 3 operands and address, 4 arithmetic begins, bounds, 5 packet memory,
+// 6 branch, 7 next state; 9 write back, when the same thread's next instruction is in stage 1. An instruction that cannot
+// complete (a busy divider, a load whose turn went to the forwarder) is issued again 8 cycles later.
 //
 // A program ends with RET, with a load out of the packet or a division by 0 (both return 0), or with an error (unknown
 // instruction, jump out of the program, spent budget), which returns 0 too and is reported.
@@ -196,8 +195,8 @@ module bpf_execute
     s3.active <= s2.active;
     if (s2.active) begin
       s3       <= s2;
-      p3          <= p2;
-      v3          <= v2;
+      p3       <= p2;
+      v3       <= v2;
       ir3      <= ir2;
       ir3.k    <= ir2.k | (ir2.b_len ? wire_len2 : '0);
       a3       <= a2;
@@ -233,40 +232,22 @@ module bpf_execute
     if (rst) s4.active <= 1'b0;
   end
 
-  // ----------------------------------------------------------------------------- stage 4: add, logic, bounds, shift operand
+  // ------------------------------------------------------------------------------------- stage 4: bounds, packet memory row
   localparam int unsigned WORD_BYTES_W = BANK_W + 2;  // offset of a byte in its row
 
-  wire [32:0] sum4 = ir4.sub ? {1'b0, a4} - {1'b0, b4} : {1'b0, a4} + {1'b0, b4};
   wire is_load4 = ir4.kind == LOAD || ir4.kind == MSH;
-  wire is_shift4 = ir4.kind == LSH || ir4.kind == RSH;
   wire [BANK_W-1:0] bank4 = end4[2+:BANK_W];
 
-  function automatic logic [31:0] reversed(logic [31:0] value);
-    for (int i = 0; i < 32; i++) reversed[i] = value[31-i];
-  endfunction
-
   instr_t ir5;
-  logic [31:0] sum5, logic5, mul_a5, mul_b5;
-  logic ge5, outside5, stolen5, abort5;
+  logic outside5, stolen5, abort5;
   always_ff @(posedge clk) begin
     s5.active <= s4.active;
-    load_en       <= s4.active && is_load4 && !load_steal;
+    load_en   <= s4.active && is_load4 && !load_steal;
     if (s4.active) begin
-      s5 <= s4;
-      p5          <= p4;
-      v5          <= v4;
-      ir5 <= ir4;
-      sum5 <= sum4[31:0];
-      ge5 <= !sum4[32];
-      unique case (ir4.op)
-        AND:    logic5 <= a4 & b4;
-        OR:     logic5 <= a4 | b4;
-        XOR:    logic5 <= a4 ^ b4;
-        PASS_B: logic5 <= b4;
-      endcase
-      // A shift to the left is a multiplication by a power of two; one to the right the same with all bits reversed.
-      mul_a5 <= ir4.kind == RSH ? reversed(a4) : a4;
-      mul_b5 <= is_shift4 ? (b4[31:5] == 0 ? 32'b1 << b4[4:0] : '0) : b4;
+      s5            <= s4;
+      p5            <= p4;
+      v5            <= v4;
+      ir5           <= ir4;
       outside5      <= is_load4 && end4 > 33'(p4.len);
       stolen5       <= is_load4 && load_steal;
       load_row      <= p4.row + ADDR_W'(end4[LEN_W-1:WORD_BYTES_W]);
@@ -284,50 +265,38 @@ module bpf_execute
     end
   end
 
-  // ------------------------------------------------------------------------------- stage 5: multiply, divide, scratch write
-  wire is_div5 = s5.active && !abort5 && (ir5.kind == DIV || ir5.kind == MOD);
-  logic div_ready5, nonzero6;
-  logic [31:0] quotient5, remainder5;
-
-  bpf_divider u_divider (
+  // ---------------------------------------------------------------------------------------------- stages 4 to 9: arithmetic
+  logic ge6, nonzero6, busy6;
+  logic [31:0] logic6, result9;
+  bpf_alu u_alu (
       .clk,
       .rst,
-      .request  (is_div5),
-      .thread   (tid_q - TID_W'(5)),
-      .dividend (mul_a5),
-      .divisor  (mul_b5),
-      .nonzero  (nonzero6),
-      .ready    (div_ready5),
-      .quotient (quotient5),
-      .remainder(remainder5)
+      .thread5 (tid_q - TID_W'(5)),
+      .active4 (s4.active),
+      .instr4  (ir4),
+      .a4,
+      .b4,
+      .divide5 (s5.active && !abort5),
+      .ge6,
+      .nonzero6,
+      .logic6,
+      .busy6,
+      .result9
   );
 
   instr_t ir6;
-  logic [31:0] result6, divided6, product_low6, product_mid6, logic6;
-  logic [15:0] product_high6;
-  logic ge6, outside6, stolen6, abort6, div_busy6;
+  logic outside6, stolen6, abort6;
   always_ff @(posedge clk) begin
     s6.active <= s5.active;
     if (s5.active) begin
-      s6            <= s5;
-      p6          <= p5;
-      v6          <= v5;
-      ir6           <= ir5;
-      ge6           <= ge5;
-      outside6      <= outside5;
-      stolen6       <= stolen5;
-      abort6        <= abort5;
-      measure6      <= measure5;
-      div_busy6     <= is_div5 && !div_ready5;
-      nonzero6      <= logic5 != 0;
-      logic6        <= logic5;
-      result6       <= ir5.kind == SUM ? sum5 : logic5;
-      divided6      <= ir5.kind == MOD ? remainder5 : quotient5;
-      product_low6  <= mul_a5[15:0] * mul_b5[15:0];
-      product_mid6  <= mul_a5[31:16] * mul_b5[15:0];
-      product_high6 <= 16'(mul_a5[15:0] * mul_b5[31:16]);
-      if (ir5.kind != SUM && ir5.kind != LOGIC) result6 <= '0;
-      if (!div_ready5) divided6 <= '0;
+      s6       <= s5;
+      p6       <= p5;
+      v6       <= v5;
+      ir6      <= ir5;
+      outside6 <= outside5;
+      stolen6  <= stolen5;
+      abort6   <= abort5;
+      measure6 <= measure5;
     end
     if (rst) s6.active <= 1'b0;
   end
@@ -335,7 +304,7 @@ module bpf_execute
   // ------------------------------------------------------------------------------------------------------ stage 6: branch
   wire is_div6 = ir6.kind == DIV || ir6.kind == MOD;
   wire ends6 = abort6 || ir6.kind == RET || outside6 || is_div6 && !nonzero6;
-  wire again6 = !ends6 && (stolen6 || div_busy6);
+  wire again6 = !ends6 && (stolen6 || busy6);
   logic taken6;
   logic [PC_W-1:0] step6;
   always_comb begin
@@ -355,11 +324,11 @@ module bpf_execute
   assign slot_used  = s6.active && !s6.skip;
   assign instr_done = s6.active && !s6.skip && !again6;
 
-  logic ends7, a_we7, x_we7, error7, value_nonzero7, from_mul7, reversed7, mem_we7, mem_rd7;
+  logic ends7, a_we7, x_we7, error7, value_nonzero7, mem_we7, mem_rd7;
   logic [3:0] mem_index7;
   logic [LEN_W-1:0] snaplen7;
   logic [MEASURE_W-1:0] number7;
-  logic [31:0] result7, product7, store7;
+  logic [31:0] store7;
   wire writes6 = s6.active && !ends6 && !again6;
   always_ff @(posedge clk) begin
     s7             <= s6;
@@ -376,12 +345,8 @@ module bpf_execute
     number7        <= logic6[31:MEASURE_W-1] != 0 ? MEASURE_W'(MEASURES) : logic6[MEASURE_W-1:0];
     if (ir6.kind != RET || abort6) number7 <= '0;
 
-    a_we7     <= writes6 && !ir6.to_x && ir6.kind <= MEM_RD;
-    x_we7     <= writes6 && ir6.to_x && ir6.kind <= MEM_RD;
-    result7   <= result6 | divided6;
-    from_mul7 <= ir6.kind == MUL || ir6.kind == LSH;
-    reversed7 <= ir6.kind == RSH;
-    product7  <= {product_low6[31:16] + product_mid6[15:0] + product_high6, product_low6[15:0]};
+    a_we7 <= writes6 && !ir6.to_x && ir6.kind <= MEM_RD;
+    x_we7 <= writes6 && ir6.to_x && ir6.kind <= MEM_RD;
 
     mem_we7    <= writes6 && ir6.kind == MEM_WR;
     mem_rd7    <= ir6.kind == MEM_RD;
@@ -433,80 +398,51 @@ module bpf_execute
     p0 <= p7;
     v0 <= next_verdict;
     if (job_ready) begin
-      s0.active   <= 1'b1;
-      s0.first    <= 1'b1;
-      s0.a_set    <= 1'b0;
-      s0.x_set    <= 1'b0;
-      s0.skip     <= job_packet.bad || job_todo == 0;
-      p0.id <= job_id;
-      p0.row <= job_row;
-      p0.len <= job_packet.len;
-      s0.set      <= job_packet.set;
-      s0.slot     <= lowest(job_todo);
-      s0.todo     <= job_packet.bad ? '0 : job_todo & (job_todo - 1'b1);
-      s0.pc       <= '0;
-      s0.budget   <= load.budget;
-      v0 <= '0;
+      s0.active <= 1'b1;
+      s0.first  <= 1'b1;
+      s0.a_set  <= 1'b0;
+      s0.x_set  <= 1'b0;
+      s0.skip   <= job_packet.bad || job_todo == 0;
+      p0.id     <= job_id;
+      p0.row    <= job_row;
+      p0.len    <= job_packet.len;
+      s0.set    <= job_packet.set;
+      s0.slot   <= lowest(job_todo);
+      s0.todo   <= job_packet.bad ? '0 : job_todo & (job_todo - 1'b1);
+      s0.pc     <= '0;
+      s0.budget <= load.budget;
+      v0        <= '0;
     end
     if (rst) s0.active <= 1'b0;
   end
 
-  // ---------------------------------------------------------------------------------- stages 7 to 9: scratch memory, results
-  // A word that the program has not written reads as 0: `written` tells.
+  // --------------------------------------------------------------------------- stages 7 to 9: scratch memory, write back
   logic first7;  // s7.first as it was before stage 6 changed it
-  logic [15:0] written7_ram, written7;
-  always_ff @(posedge clk) first7 <= s6.first;
-  assign written7 = first7 ? '0 : written7_ram;
-
-  ram_dist #(
-      .WIDTH(16),
-      .DEPTH(THREADS)
-  ) u_written (
+  logic [31:0] scratch9;
+  bpf_scratch u_scratch (
       .clk,
-      .wr_en  (s7.active),
-      .wr_addr(tid7),
-      .wr_data(mem_we7 ? written7 | (16'b1 << mem_index7) : written7),
-      .rd_addr(tid7),
-      .rd_data(written7_ram)
+      .active    (s7.active),
+      .first     (first7),
+      .thread    (tid7),
+      .index     (mem_index7),
+      .write     (mem_we7),
+      .write_data(store7),
+      .read      (mem_rd7),
+      .read_data (scratch9)
   );
 
-  logic [31:0] mem_data8;
-  ram_sdp #(
-      .WIDTH(32),
-      .DEPTH(THREADS * 16)
-  ) u_scratch (
-      .clk,
-      .wr_en  (mem_we7),
-      .wr_addr({tid7, mem_index7}),
-      .wr_data(store7),
-      .rd_en  (mem_rd7),
-      .rd_addr({tid7, mem_index7}),
-      .rd_data(mem_data8)
-  );
-
-  logic [31:0] result8, product8, result9, mem9, product9;
-  logic a_we8, x_we8, from_mul8, reversed8, mem_valid8;
+  logic a_we8, x_we8;
   always_ff @(posedge clk) begin
-    result8    <= result7;
-    product8   <= product7;
-    from_mul8  <= from_mul7;
-    reversed8  <= reversed7;
-    mem_valid8 <= mem_rd7 && written7[mem_index7];
-    a_we8      <= a_we7;
-    x_we8      <= x_we7;
-
-    result9  <= result8;
-    mem9     <= mem_data8;
-    product9 <= reversed8 ? reversed(product8) : product8;
-    a_we9    <= a_we8;
-    x_we9    <= x_we8;
-    if (!mem_valid8) mem9 <= '0;
-    if (!from_mul8 && !reversed8) product9 <= '0;
+    first7 <= s6.first;
+    a_we8  <= a_we7;
+    x_we8  <= x_we7;
+    a_we9  <= a_we8;
+    x_we9  <= x_we8;
     if (rst) begin
       a_we9 <= 1'b0;
       x_we9 <= 1'b0;
     end
   end
-  assign value9 = result9 | mem9 | product9 | load_value;
+  assign value9 = result9 | scratch9 | load_value;
 
 endmodule

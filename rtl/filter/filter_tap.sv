@@ -33,6 +33,7 @@ module filter_tap
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
   localparam int unsigned BEATS_W = BYTES_W - $clog2(BYTES);
+  localparam logic [BEATS_W-1:0] MAX_BEATS = BEATS_W'((1 << BEATS_W) - 2);  // longer frames count as that long, not as empty
 
   // Stage 1
   logic sop_q, beat_q, last_q, set_q;
@@ -56,7 +57,7 @@ module filter_tap
         core_q  <= offered ? offered_core : '0;
         set_q   <= active_set;
         beats_q <= '0;
-      end else if (!(&beats_q)) begin
+      end else if (beats_q != MAX_BEATS) begin
         beats_q <= beats_q + 1'b1;
       end
     end
