@@ -33,7 +33,8 @@ module filter_tap
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
   localparam int unsigned BEATS_W = BYTES_W - $clog2(BYTES);
-  localparam logic [BEATS_W-1:0] MAX_BEATS = BEATS_W'((1 << BEATS_W) - 2);  // longer frames count as that long, not as empty
+  // A frame so long that its length cannot be counted must not be taken for an empty one.
+  localparam logic [BEATS_W-1:0] MAX_BEATS = BEATS_W'((1 << BEATS_W) - 2);
 
   // Stage 1
   logic sop_q, beat_q, last_q, set_q;
