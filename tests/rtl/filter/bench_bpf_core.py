@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import cocotb
-from filter.core import MEASURES, SLOTS, Core, Frame, Verdict, judge
+from filter.core import MEASURES, Core, Frame, Verdict, judge
+from filter.loader import SLOTS
 from oracle import TCP_SOURCE_100, interpret, random_packets, random_programs
 from streams import PATTERNS, bursts, mostly, never, seldom
 

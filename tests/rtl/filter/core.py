@@ -9,22 +9,18 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge
+from filter.loader import Loader, Slots
 from streams import PERIOD_PS, Stalls, never
 
 from headrace import bpf
-from headrace.bpf import Program
 
-SLOTS = 4
 MEASURES = 1024
-OFF, FILTER, MEASURE = range(3)
 MAX_BUDGET = 65535
 
 # Cycles from a frame's last beat until in_ready speaks of that frame too.
 SETTLE = 4
 # Cycles from a verdict's pop until the monitor could use the frame's rows.
 MONITOR_DELAY = 4
-
-Slots = Mapping[int, Program]
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,10 @@ class Core:
     _kept: deque[tuple[Frame, int]] = field(default_factory=deque)
     _keeps: Event = field(default_factory=Event)
     _expected: int = 0
-    _base: int = 0
+
+    def __post_init__(self) -> None:
+        loader = Loader(self.dut)
+        self.load, self.load_slot = loader.load, loader.load_slot
 
     async def start(self, budget: int = MAX_BUDGET) -> None:
         """Start the clock, reset the core, and let verdicts be taken and rows be released."""
@@ -115,32 +114,6 @@ class Core:
         """Wait for `count` clock edges."""
         for _ in range(count):
             await self.edge
-
-    async def load(self, slots: Slots, set: int = 0, measure: int | None = None) -> None:
-        """Make `slots` the programs of a set; a slot that is not named is off."""
-        for slot in range(SLOTS):
-            mode = OFF if slot not in slots else MEASURE if slot == measure else FILTER
-            await self.load_slot(slots.get(slot, Program(())), slot, set, mode)
-
-    async def load_slot(self, program: Program, slot: int = 0, set: int = 0, mode: int = FILTER) -> None:
-        """Write a program into the instruction memory, which is used as a ring, and into the table."""
-        dut = self.dut
-        if self._base + len(program) > int(dut.IMEM_WORDS.value):
-            self._base = 0
-        dut.instr_we.value = 1
-        for offset, instruction in enumerate(program):
-            dut.instr_addr.value = self._base + offset
-            dut.code.value, dut.jt.value, dut.jf.value, dut.k.value = instruction
-            await self.edge
-        dut.instr_we.value = 0
-        dut.program_we.value = 1
-        dut.program_addr.value = set << 2 | slot
-        dut.program_mode.value = mode
-        dut.program_length.value = len(program)
-        dut.program_base.value = self._base
-        await self.edge
-        dut.program_we.value = 0
-        self._base += len(program)
 
     async def send(self, frames: Sequence[Frame]) -> None:
         """Send frames, each as soon as the core is ready for it."""

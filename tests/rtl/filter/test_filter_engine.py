@@ -1,0 +1,16 @@
+"""filter_engine with two cores, in the width of the card and in the narrowest, and with one core of 400 Gb/s."""
+
+import pytest
+from filter.building import simulate
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"DATA_W": 512, "CORES": 2},
+        {"DATA_W": 128, "CORES": 2, "PACKET_KB": 16, "MAX_FRAME": 1518},
+        {"DATA_W": 1024, "CORES": 1},
+    ],
+)
+def test_filter_engine(parameters: dict[str, int]) -> None:
+    simulate("filter_engine_loaded", "bench_filter_engine", **parameters)
