@@ -1,0 +1,48 @@
+"""The wheel carries all that a card is built from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+LOOP = Path(__file__).parent / "cards" / "loop"
+
+SCRIPT = """
+import sys
+from headrace import paths
+from headrace.card import Card
+from headrace.description import list_cards, rtl_sources
+
+assert str(paths.share()).startswith(sys.argv[1]), paths.share()
+for description in list_cards():
+    for source in rtl_sources(description):
+        assert str(source).startswith(sys.argv[1]), source
+with Card.open(sys.argv[2], progress=False) as card:
+    card.source(0, "gen:count=10")
+    card.expect_passthrough(0, 1)
+    stats = card.run().stats
+print([d.name for d in list_cards()], stats.ports[1].tx_frames, stats.passthrough_mismatches)
+"""
+
+
+def test_a_card_is_built_from_the_wheel_alone(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path]
+    subprocess.run([*pip, REPOSITORY], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("headrace-*.whl")
+    unpacked = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    environment = os.environ | {"PYTHONPATH": str(unpacked), "HEADRACE_CACHE": str(tmp_path / "cache")}
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT, unpacked, LOOP],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "'filter'" in result.stdout and result.stdout.endswith("] 10 0\n")
