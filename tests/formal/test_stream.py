@@ -1,0 +1,96 @@
+"""Proofs of the stream layer: what a part promises, it keeps in every cycle and from every state that it can be in.
+
+Each property is proved by induction: it holds in the first cycles after reset, and it goes on holding whenever it has held
+for a few cycles. The width of the data does not matter to the logic, so narrow words and small memories stand for all.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from formal.prove import RTL, Verdict, failures, model, solve
+
+
+class Case(NamedTuple):
+    """A block and the parameters of its proof. The depths are in cycles, for two clocks in clock edges."""
+
+    block: str
+    parameters: dict[str, int]
+    induction: int = 4
+    cover: int = 20
+    clocks: int = 1
+
+    def __str__(self) -> str:
+        return "-".join([self.block, *(f"{key.lower()}{value}" for key, value in self.parameters.items())])
+
+
+CASES = [
+    Case("stream_reg", {}),
+    *(Case("stream_fifo", {"DEPTH": depth, "BLOCK_RAM": block}) for depth in (4, 5, 6) for block in (0, 1)),
+    *(Case("packet_fifo", {"DROP_WHEN_FULL": drop, "BLOCK_RAM": block}) for drop in (0, 1) for block in (0, 1)),
+    *(Case("stream_width", {"S_LANES": s, "M_LANES": m}) for s, m in ((2, 2), (2, 1), (1, 2), (4, 2), (3, 1), (1, 3))),
+    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 1}) for inputs in (2, 3, 4, 5, 8)),
+    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 0}) for inputs in (2, 3)),
+    *(Case("stream_broadcast", {"OUTPUTS": outputs}) for outputs in (1, 2, 3)),
+    Case("stream_cdc_fifo", {"DEPTH": 4}, induction=6, cover=50, clocks=2),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_properties_hold_in_every_cycle(case: Case, tmp_path: Path) -> None:
+    smt = model(case.block, case.parameters, tmp_path, clocks=case.clocks)
+    verdicts = [solve(smt, "bounded", case.induction + 2), solve(smt, "induction", case.induction)]
+    assert all(verdict.holds for verdict in verdicts), failures(verdicts)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_proofs_are_about_something(case: Case, tmp_path: Path) -> None:
+    """Full memories, dropped frames, stalled outputs and so on do come about under the proofs' assumptions."""
+    verdict = solve(model(case.block, case.parameters, tmp_path, clocks=case.clocks), "cover", case.cover)
+    assert verdict.holds, failures([verdict])
+
+
+class Bug(NamedTuple):
+    """One change of the RTL of a case's block or of a part in it."""
+
+    block: str
+    parameters: dict[str, int]
+    file: str
+    right: str
+    wrong: str
+    depth: int = 12
+    clocks: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.block}-{self.wrong.split('=')[-1].strip()[:30]}"
+
+
+BUGS = [
+    Bug("stream_reg", {}, "stream_reg", "ready_q ? s_data : spare_q", "s_data"),
+    Bug("stream_reg", {}, "stream_reg", "ready_q <= advance || (ready_q && !s_valid)", "ready_q <= 1'b1"),
+    Bug("stream_fifo", {"DEPTH": 5}, "stream_fifo", "place == place_t'(DEPTH - 1)", "place == place_t'(DEPTH - 2)"),
+    Bug("stream_fifo", {"BLOCK_RAM": 1}, "fifo_store", "(advance || !rd_valid_q) rd_valid_q", "(advance) rd_valid_q"),
+    Bug("packet_fifo", {}, "packet_fifo", "rewind = no_room || discard_q", "rewind = no_room"),
+    Bug("packet_fifo", {}, "packet_fifo", ".rd_avail(rd_q != commit_q)", ".rd_avail(rd_q != wr_q)"),
+    Bug("packet_fifo", {"DROP_WHEN_FULL": 0}, "packet_fifo", "no_room       = (wr_q ^ commit_q) == FULL", "no_room = 1'b0"),
+    Bug("stream_width", {"S_LANES": 1, "M_LANES": 2}, "stream_width", "if (index_q == '0) keep_q <= '0;", ""),
+    Bug("stream_width", {}, "stream_width", "last: last_q && !more_q[0]", "last: last_q"),
+    Bug("stream_arbiter", {}, "stream_arbiter", "(open_q ? owner_q[i] : !beaten)", "!beaten"),
+    Bug("stream_arbiter", {}, "stream_arbiter", "j < i : first_q[j]", "j < i : first_q[i]"),
+    Bug("stream_broadcast", {}, "stream_broadcast", "done_q <= valid && !ready ? done_d", "done_q <= valid ? done_d"),
+    Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "pointer_t'(3) <<", "pointer_t'(2) <<", 40, 2),
+    Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "return binary ^ (binary >> 1)", "return binary", 40, 2),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=str)
+def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
+    source = RTL / "stream" / f"{bug.file}.sv"
+    text = source.read_text()
+    assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
+    broken = tmp_path / source.name
+    broken.write_text(text.replace(bug.right, bug.wrong))
+    verdict: Verdict = solve(
+        model(bug.block, bug.parameters, tmp_path, replaced=broken, clocks=bug.clocks), "bounded", bug.depth
+    )
+    assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log
