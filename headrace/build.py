@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -48,6 +49,8 @@ _DEFINES = {
     "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
     "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,
 }  # fmt: skip
+
+_ERROR = re.compile(r"^%Error|\berror:|undefined reference|cannot find")  # of Verilator, compiler and linker
 
 # Header -> Debian package, checked before anything is compiled.
 _HEADERS = {"pcap/pcap.h": "libpcap-dev"}
@@ -335,7 +338,7 @@ class _Job:
         if result.returncode != 0:
             log.flush()
             lines = [line.strip() for line in result.stdout.splitlines()]
-            first = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
+            first = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "no message")
             first = first.removeprefix("%Error: ")
             raise HeadraceError(f"card {self.description.name}: {what} failed: {first} (log: {self.log})")
         return result.stdout

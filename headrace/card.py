@@ -358,11 +358,11 @@ class Card:
         )
         self._check(lib.hr_attach_sink(self._open, request))
 
-    def received(self, port: int) -> list[Frame]:
-        """Takes the frames out of a port's memory sink."""
+    def received(self, port: int, program: int | None = None) -> list[Frame]:
+        """Takes the frames out of a port's memory sink, of all frames or of a program."""
         info = self._ffi.new("hr_frame *")
         frames = []
-        while self._check(self._lib.hr_receive(self._open, port, info)):
+        while self._check(self._lib.hr_receive(self._open, port, -1 if program is None else program, info)):
             frames.append(
                 Frame(
                     data=bytes(self._ffi.buffer(info.data, info.length)),
@@ -370,7 +370,7 @@ class Card:
                     wire_len=info.wire_length,
                     port=info.port,
                     matched=info.matched,
-                    snaplens=tuple(info.snap_length[n] for n in range(self._programs)),
+                    snaplens=tuple(info.snap_length[n] for n in range(min(self._programs, len(info.snap_length)))),
                     lost=info.lost,
                     error=bool(info.error),
                 )

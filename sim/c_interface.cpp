@@ -119,8 +119,8 @@ int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, 
   });
 }
 
-int hr_receive(hr_card* card, uint32_t port, hr_frame* frame) {
-  return guarded(card, [&] { return card->card.receive(port, *frame) ? 1 : 0; });
+int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame) {
+  return guarded(card, [&] { return card->card.receive(port, program, *frame) ? 1 : 0; });
 }
 
 int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination) {

@@ -1,5 +1,7 @@
 #include "card.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include "generator.h"
@@ -221,11 +223,12 @@ void Card::send(uint32_t number, const uint8_t* data, uint32_t length, uint32_t 
   to.queue->push(data, length, wire_length, bad_fcs);
 }
 
-bool Card::receive(uint32_t number, hr_frame& frame) {
+bool Card::receive(uint32_t number, int32_t program, hr_frame& frame) {
   for (AttachedSink& attached : port(number).sinks) {
-    if (attached.memory != nullptr) return attached.memory->receive(frame);
+    if (attached.memory != nullptr && attached.program == program) return attached.memory->receive(frame);
   }
-  throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " has no memory sink");
+  const std::string of = program < 0 ? "" : " of program " + std::to_string(program);
+  throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " has no memory sink" + of);
 }
 
 void Card::expect_passthrough(uint32_t source, uint32_t destination) {
@@ -409,10 +412,14 @@ int Card::run_loop(const hr_run_limits& limits) {
     if (n % kCheckInterval == 0) {
       if (limits.slice_ms != 0 && Steady::now() - timer.start() >= slice) return HR_STOP_SLICE;
       if (limits.until_idle) check_progress();
+      wait_for_sources(0);
     }
     if (quiet_ >= kSettled) {
       const Cycle due = next_due();
-      if (due == kNever && limits.until_idle) {
+      if (due == kNever && limits.until_idle && waiting_sources()) {
+        flush_sinks();  // whoever reads our output may be who feeds our input
+        if (!wait_for_sources(limits.slice_ms == 0 ? -1 : static_cast<int>(limits.slice_ms))) return HR_STOP_SLICE;
+      } else if (due == kNever && limits.until_idle) {
         const Cycle drained = std::min(drained_at(), end);
         if (clock_.cycle() >= drained) return HR_STOP_IDLE;
         if (skip_idle_) {
@@ -432,6 +439,31 @@ int Card::run_loop(const hr_run_limits& limits) {
     step();
     if (sink_error_) raise_sink_error();
   }
+}
+
+bool Card::waiting_sources() const {
+  for (unsigned p = 0; p < kPorts; ++p) {
+    if (!rx_[p].offering() && ports_[p].source && ports_[p].source->waits_for() >= 0) return true;
+  }
+  return false;
+}
+
+// Wakes the ports whose sources can go on, after at most so many milliseconds (-1: however long). False: none could.
+bool Card::wait_for_sources(int milliseconds) {
+  std::array<pollfd, kPorts> waiting;
+  std::array<unsigned, kPorts> numbers;
+  nfds_t count = 0;
+  for (unsigned p = 0; p < kPorts; ++p) {
+    const int descriptor = rx_[p].offering() || !ports_[p].source ? -1 : ports_[p].source->waits_for();
+    if (descriptor < 0) continue;
+    numbers[count] = p;
+    waiting[count++] = {descriptor, POLLIN, 0};
+  }
+  if (count == 0 || ::poll(waiting.data(), count, milliseconds) <= 0) return false;
+  for (nfds_t n = 0; n < count; ++n) {
+    if (waiting[n].revents != 0) rx_[numbers[n]].wake(clock_.cycle());
+  }
+  return true;
 }
 
 // A busy card that moves nothing hangs, unless all it lacks is a frame that is still on the wire.

@@ -46,7 +46,7 @@ class Card {
   void attach_source(const hr_source& request);
   void attach_sink(const hr_sink& request);
   void send(uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, bool bad_fcs);
-  bool receive(uint32_t port, hr_frame& frame);
+  bool receive(uint32_t port, int32_t program, hr_frame& frame);
   void expect_passthrough(uint32_t source, uint32_t destination);
 
   // Gives HR_STOP_...
@@ -101,6 +101,8 @@ class Card {
 
   int run_loop(const hr_run_limits& limits);
   void check_progress() const;
+  bool waiting_sources() const;
+  bool wait_for_sources(int milliseconds);
   void skip_to(Cycle cycle);
   Cycle next_due() const;
   Cycle drained_at() const;

@@ -38,7 +38,7 @@ enum {
   HR_STOP_IDLE = 0,    /* sources at their end, card idle, MACs drained */
   HR_STOP_CYCLES = 1,  /* the limit of cycles or card time */
   HR_STOP_PACKETS = 2, /* the limit of packets */
-  HR_STOP_SLICE = 3    /* the slice of wall time is over: call again */
+  HR_STOP_SLICE = 3    /* the slice of wall time is over, or a source has nothing yet: call again */
 };
 
 enum {
@@ -170,8 +170,9 @@ int hr_attach_source(hr_card* card, const hr_source* source);
 int hr_attach_sink(hr_card* card, const hr_sink* sink);
 /* Queues a frame at a port, whose source becomes "queue" if it has none. wire_length 0: the same as length. */
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t bad_fcs);
-/* Takes the oldest frame out of a port's memory sink; 1: there was one, 0: none. It stays valid until the next call. */
-int hr_receive(hr_card* card, uint32_t port, hr_frame* frame);
+/* Takes the oldest frame out of a port's memory sink, that of a program or (-1) of all frames; 1: there was one, 0:
+ * none. It stays valid until the next call. */
+int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame);
 int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination);
 
 /* Runs the card; gives HR_STOP_... or an error. */

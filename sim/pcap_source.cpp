@@ -1,6 +1,7 @@
 #include "pcap_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio_ext.h>
 #include <unistd.h>
 
@@ -44,8 +45,16 @@ class PcapSource::Input {
     return stream_;
   }
 
+  int descriptor() const { return descriptor_; }
+
   // Bytes that libpcap has taken: those given to stdio, but for what waits in its buffer.
-  uint64_t consumed() const { return given_ - static_cast<uint64_t>(stream_->_IO_read_end - stream_->_IO_read_ptr); }
+  uint64_t consumed() const { return given_ - waiting(); }
+
+  // Whether something can be read without waiting, be it the end of the file.
+  bool ready() const {
+    pollfd input{descriptor_, POLLIN, 0};
+    return waiting() != 0 || at_ < filled_ || ::poll(&input, 1, 0) != 0;
+  }
   int failure() const { return failure_; }
 
   // A word of the file header, before anything is consumed.
@@ -59,12 +68,10 @@ class PcapSource::Input {
   static constexpr size_t kBuffer = 1 << 18;
   static constexpr size_t kHeader = 24;
 
-  // Reads more behind what is there; false at the end of the file or when it can't be read.
+  // Reads more behind what is there; false at the end of the file or when it can't be read. An interrupt is an error
+  // too: the user who waits for a pipe in vain wants to get away.
   bool fill() {
-    ssize_t count;
-    do {
-      count = ::read(descriptor_, buffer_.data() + filled_, buffer_.size() - filled_);
-    } while (count < 0 && errno == EINTR);
+    const ssize_t count = ::read(descriptor_, buffer_.data() + filled_, buffer_.size() - filled_);
     if (count < 0) failure_ = errno;
     if (count <= 0) return false;
     filled_ += static_cast<size_t>(count);
@@ -72,6 +79,9 @@ class PcapSource::Input {
   }
 
   static ssize_t read(void* input, char* data, size_t size) { return static_cast<Input*>(input)->take(data, size); }
+
+  // Bytes in stdio's buffer.
+  size_t waiting() const { return static_cast<size_t>(stream_->_IO_read_end - stream_->_IO_read_ptr); }
 
   // Gives what there is, and waits only where there is nothing.
   ssize_t take(char* data, size_t size) {
@@ -121,8 +131,6 @@ PcapSource::PcapSource(const std::string& path)
     throw Error(HR_ERROR_FILE, name_ + ": link type " + (known != nullptr ? known : std::to_string(type)) +
                                    " is not supported, only Ethernet (EN10MB)");
   }
-  read();
-  held_ = true;
 }
 
 PcapSource::~PcapSource() {
@@ -144,7 +152,10 @@ void PcapSource::read() {
 }
 
 Next PcapSource::next(RxFrame& frame) {
-  if (!held_ && !ended_) read();
+  if (!held_ && !ended_) {
+    if (!input_->ready()) return Next::kNotYet;
+    read();
+  }
   held_ = false;
   if (ended_) return Next::kEnd;
   frame.data = data_;
@@ -156,8 +167,16 @@ Next PcapSource::next(RxFrame& frame) {
   return Next::kFrame;
 }
 
-std::optional<uint64_t> PcapSource::first_time_ns() const {
-  if (!held_ || ended_) return std::nullopt;
+int PcapSource::waits_for() const {
+  return ended_ ? -1 : input_->descriptor();
+}
+
+std::optional<uint64_t> PcapSource::first_time_ns() {
+  if (packets_ == 0 && !ended_) {
+    read();
+    held_ = !ended_;
+  }
+  if (!held_) return std::nullopt;
   return Pacing::time_ns({header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec), nanoseconds_});
 }
 

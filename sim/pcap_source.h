@@ -17,14 +17,14 @@ class PcapSource : public Source {
   ~PcapSource() override;
 
   Next next(RxFrame& frame) override;
+  int waits_for() const override;
   const std::string& fault() const override { return fault_; }
   std::optional<CaptureFormat> format() const override { return format_; }
-  std::optional<uint64_t> first_time_ns() const override;
+  std::optional<uint64_t> first_time_ns() override;
 
  private:
   class Input;
 
-  // Reads a record ahead.
   void read();
 
   std::string name_;
@@ -37,7 +37,7 @@ class PcapSource : public Source {
   uint64_t offset_ = 0;  // of the record to be read next
   std::string fault_;
   bool ended_ = false;
-  bool held_ = false;
+  bool held_ = false;  // a record has been read that next() has not given yet
   const uint8_t* data_ = nullptr;
   pcap_pkthdr* header_ = nullptr;
 };

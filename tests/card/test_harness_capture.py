@@ -166,7 +166,7 @@ def test_a_sink_of_a_program_gets_its_frames_cut_to_its_snaplen(loop: Open) -> N
     card.sink(2, "memory", program=1, timestamps="card")
     card.run()
     expected = [(f.data[:20], f.timestamp_ns) for f in frames if f.timestamp_ns % 2 == 0]
-    assert [(f.data, f.timestamp_ns) for f in card.received(2)] == expected
+    assert [(f.data, f.timestamp_ns) for f in card.received(2, program=1)] == expected
     assert all(f.snaplens[:2] == (65535, 20) for f in frames)
     assert 100 < len(expected) < 400
 
@@ -301,6 +301,39 @@ def test_dash_is_standard_input_and_output(loop: Open, tmp_path: Path, kind: str
     source.write_bytes(INPUTS[kind](some_packets()))
     result = pipe(source.read_bytes())
     assert result.stdout == tcpdump_copy(source, tmp_path / "expected.pcap"), result.stderr
+
+
+def test_a_live_pipe_gets_each_packet_before_the_next_one_comes() -> None:
+    packets = some_packets(5)
+    script = PIPE.format(card=str(LOOP), options="")
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(pcap([]))
+        child.stdin.flush()
+        assert len(child.stdout.read(24)) == 24
+        for packet in packets:
+            record = pcap([packet])[24:]
+            child.stdin.write(record)
+            child.stdin.flush()
+            assert child.stdout.read(len(record)) == record
+        child.stdin.close()
+        assert child.stdout.read() == b"" and child.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("header", [b"", pcap([])])
+def test_waiting_for_a_pipe_can_be_interrupted(header: bytes) -> None:
+    script = PIPE.format(card=str(LOOP), options="")
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        child.stdin.write(header)
+        child.stdin.flush()
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=10) != 0
+        assert b"KeyboardInterrupt" in child.stderr.read()
+        assert child.stdout.read() == header
 
 
 def test_dash_writes_pcapng_too(tmp_path: Path) -> None:
