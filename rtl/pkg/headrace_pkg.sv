@@ -12,7 +12,7 @@ package headrace_pkg;
 
   // Beside a transmitted frame, the same on every beat.
   typedef struct packed {
-    logic [PROGRAMS-1:0][15:0] snaplen;       // bytes that each program asked for; 0: not matched
+    logic [PROGRAMS-1:0][15:0] snaplen;       // bytes of the frame that are for each program; 0: not matched
     logic [31:0]               lost;          // packets lost at this port since the last frame
     logic [PROGRAMS-1:0]       matched;       // programs that accepted the packet
     logic [7:0]                port;          // ingress port
