@@ -9,14 +9,14 @@ demo: setup
 	@$(HEADRACE) demo
 
 test: setup
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest -n auto --dist loadfile
 
 lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	$(HEADRACE) lint
-	.venv/bin/clang-format --dry-run --Werror sim/*.h sim/*.cpp
+	clang-format --dry-run --Werror sim/*.h sim/*.cpp
 
 bench: setup
 	@$(HEADRACE) bench all
