@@ -238,12 +238,11 @@ def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None)
 
 def _warnings(job: FilterJob, counters: FilterCounters, sent: int) -> list[str]:
     warnings = []
-    for number, output in enumerate(job.outputs):
-        if counters.programs[number].errors:
-            warnings.append(
-                f"{output.program.source or 'the filter'}: {counters.programs[number].errors:,} runs were stopped by the "
-                "instruction budget or a jump out of the program, and count as not matched"
-            )
+    for output, count in zip(job.outputs, counters.programs, strict=False):
+        if count.errors:
+            name = output.program.source or "the filter"
+            reason = "the instruction budget or a jump out of the program"
+            warnings.append(f"{name}: {count.errors:,} runs were stopped by {reason}, and count as not matched")
     if sent != counters.forwarded:
         warnings.append(f"{counters.forwarded - sent:,} packets were still at the monitor port at the end")
     return warnings

@@ -107,7 +107,8 @@ def _limits(found: Demo) -> RenderableType:
         table.add_row(str(limit.instructions), f"{limit.inspected:.1%}", Bar(1.0, 0, limit.inspected, width=40))
     return Group(
         f"64-byte packets at 100 Gb/s (148.8 million a second), {cores} cores: a packet may cost {smallest:.1f} "
-        f"instructions, one of 800 bytes {average:.0f}. What is over goes by uninspected and is counted; every packet is passed on.",
+        f"instructions, one of 800 bytes {average:.0f}. What is over goes by uninspected and is counted; "
+        "every packet is passed on.",
         "",
         table,
     )
