@@ -1,8 +1,8 @@
 // Merges INPUTS packet streams into one, whole frames at a time.
-// ROUND_ROBIN: the input after the one served last goes first, so that a waiting input lets each other one pass at most once.
-// Otherwise input 0 goes first, and a higher one may starve.
+// With ROUND_ROBIN the input after the one served last goes first: a waiting input lets each other one pass at most once.
+// Without, the lowest input with a frame goes first, and a higher one may starve.
 // Latency: 1 cycle. Throughput: 1 beat a cycle, with no gap between frames of the same or different inputs.
-// Backpressure: none from m_axis_tready to s_axis_tready within a cycle. s_axis_tready of an input depends on s_axis_tvalid of all.
+// Backpressure: no path from m_axis_tready to s_axis_tready; an input is ready only while it is valid and its turn.
 module stream_arbiter #(
     parameter int unsigned INPUTS = 4,
     parameter int unsigned DATA_W = 512,

@@ -1,4 +1,4 @@
-// Gives every word of one stream to OUTPUTS streams. Each output takes it when it likes; the next word comes when all have it.
+// Gives every word of one stream to OUTPUTS streams. Each takes it when it likes; the next word comes when all have it.
 // m_data is shared: it belongs to every output whose m_valid is high.
 // Latency: 1 cycle. Throughput: 1 word a cycle while all outputs are ready.
 // Backpressure: the slowest output stalls the input; s_ready is a register. No m_valid depends on an m_ready within a cycle,

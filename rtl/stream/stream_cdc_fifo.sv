@@ -4,7 +4,7 @@
 // clock from DEPTH = 16 with two synchroniser stages. Backpressure: s_ready is a register.
 // Resets: s_rst is synchronous to s_clk, m_rst to m_clk. Both must be high together for SYNC_STAGES + 1 cycles of the
 // slower clock; then each may fall when it likes. Resetting one side alone loses or repeats words.
-// Constraints for a board: bound the delay of the Gray pointers and of the memory's read data to one period of the faster clock.
+// Constraints for a board: at most one period of the faster clock of delay for the Gray pointers and the memory's output.
 module stream_cdc_fifo #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned DEPTH = 16,

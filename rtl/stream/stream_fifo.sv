@@ -28,18 +28,14 @@ module stream_fifo #(
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);
 
-  // A place in the memory, and a bit that changes from lap to lap: the memory is empty when both pointers are the same.
-  typedef struct packed {
-    logic              lap;
-    logic [ADDR_W-1:0] addr;
-  } pointer_t;
+  typedef logic [ADDR_W-1:0] place_t;
 
-  function automatic pointer_t next(pointer_t pointer);
-    if (DEPTH != 2 ** ADDR_W && pointer.addr == ADDR_W'(DEPTH - 1)) return '{lap: !pointer.lap, addr: '0};
-    return pointer + 1'b1;
+  function automatic place_t next(place_t place);
+    return DEPTH != 2 ** ADDR_W && place == place_t'(DEPTH - 1) ? '0 : place + 1'b1;
   endfunction
 
-  pointer_t wr_q, rd_q;
+  // Of DEPTH words one at least is on the way to the output, so that with equal pointers the memory is empty, never full.
+  place_t wr_q, rd_q;
   logic [COUNT_W-1:0] count_q;
   logic ready_q;
   logic push, pop, rd_en;
@@ -70,10 +66,10 @@ module stream_fifo #(
       .clk,
       .rst,
       .wr_en(push),
-      .wr_addr(wr_q.addr),
+      .wr_addr(wr_q),
       .wr_data(s_data),
       .rd_avail(wr_q != rd_q),
-      .rd_addr(rd_q.addr),
+      .rd_addr(rd_q),
       .rd_en,
       // count tells it here
       // verilator lint_off PINCONNECTEMPTY

@@ -1,5 +1,6 @@
 // Changes the width of an AXI-Stream by a whole factor, up or down; frames, tkeep and tuser go along.
-// A frame of 0 bytes stays one beat. Down: every narrow beat carries the tuser of its wide beat, and those without bytes are left out.
+// A frame of 0 bytes stays one beat. tkeep must be as the conventions say: all ones but in the last beat, no holes.
+// Down: narrow beats carry the tuser of their wide beat; those without bytes are left out.
 // Up: a wide beat carries the tuser of its last narrow beat; lanes without bytes hold anything.
 // Latency: up 2 cycles from the narrow beat that completes a wide one; down 2 cycles; same width 1 cycle.
 // Throughput: 1 beat a cycle on the narrow side. Backpressure: no path from m_axis_tready to s_axis_tready.
