@@ -164,7 +164,8 @@ module packet_fifo_proof #(
   always_comb begin
     if (valid) begin
       assert (stored + open_stored <= count_t'(DEPTH));
-      assert (kept_q + (ended_q && !dropped ? ended_length_q : '0) == stored + count_t'(on_the_way) + count_t'(m_axis_tvalid));
+      assert (kept_q + (ended_q && !dropped ? ended_length_q : '0)
+              == stored + count_t'(on_the_way) + count_t'(m_axis_tvalid));
       if (ended_q && !dropped) assert (stored >= ended_length_q && ended_length_q != 0);
       assert (open_stored == (dut.discard_q ? '0 : open_q));
       assert (open_q <= count_t'(DEPTH + 1));

@@ -1,6 +1,6 @@
 """Proves properties of RTL with Yosys and z3: from a wrapper module with assertions to a verdict.
 
-A wrapper NAME_proof.sv of this folder instantiates the block as `dut` and states what must hold; the RTL holds no property.
+A wrapper <block>_proof.sv of this folder instantiates the block as `dut` and states what must hold.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ LAYERS = ("memory", "stream")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the solver found. `failed` names the file and line of a violated assertion or an unreached cover statement."""
+    """What the solver found. `failed` names the violated assertions or the unreached cover statements."""
 
     holds: bool
     failed: list[str]
@@ -55,8 +55,9 @@ def model(
 def solve(smt: Path, mode: str, depth: int) -> Verdict:
     """Run the solver over `depth` steps.
 
-    mode  "bounded": no assertion fails in the first `depth` cycles; "induction": none fails after `depth` cycles in which
-          none failed, from any state; "cover": every cover statement is reached within `depth` cycles
+    mode  "bounded": no assertion fails in the first `depth` steps after the start;
+          "induction": none fails after `depth` steps in which none failed, from any state;
+          "cover": every cover statement is reached within `depth` steps
     """
     options = {"bounded": [], "induction": ["-i"], "cover": ["-c"]}[mode]
     run = subprocess.run(

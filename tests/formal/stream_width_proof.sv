@@ -18,7 +18,7 @@ module stream_width_proof #(
   localparam int unsigned LANES = S_LANES > M_LANES ? S_LANES : M_LANES;
   localparam int unsigned MAX = 4 * LANES;
 
-  // Only a frame's last byte tells its end. The tuser of a wide beat is that of its last narrow one; going down, all have it.
+  // Only a frame's last byte tells its end. Going up a wide beat has the tuser of its last narrow one; down, all have it.
   typedef struct packed {
     logic       empty;
     logic       last;

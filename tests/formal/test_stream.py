@@ -1,7 +1,7 @@
 """Proofs of the stream layer: what a part promises, it keeps in every cycle and from every state that it can be in.
 
-Each property is proved by induction: it holds in the first cycles after reset, and it goes on holding whenever it has held
-for a few cycles. The width of the data does not matter to the logic, so narrow words and small memories stand for all.
+Each property is proved by induction: it holds in the first cycles, and it goes on holding when it has held for a few.
+The width of the data does not matter to the logic, so narrow words and small memories stand for all.
 """
 
 from pathlib import Path
@@ -72,7 +72,13 @@ BUGS = [
     Bug("stream_fifo", {"BLOCK_RAM": 1}, "fifo_store", "(advance || !rd_valid_q) rd_valid_q", "(advance) rd_valid_q"),
     Bug("packet_fifo", {}, "packet_fifo", "rewind = no_room || discard_q", "rewind = no_room"),
     Bug("packet_fifo", {}, "packet_fifo", ".rd_avail(rd_q != commit_q)", ".rd_avail(rd_q != wr_q)"),
-    Bug("packet_fifo", {"DROP_WHEN_FULL": 0}, "packet_fifo", "no_room       = (wr_q ^ commit_q) == FULL", "no_room = 1'b0"),
+    Bug(
+        "packet_fifo",
+        {"DROP_WHEN_FULL": 0},
+        "packet_fifo",
+        "no_room       = (wr_q ^ commit_q) == FULL",
+        "no_room = 1'b0",
+    ),
     Bug("stream_width", {"S_LANES": 1, "M_LANES": 2}, "stream_width", "if (index_q == '0) keep_q <= '0;", ""),
     Bug("stream_width", {}, "stream_width", "last: last_q && !more_q[0]", "last: last_q"),
     Bug("stream_arbiter", {}, "stream_arbiter", "(open_q ? owner_q[i] : !beaten)", "!beaten"),
