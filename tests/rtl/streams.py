@@ -1,6 +1,6 @@
 """Light drivers for valid/ready streams: a source, a sink that checks the handshake, stall patterns and frames.
 
-A word is a tuple of the values of a channel's payload signals. Cocotb reads a signal after RisingEdge as it was before the edge.
+A word is a tuple of the values of a channel's payload signals. After RisingEdge cocotb reads what was there before it.
 """
 
 import itertools
@@ -89,22 +89,25 @@ class Channel:
 
 @dataclass
 class Source:
-    """Sends words in order; once offered, a word stays until it is taken. `sent` and `times_ps` grow as words are taken."""
+    """Sends words in order; once offered, a word stays until it is taken. `sent` and `times_ps` note what was taken."""
 
     channel: Channel
-    words: Iterable[Word]
+    words: list[Word]
     stalls: Stalls
+    beside: Callable[[int], None] | None = None  # called with the number of each word when it is offered
     sent: list[Word] = field(default_factory=list)
     times_ps: list[int] = field(default_factory=list)
 
     async def run(self) -> None:
         """Send all words and return."""
         channel, edge = self.channel, RisingEdge(self.channel.clk)
-        for word in self.words:
+        for number, word in enumerate(self.words):
             while next(self.stalls):
                 channel.valid.value = 0
                 await edge
             channel.write(word)
+            if self.beside:
+                self.beside(number)
             channel.valid.value = 1
             await edge
             while not channel.ready.value:
@@ -202,9 +205,9 @@ def random_words(count: int, *widths: int) -> list[Word]:
 
 
 def frame_words(data: bytes, width: int, user: Callable[[], int]) -> list[Word]:
-    """The beats of a frame on an AXI-Stream of `width` bits, `user()` beside each; lanes without bytes carry random ones."""
+    """The beats of a frame on an AXI-Stream of `width` bits, `user()` beside each; spare lanes carry random bytes."""
     step = width // 8
-    words = []
+    words: list[Word] = []
     for offset in range(0, max(len(data), 1), step):
         part = data[offset : offset + step]
         lanes = part + random.randbytes(step - len(part))

@@ -1,4 +1,4 @@
-"""Both ways to meet a full memory, both kinds of memory, narrow to 512 bits; and cocotbext-axi as an independent opinion."""
+"""Both ways to meet a full memory, both kinds of memory, 8 to 512 bits; and cocotbext-axi as an independent opinion."""
 
 import pytest
 from simulation import simulate

@@ -28,7 +28,7 @@ Frame = list[Word]
 
 
 class Inputs:
-    """Drives all inputs, each with its own frames and stalls; `waiting` counts the frames that passed a waiting input by."""
+    """Drives all inputs, each with its own frames and stalls, and notes who was served and who had to wait."""
 
     def __init__(self, dut: Any, frames: list[list[Frame]], stalls: list[Stalls]) -> None:
         self.dut = dut
@@ -36,7 +36,7 @@ class Inputs:
         self.stalls = stalls
         self.served: list[int] = []  # input of every frame, in the order of their first beats
         self.candidates: list[set[int]] = []  # inputs that had a beat when that frame was chosen
-        self.passed_by = [0] * len(frames)
+        self.passed_by = [0] * len(frames)  # frames that an input has let pass since it has a beat
         self.most_passed_by = 0
 
     async def run(self) -> None:
@@ -83,7 +83,7 @@ def frames(dut: Any, counts: list[int], lengths: Callable[[], int]) -> list[list
     data_w, user_w = int(dut.DATA_W.value), int(dut.USER_W.value)
     queues: list[list[Frame]] = []
     for count in counts:
-        queue = []
+        queue: list[Frame] = []
         for _ in range(count):
             length = lengths()
             queue.append(

@@ -33,7 +33,8 @@ class Outputs:
 
     async def run(self) -> None:
         """Take words for ever."""
-        dut, offered = self.dut, [None] * len(self.stalls)
+        dut = self.dut
+        offered: list[int | None] = [None] * len(self.stalls)
         while True:
             ready = sum(1 << index for index, stall in enumerate(self.stalls) if not next(stall))
             dut.m_ready.value = ready

@@ -107,7 +107,7 @@ async def ready_does_not_pass_through(dut: Any) -> None:
 @behaviour()
 async def reset_forgets_a_frame_halfway(dut: Any) -> None:
     await start(dut)
-    s_width, m_width, user_w = widths(dut)
+    s_width, m_width, _ = widths(dut)
     words = frame_words(random.randbytes(max(s_width, m_width) // 8), s_width, lambda: 0)
     await Source(Channel.axis(dut, "s"), words[: (len(words) + 1) // 2], never()).run()
     dut.rst.value = 1

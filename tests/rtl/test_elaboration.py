@@ -1,0 +1,97 @@
+"""What the tools say of the stream layer before anything runs: lint, refused parameters, and where memories end up."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from simulation import RTL, rtl
+
+from headrace import synth
+
+BLOCKS = [path.stem for path in rtl("memory", "stream")]
+
+
+def lint(block: str, **parameters: int) -> str:
+    """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content."""
+    verilator = shutil.which("verilator")
+    assert verilator
+    command = [
+        verilator,
+        "--lint-only",
+        "-Wall",
+        "--top-module",
+        block,
+        *(f"-I{RTL / layer}" for layer in ("stream", "memory")),
+        *(f"-G{name}={value}" for name, value in parameters.items()),
+        str(next(path for path in rtl("memory", "stream") if path.stem == block)),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return run.stderr if run.returncode else ""
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_lint_is_clean(block: str) -> None:
+    assert not lint(block)
+
+
+@pytest.mark.parametrize(
+    ("block", "parameters"),
+    [
+        ("stream_reg", {"WIDTH": 0}),
+        ("stream_fifo", {"WIDTH": 0}),
+        ("stream_fifo", {"DEPTH": 3}),
+        ("stream_fifo", {"DEPTH": 2**20 + 1}),
+        ("packet_fifo", {"DATA_W": 12}),
+        ("packet_fifo", {"DATA_W": 0}),
+        ("packet_fifo", {"USER_W": 0}),
+        ("packet_fifo", {"DEPTH": 2}),
+        ("packet_fifo", {"DEPTH": 100}),
+        ("stream_width", {"S_DATA_W": 96, "M_DATA_W": 64}),
+        ("stream_width", {"S_DATA_W": 64, "M_DATA_W": 4}),
+        ("stream_width", {"USER_W": 0}),
+        ("stream_arbiter", {"INPUTS": 0}),
+        ("stream_arbiter", {"DATA_W": 20}),
+        ("stream_arbiter", {"USER_W": 0}),
+        ("stream_broadcast", {"WIDTH": 0}),
+        ("stream_broadcast", {"OUTPUTS": 0}),
+        ("cdc_sync", {"STAGES": 1}),
+        ("stream_cdc_fifo", {"WIDTH": 0}),
+        ("stream_cdc_fifo", {"DEPTH": 24}),
+        ("stream_cdc_fifo", {"DEPTH": 2}),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict[str, int]) -> None:
+    message = lint(block, **parameters)
+    assert f"{block}: " in message and all(name in message for name in parameters), message
+
+
+@pytest.mark.parametrize(
+    ("block", "parameters", "target", "kinds"),
+    [
+        ("stream_fifo", {"WIDTH": 64, "DEPTH": 64}, "xcup", {"distributed"}),
+        ("stream_fifo", {"WIDTH": 64, "DEPTH": 64}, "ecp5", {"distributed"}),
+        ("stream_fifo", {"WIDTH": 64, "DEPTH": 100}, "xcup", {"block"}),
+        ("stream_fifo", {"WIDTH": 64, "DEPTH": 100}, "ecp5", {"block"}),
+        ("packet_fifo", {"DATA_W": 64, "DEPTH": 256}, "ecp5", {"block"}),
+        ("stream_cdc_fifo", {"WIDTH": 64, "DEPTH": 16}, "ecp5", {"distributed"}),
+        ("stream_reg", {"WIDTH": 64}, "ecp5", set()),
+        ("stream_width", {"S_DATA_W": 64, "M_DATA_W": 16}, "ecp5", set()),
+        ("stream_width", {"S_DATA_W": 16, "M_DATA_W": 64}, "ecp5", set()),
+        ("stream_arbiter", {"DATA_W": 64}, "ecp5", set()),
+        ("stream_broadcast", {"WIDTH": 64}, "ecp5", set()),
+    ],
+    ids=str,
+)
+def test_memories_become_what_they_should(
+    block: str,
+    parameters: dict[str, int],
+    target: str,
+    kinds: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    report = synth.run(block, target, parameters, pnr=False, hierarchy=False)
+    assert set(report.memories.values()) == kinds
