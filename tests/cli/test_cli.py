@@ -1,4 +1,4 @@
-"""The command line as a whole: help, exit codes, one-line errors, signals, start-up time."""
+"""The command line as a whole: help, exit codes, one-line errors, signals."""
 
 import json
 import os
@@ -47,13 +47,11 @@ def test_help_gives_examples(command: str, capsys: pytest.CaptureFixture[str]) -
     assert f"headrace {command}" in capsys.readouterr().out.split("Example")[1]
 
 
-def test_help_appears_in_less_than_0_4_seconds() -> None:
-    best = 10.0
-    for _ in range(3):
-        started = time.perf_counter()
-        subprocess.run([*HEADRACE, "--help"], check=True, capture_output=True)
-        best = min(best, time.perf_counter() - started)
-    assert best < 0.4
+def test_help_loads_nothing_that_takes_long() -> None:
+    code = "import sys; from headrace.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split()
+    assert "typer" in loaded
+    assert not {"matplotlib", "numpy", "scapy", "systemrdl", "distributed", "cffi", "pyosys"} & set(loaded)
 
 
 @pytest.mark.parametrize(

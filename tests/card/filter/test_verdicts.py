@@ -94,5 +94,7 @@ def test_files_are_those_of_tcpdump(first, varied_capture, tmp_path):
     assert report.uninspected == 0
     for output, expression in zip(outputs, expressions, strict=True):
         wanted = tmp_path / "tcpdump.pcap"
-        subprocess.run(["tcpdump", "-r", varied_capture, "-w", wanted, expression], check=True, capture_output=True)
+        subprocess.run(
+            ["tcpdump", "-r", varied_capture, "-w", wanted, "--", expression], check=True, capture_output=True
+        )
         assert Path(output.path).read_bytes() == wanted.read_bytes(), expression
