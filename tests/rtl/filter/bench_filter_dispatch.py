@@ -195,6 +195,17 @@ async def every_core_gets_its_share(dut: Any) -> None:
 
 
 @behaviour()
+async def cores_take_turns_under_a_light_load(dut: Any) -> None:
+    rare = (cycle % 20 > 0 for cycle in itertools.count())
+    bench = Bench(dut, (Port(single(), rare), Port(iter(()), gaps=itertools.repeat(True))))
+    await bench.start()
+    await bench.run(2400)
+    # The even and the odd ones take turns, and each of them among themselves.
+    for core, count in bench.used.items():
+        assert abs(count - 120 / min(bench.cores, 2) / len(range(core % 2, bench.cores, 2))) <= 2
+
+
+@behaviour()
 async def neither_port_starves_when_cores_are_scarce(dut: Any) -> None:
     for waits in (False, True):
         bench = Bench(dut, (Port(single(), waits=waits), Port(single(), waits=waits)), lambda: 40)
