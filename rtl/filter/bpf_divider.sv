@@ -43,7 +43,7 @@ module bpf_divider
       FREE:  if (request) state_q <= TAKEN;
       TAKEN: state_q <= nonzero ? BUSY : FREE;
       BUSY:  if (&step_q) state_q <= DONE;
-      DONE:  if (ready) state_q <= FREE;
+      DONE:  if (thread == owner_q) state_q <= FREE;  // also if it has given up: its program was replaced meanwhile
     endcase
     if (rst) state_q <= FREE;
   end

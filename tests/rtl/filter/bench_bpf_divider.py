@@ -95,3 +95,17 @@ async def divisors_of_0_do_not_hold_it(dut: Any) -> None:
     await start(dut)
     done = await divide(dut, 8000, lambda: (random.getrandbits(32), random.choice((0, 0, 5))))
     assert done.total() > 60
+
+
+@behaviour()
+async def a_thread_that_gives_up_does_not_keep_it(dut: Any) -> None:
+    await start(dut)
+    dut.request.value, dut.thread.value, dut.dividend.value, dut.divisor.value = 1, 5, 100, 7
+    await RisingEdge(dut.clk)
+    dut.request.value, dut.nonzero.value = 0, 1
+    for cycle in range(6, 60):
+        dut.thread.value = cycle % THREADS
+        await RisingEdge(dut.clk)
+        assert not dut.ready.value
+    done = await divide(dut, 200, lambda: (TOP, 10))
+    assert done.total() > 0
