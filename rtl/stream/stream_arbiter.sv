@@ -43,51 +43,49 @@ module stream_arbiter #(
     logic [DATA_W-1:0] data;
   } beat_t;
 
-  logic [INPUTS-1:0] grant;    // one input at most, among those with a beat; while a frame is open, its input
-  logic [INPUTS-1:0] owner_q;  // input whose frame is open
-  logic open_q;
-  logic [INPUTS-1:0] first_q;  // inputs behind the one served last; they go before the others
+  // Who may be served is prepared in registers, so that the way from tvalid to the data is short. Between frames may_q is
+  // all ones; within one it has only the input of the frame, and that one yields to none.
+  logic [INPUTS-1:0] may_q;
+  logic [INPUTS-1:0][INPUTS-1:0] yields_q, yields_d;  // [i][j]: input i waits while j has a beat
+  logic [INPUTS-1:0] grant;                           // one input at most, with a beat
+  logic s_valid, s_ready;
   beat_t s_beat, m_beat;
-  logic s_ready;
-
-  // Each input judges by itself whether one that goes before it has a beat: no chain through the inputs.
-  always_comb begin
-    for (int unsigned i = 0; i < INPUTS; i++) begin
-      logic beaten;
-      beaten = 1'b0;
-      for (int unsigned j = 0; j < INPUTS; j++) begin
-        if (first_q[j] == first_q[i] ? j < i : first_q[j]) beaten |= s_axis_tvalid[j];
-      end
-      grant[i] = s_axis_tvalid[i] && (open_q ? owner_q[i] : !beaten);
-    end
-  end
-
-  assign s_axis_tready = grant & {INPUTS{s_ready}};
 
   always_comb begin
     s_beat = '0;
     for (int unsigned i = 0; i < INPUTS; i++) begin
-      if (grant[i]) s_beat |= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+      grant[i] = s_axis_tvalid[i] && may_q[i] && (s_axis_tvalid & yields_q[i]) == '0;
+      s_beat |= {$bits(beat_t) {grant[i]}} & {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+    end
+  end
+
+  assign s_valid       = |(s_axis_tvalid & may_q);
+  assign s_axis_tready = grant & {INPUTS{s_ready}};
+
+  // The order for the next frame: those behind the input that is served now, then those up to it.
+  for (genvar i = 0; i < INPUTS; i++) begin : gen_order
+    for (genvar j = 0; j < INPUTS; j++) begin : gen_pair
+      if (i == j) begin : gen_same
+        assign yields_d[i][j] = 1'b0;
+      end else if (!ROUND_ROBIN) begin : gen_fixed
+        assign yields_d[i][j] = j < i;
+      end else if (j < i) begin : gen_lower
+        assign yields_d[i][j] = !(|grant[i-1:j]);
+      end else begin : gen_higher
+        assign yields_d[i][j] = |grant[j-1:i];
+      end
     end
   end
 
   always_ff @(posedge clk) begin
-    if (s_ready && |grant) begin
-      open_q  <= !s_beat.last;
-      owner_q <= grant;
+    if (s_valid && s_ready) begin
+      may_q    <= s_beat.last ? '1 : grant;
+      yields_q <= s_beat.last ? yields_d : '0;
     end
-    if (rst) open_q <= 1'b0;
-  end
-
-  if (ROUND_ROBIN) begin : gen_round_robin
-    always_ff @(posedge clk) begin
-      if (s_ready && |grant) begin
-        for (int unsigned i = 0; i < INPUTS; i++) first_q[i] <= |(grant & ~({INPUTS{1'b1}} << i));
-      end
-      if (rst) first_q <= '0;
+    if (rst) begin
+      may_q <= '1;
+      for (int unsigned i = 0; i < INPUTS; i++) yields_q[i] <= ~({INPUTS{1'b1}} << i);
     end
-  end else begin : gen_fixed
-    assign first_q = '0;
   end
 
   stream_reg #(
@@ -95,7 +93,7 @@ module stream_arbiter #(
   ) u_out (
       .clk,
       .rst,
-      .s_valid(|grant),
+      .s_valid,
       .s_ready,
       .s_data(s_beat),
       .m_valid(m_axis_tvalid),

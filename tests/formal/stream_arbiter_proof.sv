@@ -50,16 +50,25 @@ module stream_arbiter_proof #(
 
   // ... from one input at a time, and from the same one until its frame ends.
   logic inside_q;
-  index_t owner_q;
+  index_t owner_q;  // the input that was served last
   logic choose;  // a frame begins
   assign choose = |taken && !inside_q;
+
+  // Inputs that go before input i when the next frame is chosen.
+  function automatic index_t ahead(index_t i);
+    if (!ROUND_ROBIN) return i;
+    return index_t'(i - owner_q - 1'b1 + (i > owner_q ? 0 : INPUTS));
+  endfunction
 
   always_ff @(posedge clk) begin
     if (|taken) begin
       inside_q <= !s_beat[10];
       owner_q  <= from;
     end
-    if (rst) inside_q <= 1'b0;
+    if (rst) begin
+      inside_q <= 1'b0;
+      owner_q  <= index_t'(INPUTS - 1);
+    end
   end
 
   always_comb begin
@@ -75,8 +84,13 @@ module stream_arbiter_proof #(
       assert (count == 2'(dut.u_out.valid_q) + 2'(dut.u_out.valid_q && !dut.u_out.ready_q));
       if (followed && place == 0) assert (dut.u_out.data_q == value);
       if (followed && place == 1) assert (dut.u_out.spare_q == value);
-      assert (dut.open_q == inside_q);
-      if (inside_q) assert (owner_q < INPUTS && dut.owner_q == INPUTS'(1) << owner_q);
+      assert (owner_q < INPUTS);
+      for (int unsigned i = 0; i < INPUTS; i++) begin
+        assert (dut.may_q[i] == (!inside_q || owner_q == i));
+        for (int unsigned j = 0; j < INPUTS; j++) begin
+          assert (dut.yields_q[i][j] == (!inside_q && ahead(index_t'(j)) < ahead(index_t'(i))));
+        end
+      end
     end
   end
 
@@ -95,21 +109,11 @@ module stream_arbiter_proof #(
   end
 
   if (ROUND_ROBIN) begin : gen_round_robin
-    // Inputs that go before the waiting one.
-    index_t served, ahead;
-    always_comb begin
-      served = index_t'(INPUTS - 1);
-      for (int unsigned i = INPUTS - 1; i > 0; i--) if (dut.first_q[i]) served = index_t'(i - 1);
-      ahead = index_t'(waiting - served - 1'b1 + (waiting > served ? 0 : INPUTS));
-    end
-
     always_comb begin
       if (valid) begin
         assert (passed_q <= INPUTS - 1);
+        assert (passed_q + ahead(waiting) <= INPUTS - 1);
         cover (choose && &s_axis_tvalid && from == INPUTS - 1);
-        assert (passed_q + ahead <= INPUTS - 1);
-        if (inside_q) assert (served == owner_q);
-        for (int unsigned i = 0; i < INPUTS; i++) assert (dut.first_q[i] == (i > served));
       end
     end
   end else begin : gen_fixed
