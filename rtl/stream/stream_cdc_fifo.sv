@@ -47,17 +47,22 @@ module stream_cdc_fifo #(
 
   // Writing side, in s_clk.
   pointer_t wr_q, rd_gray_s;
+  pointer_t wr_next_q;  // what wr_gray_q becomes with the next word
   logic ready_q, push;
 
   assign push = s_valid && ready_q;
 
   always_ff @(posedge s_clk) begin
-    if (push) wr_q <= wr_q + 1'b1;
-    if (push) wr_gray_q <= gray(wr_q + 1'b1);
-    ready_q <= (push ? gray(wr_q + 1'b1) : wr_gray_q) != (rd_gray_s ^ LAP);
+    if (push) begin
+      wr_q      <= wr_q + 1'b1;
+      wr_gray_q <= wr_next_q;
+      wr_next_q <= gray(wr_q + pointer_t'(2));
+    end
+    ready_q <= (push ? wr_next_q : wr_gray_q) != (rd_gray_s ^ LAP);
     if (s_rst) begin
       wr_q      <= '0;
       wr_gray_q <= '0;
+      wr_next_q <= gray(pointer_t'(1));
       ready_q   <= 1'b0;
     end
   end

@@ -43,7 +43,7 @@ module stream_cdc_fifo_proof #(
 
   always_comb begin
     if (!s_started_q)
-      assume (dut.wr_q == '0 && dut.wr_gray_q == '0 && !dut.ready_q && dut.u_sync_rd.sync_q == '0 && sent_q == '0);
+      assume (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.wr_next_q == pointer_t'(1) && !dut.ready_q && dut.u_sync_rd.sync_q == '0 && sent_q == '0);
     if (!m_started_q)
       assume (dut.rd_q == '0 && dut.rd_gray_q == '0 && !dut.valid_q && dut.u_sync_wr.sync_q == '0 && got_q == '0);
   end
@@ -100,6 +100,7 @@ module stream_cdc_fifo_proof #(
 
   always_comb begin
     assert (dut.wr_gray_q == (dut.wr_q ^ (dut.wr_q >> 1)));
+    assert (dut.wr_next_q == ((dut.wr_q + 1'b1) ^ ((dut.wr_q + 1'b1) >> 1)));
     assert (dut.rd_gray_q == (dut.rd_q ^ (dut.rd_q >> 1)));
     assert (sent_q == dut.wr_q);
     assert (dut.rd_q == got_q + pointer_t'(dut.valid_q));
