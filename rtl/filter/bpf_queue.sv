@@ -46,6 +46,12 @@ module bpf_queue
   localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
   localparam int unsigned PACKETS = 1 << ID_W;
 
+  if (MAX_FRAME < 1 || MAX_FRAME >= (1 << LEN_W)) begin : gen_bad_frame
+    $error("bpf_queue: MAX_FRAME must be 1 to %0d bytes, not %0d", (1 << LEN_W) - 1, MAX_FRAME);
+  end
+  if (ROWS != (1 << ADDR_W)) begin : gen_bad_rows
+    $error("bpf_queue: packet memory must have a power of two of rows, not %0d", ROWS);
+  end
   if (2 * MAX_ROWS > ROWS || ROWS > (1 << ROW_W)) begin : gen_bad_size
     $error("bpf_queue: packet memory of %0d rows must hold two frames of %0d rows and have at most %0d rows", ROWS,
            MAX_ROWS, 1 << ROW_W);
