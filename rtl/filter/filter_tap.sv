@@ -70,7 +70,8 @@ module filter_tap
 
   // Stage 2
   wire [BYTES_W-1:0] length = {beats_q, $clog2(BYTES)'(0)} + BYTES_W'($countones(keep_q));
-  wire is_bad = meta_q.error || 32'(length) > MAX_FRAME;
+  wire empty_end = !keep_q[0] && beats_q != 0;  // no frame ends with a beat of no bytes: it would take up a row too many
+  wire is_bad = meta_q.error || 32'(length) > MAX_FRAME || empty_end;
 
   always_ff @(posedge clk) begin
     core_valid <= beat_q && (last_q || 32'(beats_q) < MAX_ROWS) ? core_q : '0;

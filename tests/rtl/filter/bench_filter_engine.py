@@ -424,6 +424,24 @@ async def a_frame_of_more_than_a_megabyte_is_too_long_however_long_it_is(dut: An
 
 
 @behaviour()
+async def a_frame_whose_last_beat_is_empty_is_bad_and_disturbs_no_other(dut: Any) -> None:
+    bench = Bench(dut)
+    await bench.start({0: ACCEPT}, flow_control=True)
+    row = int(dut.DATA_W.value) // 8
+    port = bench.ports[0]
+    for _ in range(10):
+        await port.send([Frame(random.randbytes(random.randint(1, 300)))])
+        port.frames.append(Frame(bytes(row), bad=True))
+        port.source.words = [(0, (1 << row) - 1, 0, 0), (0, 0, 1, 0)]
+        await port.source.run()
+    await bench.settle()
+    bench.check_passthrough()
+    bench.check_conservation()
+    bench.check_monitor(verdicts_of(bench.arrivals(), {0: ACCEPT}), complete=True)
+    assert bench.count("bad") == [10, 0]
+
+
+@behaviour()
 async def it_is_idle_when_all_is_done_and_not_before(dut: Any) -> None:
     for accept in (False, True):
         bench = Bench(dut)
