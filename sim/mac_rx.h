@@ -82,7 +82,7 @@ class MacRx {
       std::memcpy(data, frame_.data + offset_, kBeatBytes);
       set_keep(kBeatBytes);
     } else {
-      std::memcpy(data, frame_.data + offset_, left);
+      if (left != 0) std::memcpy(data, frame_.data + offset_, left);
       set_keep(left);
     }
     const bool last = cut_ || left <= kBeatBytes;

@@ -433,10 +433,14 @@ def test_a_stream_against_the_protocol_ends_the_run(loop: Open, trouble: int, me
     assert card.stats().ports[0].rx_frames >= 0
 
 
-def test_fatal_in_the_model_is_an_error_and_not_the_end_of_the_process(loop: Open) -> None:
+def test_fatal_in_the_model_is_an_error_and_not_the_end_of_the_process(
+    loop: Open, capfd: pytest.CaptureFixture[str]
+) -> None:
     card = loop()
     with pytest.raises(ModelError, match=r"the model stopped: .*loop_card\.sv:\d+"):
         card.write(TROUBLE, 8)
+    said = capfd.readouterr()
+    assert "trouble was asked for" in said.err and said.out == ""
     with pytest.raises(ModelError):
         card.run()
 
