@@ -1,7 +1,7 @@
 // FIFO of DEPTH words (a power of two) between two clocks that need not be related, with Gray-coded pointers.
 // It is held in distributed RAM: for depth put a stream_fifo or packet_fifo behind it.
-// Latency: 1 s_clk cycle, then SYNC_STAGES + 1 to SYNC_STAGES + 2 m_clk cycles. Throughput: 1 word a cycle of the slower
-// clock from DEPTH = 16 with two synchroniser stages. Backpressure: s_ready is a register.
+// Latency: SYNC_STAGES + 1 to SYNC_STAGES + 2 cycles of m_clk. Throughput: 1 word a cycle of the slower clock from
+// DEPTH = 16 with two synchroniser stages. Backpressure: s_ready is a register.
 // Resets: s_rst is synchronous to s_clk, m_rst to m_clk. Both must be high together for SYNC_STAGES + 1 cycles of the
 // slower clock; then each may fall when it likes. Resetting one side alone loses or repeats words.
 // Constraints for a board: at most one period of the faster clock of delay for the Gray pointers and the memory's output.
