@@ -288,7 +288,8 @@ module filter_engine
 
   wire counting = tap_events[0].packet || tap_events[1].packet || events.ingress[0].packet || events.ingress[1].packet
       || events.inspected || events.forwarded || events.monitor_dropped;
+  // A packet that comes when idle has been high finds a core, even if time stood still meanwhile.
   assign idle = ready && order_idle && monitor_idle && sop == '1 && rx_tvalid == 0 && tx_tvalid == 0 && tap_valid == 0
-      && !measure_wait && !counting;
+      && !measure_wait && !counting && core_ready == '1 && offered == '1;
 
 endmodule
