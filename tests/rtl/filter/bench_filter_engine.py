@@ -456,3 +456,18 @@ async def it_is_idle_when_all_is_done_and_not_before(dut: Any) -> None:
                 assert sum(bench.count("packets")) - before == (10 if both else 1)
         dut.rst.value = 1
         await cycles(dut.clk, 3)
+
+
+@behaviour()
+async def a_packet_that_comes_when_it_is_idle_finds_a_core(dut: Any) -> None:
+    # As when idle time is skipped: the next frame comes in the cycle after.
+    bench = Bench(dut)
+    await bench.start({0: assemble("ret #0")})
+    longest = int(dut.MAX_FRAME.value)
+    for size in (longest, longest, 60, longest - 70, 60, longest, 0, longest):
+        while not dut.idle.value:
+            await RisingEdge(dut.clk)
+        await bench.send([Frame(random.randbytes(size))])
+        await cycles(dut.clk, 2)
+    await bench.settle()
+    assert sum(bench.count("uninspected")) == 0

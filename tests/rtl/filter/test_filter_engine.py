@@ -1,4 +1,4 @@
-"""filter_engine with two cores, in the width of the card and in the narrowest, and with one core of 400 Gb/s."""
+"""filter_engine with two cores, as wide as the card or as narrow as can be, and with one that just holds two frames."""
 
 import pytest
 from filter.building import simulate
@@ -9,7 +9,7 @@ from filter.building import simulate
     [
         {"DATA_W": 512, "CORES": 2},
         {"DATA_W": 128, "CORES": 2, "PACKET_KB": 16, "MAX_FRAME": 1518},
-        {"DATA_W": 1024, "CORES": 1},
+        {"DATA_W": 1024, "CORES": 1, "MAX_FRAME": 16384},
     ],
 )
 def test_filter_engine(parameters: dict[str, int]) -> None:
