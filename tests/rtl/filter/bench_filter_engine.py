@@ -133,7 +133,6 @@ class Bench:
             await RisingEdge(dut.clk)
             count += 1
             assert count < limit, "does not get idle"
-        await cycles(dut.clk, 2)
         before = self.counts()
         await cycles(dut.clk, 50)
         assert dut.idle.value and self.counts() == before
