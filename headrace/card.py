@@ -18,7 +18,6 @@ import difflib
 import functools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -26,146 +25,37 @@ from typing import Any, Literal, Self
 from headrace import harness, registers
 from headrace.build import build_card
 from headrace.description import CardDescription, Value, load_card
-from headrace.errors import HeadraceError
+from headrace.errors import (
+    BusError,
+    CaptureError,
+    CardError,
+    HangError,
+    HeadraceError,
+    ModelError,
+    ProtocolError,
+)
 from headrace.host_memory import HostMemory
 from headrace.register_map import GroupView
+from headrace.stats import Frame, Irq, MemoryStats, PassthroughStats, PortStats, RunResult, Stats
+
+__all__ = [
+    "BusError",
+    "CaptureError",
+    "Card",
+    "CardError",
+    "Frame",
+    "HangError",
+    "Irq",
+    "MemoryStats",
+    "ModelError",
+    "PassthroughStats",
+    "PortStats",
+    "ProtocolError",
+    "RunResult",
+    "Stats",
+]
 
 _SLICE_MS = 50  # of wall time between looks at Ctrl-C and progress
-
-
-class CardError(HeadraceError):
-    """The card or its harness reports an error."""
-
-
-class CaptureError(CardError):
-    """A capture breaks off; everything before the fault has gone through the card."""
-
-
-class HangError(CardError):
-    """The card stays busy and moves nothing."""
-
-
-class BusError(CardError):
-    """A register access was refused or not answered."""
-
-
-class ProtocolError(CardError):
-    """The card broke the protocol of a bus. It can't go on."""
-
-
-class ModelError(CardError):
-    """The model stopped itself ($fatal, $stop, a failed assertion). It can't go on."""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A frame without preamble and FCS, as a memory sink received it or a queue source sends it."""
-
-    data: bytes
-    timestamp_ns: int = 0
-    wire_len: int = 0  # bytes on the wire; 0 when sending: the length of data
-    port: int = 0  # where the packet came in
-    matched: int = 0  # bit n: program n accepted it
-    snaplens: tuple[int, ...] = ()  # of each program; 0: not accepted
-    lost: int = 0  # packets lost at the port before this one
-    error: bool = False  # bad FCS
-
-
-@dataclass(frozen=True)
-class Irq:
-    """An interrupt that the card raised."""
-
-    time_ns: int
-    function: int
-    vector: int
-
-
-@dataclass(frozen=True)
-class PortStats:
-    """Counters of a port's MAC. Frames and bytes are without preamble, FCS and gap."""
-
-    rx_frames: int
-    rx_bytes: int
-    rx_overruns: int  # frames that the card did not take in time
-    rx_held_cycles: int  # that flow control held the link off
-    rx_held_ns: float
-    tx_frames: int
-    tx_bytes: int
-    tx_underruns: int  # beats that came later than their time on the wire
-    tx_errors: int  # frames with a bad FCS; they are not in pcap files
-    tx_lost: int  # packets that the card reports lost beside its frames
-
-
-@dataclass(frozen=True)
-class MemoryStats:
-    """What the card did on its host memory port."""
-
-    read_bursts: int
-    read_bytes: int
-    write_bursts: int
-    write_bytes: int
-    errors: int  # bursts answered with SLVERR or DECERR
-
-
-@dataclass(frozen=True)
-class PassthroughStats:
-    """Result of ``expect_passthrough``."""
-
-    source: int
-    destination: int
-    frames: int  # that came out as they went in
-    mismatches: int  # changed, out of order or never sent in
-    waiting: int  # gone in and not come out
-    latency_cycles: tuple[int, int] | None  # min, max, from first beat in to first beat out
-
-
-@dataclass(frozen=True)
-class Stats:
-    """Counters of a card since it was opened."""
-
-    cycles: int  # of card time, the skipped ones too
-    skipped_cycles: int
-    time_ns: int  # the card's clock
-    clock_hz: int
-    wall_s: float  # spent in the simulator
-    interrupts: int
-    ports: tuple[PortStats, ...]
-    memory: MemoryStats
-    passthrough: tuple[PassthroughStats, ...]
-
-    @property
-    def evaluated_cycles(self) -> int:
-        """Cycles that the model was evaluated for."""
-        return self.cycles - self.skipped_cycles
-
-    @property
-    def card_s(self) -> float:
-        """Card time in seconds."""
-        return self.cycles / self.clock_hz
-
-    @property
-    def passthrough_mismatches(self) -> int:
-        """Frames of all passthrough checks that didn't come out as they went in, or not at all."""
-        return sum(check.mismatches + check.waiting for check in self.passthrough)
-
-    @property
-    def latency_cycles(self) -> tuple[int, int] | None:
-        """Minimum and maximum over all passthrough checks."""
-        found = [check.latency_cycles for check in self.passthrough if check.latency_cycles]
-        return (min(low for low, _ in found), max(high for _, high in found)) if found else None
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """Why ``run`` came back, and the counters then."""
-
-    reason: Literal["idle", "cycles", "packets", "wall"]
-    stats: Stats
-
-    @property
-    def idle(self) -> bool:
-        """Whether all was done: sources at their end, card idle, everything sent."""
-        return self.reason == "idle"
 
 
 class Card:
@@ -417,6 +307,8 @@ class Card:
             lib.HR_STOP_PACKETS: "packets",
         }
         while True:
+            if deadline is not None:
+                limits.slice_ms = min(_SLICE_MS, max(1, round(1000 * (deadline - time.monotonic()))))
             if cycles is not None or packets is not None:
                 now = self.stats()
                 limits.cycles = 0 if cycles is None else cycles - (now.cycles - start.cycles)
