@@ -16,7 +16,7 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	$(HEADRACE) lint
-	clang-format --dry-run --Werror sim/*.h sim/*.cpp
+	.venv/bin/clang-format --dry-run --Werror sim/*.h sim/*.cpp
 
 bench: setup
 	@$(HEADRACE) bench all

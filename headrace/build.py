@@ -40,7 +40,8 @@ _DATA_FILES = ("*.svh", "*.vh", "*.mem", "*.hex")  # that RTL may include or rea
 
 _VERILATOR_FLAGS = (
     "--cc", "--prefix", "Vcard", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast",
-    "--no-timing", "--output-split", "20000", "--timescale", "1ns/1ps", "-Wno-fatal", "--quiet-stats",
+    "--no-timing", "--output-split", "20000", "--timescale", "1ns/1ps", "-Wno-fatal",
+    "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
 _COMPILER_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread")
 # Code of the per-cycle path, and of construction. The filter card runs no faster with -O3 and takes longer to build.

@@ -130,8 +130,13 @@ def run_filter(job: FilterJob, progress: Progress | None = None) -> FilterReport
         card.expect_passthrough(WEST, EAST)
         for number, output in enumerate(job.outputs):
             if output.path is not None:
-                limit = max(output.program.return_constants, default=None) if output.snaplen is None else output.snaplen
-                card.sink(MONITOR, f"pcap:{output.path}", program=number, snaplen=limit, timestamps=job.timestamps)
+                card.sink(
+                    MONITOR,
+                    f"pcap:{output.path}",
+                    program=number,
+                    snaplen=_snaplen(output, alone=len(job.outputs) == 1),
+                    timestamps=job.timestamps,
+                )
         fault = None
         try:
             card.run(progress=_show_packets(progress))
@@ -180,6 +185,11 @@ def _attach_source(card: Card, driver: FilterDriver, source: str, rate: str | fl
     link = source if ":" in source.partition("/")[0] and not Path(source).exists() else f"pcap:{source}"
     card.source(WEST, link, timing="line" if lossless else rate)
     card.sink(EAST, "null")
+
+
+def _snaplen(output: FilterOutput, alone: bool) -> int | None:
+    """Where to cut a filter's file; None where the card has done it, as it does for a filter that runs alone."""
+    return output.snaplen if alone else min(max(output.program.return_constants), output.snaplen or _LONGEST)
 
 
 def _check_snaplens(outputs: list[FilterOutput]) -> None:

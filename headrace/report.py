@@ -104,7 +104,7 @@ def measurement_table(measurement: Measurement, counts: Counts, top: int = 20, b
     total = sum(packets for packets, _ in counts.values())
     column = 1 if by == "bytes" else 0
     rows = _ordered(counts, by)
-    table = Table(box=None, pad_edge=False, header_style="bold", title=measurement.name, title_justify="left")
+    table = Table(box=None, pad_edge=False, header_style="bold", title=Text(measurement.name), title_justify="left")
     table.add_column("counter", justify="right")
     table.add_column("")
     table.add_column("packets", justify="right")

@@ -23,7 +23,6 @@ need tcpdump tcpdump --version
 need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need z3 z3 --version
-need clang-format clang-format --version
 need libpcap-dev header pcap.h
 need zlib1g-dev header zlib.h
 need liblz4-dev header lz4.h

@@ -47,6 +47,7 @@ module frame_log #(
     logic [DATA_W-1:0] masked;
     always_comb for (int b = 0; b < DATA_W / 8; ++b) masked[8*b+:8] = keep[p][b] ? data[p][8*b+:8] : 8'h00;
 
+    logic [$clog2(DEPTH+1)-1:0] unused_count;
     stream_fifo #(
         .WIDTH(DATA_W),
         .DEPTH(DEPTH)
@@ -59,7 +60,7 @@ module frame_log #(
         .m_valid(waiting[p]),
         .m_ready(chosen[p]),
         .m_data(entry[p]),
-        .count()
+        .count(unused_count)
     );
     assign refused[p] = first[p] && enable && !room[p];
   end

@@ -22,7 +22,7 @@ headrace measure ip-proto in.pcap
 
 headrace measure size in.pcap --order counter --plot sizes.png
 
-headrace measure 'tcp[tcpflags] & tcp-syn != 0' in.pcap
+headrace measure 'tcp\\[tcpflags] & tcp-syn != 0' in.pcap
 
 headrace measure @mine.bpf in.pcap --json -
 """
@@ -77,18 +77,22 @@ def measure_command(
     assert source is not None
     offered, settings = common.rate(rate), common.parameters(parameter)
 
+    from rich.console import Console
     from rich.live import Live
 
     from headrace.filter import run_measure
 
+    console = Console()
     counts: Counts = {}
     with ExitStack() as stack:
         live = None
         for counts in run_measure(measurement.program, source, offered, cores, settings, _progress()):
-            if live is None and json != "-":  # only now: a build before the first counts shows a line of its own
-                live = stack.enter_context(Live(refresh_per_second=4, vertical_overflow="visible"))
+            if live is None and console.is_terminal and json != "-":  # only now: a build shows a line of its own
+                live = stack.enter_context(Live(console=console, refresh_per_second=4, vertical_overflow="visible"))
             if live is not None:
                 live.update(report.measurement_table(measurement, counts, top, order))
+    if not console.is_terminal and json != "-":
+        console.print(report.measurement_table(measurement, counts, top, order))
     if json is not None:
         report.write_json(report.measurement_json(measurement, counts), json)
     if plot is not None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from oracle import EXPRESSIONS, make_capture, random_packets
 from oracle.programs import random_programs
+from scapy.utils import RawPcapReader
 
 from headrace import bpf
+from headrace.assembler import assemble
 from headrace.card import Frame
 from headrace.filter import EAST, WEST, FilterJob, FilterOutput, run_filter
 from headrace.filter_driver import Slot
@@ -76,6 +78,16 @@ def test_programs_of_up_to_4096_instructions_get_libpcaps_verdicts(filter_bench)
 @pytest.fixture(scope="module")
 def varied_capture(tmp_path_factory) -> Path:
     return make_capture(tmp_path_factory.mktemp("captures") / "varied.pcap", random_packets(seed=31, count=1200))
+
+
+def test_a_filter_alone_cuts_each_packet_to_what_it_returned(varied_capture, tmp_path):
+    """One that returns A, and constants of other lengths."""
+    program = assemble("ldb [1]\n jset #1, odd\n ret #40\n odd: ld len\n rsh #1\n ret a")
+    run_filter(FilterJob([FilterOutput(program, str(tmp_path / "cut.pcap"))], str(varied_capture)))
+    packets = random_packets(seed=31, count=1200)
+    verdicts = bpf.run_many(program, [(packet.data, packet.wirelen) for packet in packets])
+    expected = [packet.data[:length] for packet, length in zip(packets, verdicts, strict=True) if length]
+    assert [data for data, _ in RawPcapReader(str(tmp_path / "cut.pcap"))] == expected
 
 
 def test_there_are_150_expressions():
