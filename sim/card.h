@@ -134,6 +134,7 @@ class Card {
 
   bool skip_idle_ = true;
   bool time_set_ = false;
+  bool sliced_ = false;  // the last run stopped only because its slice of wall time was over
   Cycle hang_limit_;
   Cycle active_ = 0;       // the last cycle in which something moved
   unsigned quiet_ = 0;     // cycles since the card has been idle with nothing on its ports

@@ -400,6 +400,16 @@ def test_a_card_that_stays_busy_without_doing_anything_hangs(loop: Open) -> None
     assert card.run().idle
 
 
+def test_a_hang_is_noticed_over_many_slices_of_wall_time(loop: Open) -> None:
+    card = loop()
+    card.hang_limit(0.01)
+    card.write(TROUBLE, 1)
+    slices: list[int] = []
+    with pytest.raises(HangError, match=r"busy for 10\d{3} us"):
+        card.run(progress=lambda stats: slices.append(stats.cycles))
+    assert len(slices) > 2
+
+
 def test_a_card_that_never_takes_a_held_frame_hangs(loop: Open) -> None:
     card = loop()
     card.hang_limit(20e-6)

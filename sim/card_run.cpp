@@ -1,0 +1,209 @@
+// Runs of a card: until when, what is skipped, and what is waited for.
+#include <poll.h>
+
+#include <algorithm>
+
+#include "card.h"
+#include "wall_timer.h"
+
+namespace headrace {
+namespace {
+
+// An idle output may come from a register or two: so many cycles of silence are needed before time is skipped.
+constexpr unsigned kSettled = 4;
+constexpr unsigned kCheckInterval = 1024;  // cycles between looks at the wall clock
+constexpr int kDefaultSnapshot = 262144;   // tcpdump's
+
+}  // namespace
+
+int Card::run(const hr_run_limits& limits) {
+  attach_sources();
+  begin_sinks();
+  for (MacRx& mac : rx_) mac.wake(clock_.cycle());
+  if (!sliced_) active_ = clock_.cycle();
+  sliced_ = false;
+  int reason;
+  try {
+    reason = run_loop(limits);
+  } catch (...) {
+    try {
+      flush_sinks();
+    } catch (const Error&) {
+      // The first error is the one to report.
+    }
+    throw;
+  }
+  sliced_ = reason == HR_STOP_SLICE;
+  flush_sinks();
+  if (reason == HR_STOP_IDLE) report_fault();
+  return reason;
+}
+
+int Card::run_loop(const hr_run_limits& limits) {
+  const WallTimer timer(wall_);
+  const Cycle end = limits.cycles == 0 ? kNever : clock_.cycle() + static_cast<Cycle>(limits.cycles);
+  const uint64_t packets_end = limits.packets == 0 ? UINT64_MAX : received_ + limits.packets;
+  const auto slice = std::chrono::milliseconds(limits.slice_ms);
+  for (unsigned n = 1;; ++n) {
+    if (clock_.cycle() >= end) return HR_STOP_CYCLES;
+    if (received_ >= packets_end) return HR_STOP_PACKETS;
+    if (n % kCheckInterval == 0) {
+      if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
+      if (limits.until_idle) check_progress();
+      wait_for_sources(0);
+    }
+    if (quiet_ >= kSettled) {
+      const Cycle due = next_due();
+      if (due == kNever && limits.until_idle && waiting_sources()) {
+        flush_sinks();  // whoever reads our output may be who feeds our input
+        if (!wait_for_sources(limits.slice_ms == 0 ? -1 : static_cast<int>(limits.slice_ms))) return HR_STOP_SLICE;
+      } else if (due == kNever && limits.until_idle) {
+        const Cycle drained = std::min(drained_at(), end);
+        if (clock_.cycle() >= drained) return HR_STOP_IDLE;
+        if (skip_idle_) {
+          skip_to(drained);
+          continue;
+        }
+      } else if (skip_idle_) {
+        if (std::min(due, end) == kNever) {
+          throw Error(HR_ERROR_USAGE, "nothing to run for: the card is idle and neither cycles nor time are limited");
+        }
+        if (std::min(due, end) > clock_.cycle()) {
+          skip_to(std::min(due, end));
+          continue;
+        }
+      }
+    }
+    step();
+    if (sink_error_) raise_sink_error();
+  }
+}
+
+bool Card::waiting_sources() const {
+  for (unsigned p = 0; p < kPorts; ++p) {
+    if (!rx_[p].offering() && ports_[p].source && ports_[p].source->waits_for() >= 0) return true;
+  }
+  return false;
+}
+
+// Wakes the ports whose sources can go on, after at most so many milliseconds (-1: however long). False: none could.
+bool Card::wait_for_sources(int milliseconds) {
+  std::array<pollfd, kPorts> waiting;
+  std::array<unsigned, kPorts> numbers;
+  nfds_t count = 0;
+  for (unsigned p = 0; p < kPorts; ++p) {
+    const int descriptor = rx_[p].offering() || !ports_[p].source ? -1 : ports_[p].source->waits_for();
+    if (descriptor < 0) continue;
+    numbers[count] = p;
+    waiting[count++] = {descriptor, POLLIN, 0};
+  }
+  if (count == 0) return false;
+  std::chrono::nanoseconds waited{0};
+  {
+    const WallTimer timer(waited);
+    if (::poll(waiting.data(), count, milliseconds) < 0) return false;
+  }
+  wall_ -= waited;  // not the simulator's
+  bool woken = false;
+  for (nfds_t n = 0; n < count; ++n) {
+    if (waiting[n].revents == 0) continue;
+    rx_[numbers[n]].wake(clock_.cycle());
+    woken = true;
+  }
+  return woken;
+}
+
+// A busy card that moves nothing hangs, unless all it lacks is a frame that is still on the wire.
+void Card::check_progress() const {
+  const Cycle now = clock_.cycle();
+  if (now - active_ < hang_limit_ || quiet_ != 0) return;
+  const Cycle due = next_due();
+  if (due != kNever && due > now + 1) return;
+  throw Error(HR_ERROR_HANG, "the card hangs: busy for " +
+                                 std::to_string(clock_.ns_in(static_cast<uint64_t>(now - active_)) / 1000) +
+                                 " us at cycle " + std::to_string(now) + " and nothing moves on its ports");
+}
+
+void Card::skip_to(Cycle cycle) {
+  skipped_ += static_cast<uint64_t>(cycle - clock_.cycle());
+  clock_.jump(cycle);
+  active_ = cycle;
+}
+
+Cycle Card::next_due() const {
+  Cycle due = kNever;
+  for (const MacRx& mac : rx_) due = std::min(due, mac.due());
+  return due;
+}
+
+Cycle Card::drained_at() const {
+  Cycle drained = 0;
+  for (const MacTx& mac : tx_) drained = std::max(drained, mac.drained_at());
+  return drained;
+}
+
+// The first recorded capture sets the card's clock, so that its records arrive at their own times.
+void Card::attach_sources() {
+  std::optional<uint64_t> first;
+  for (const Port& port : ports_) {
+    if (port.attached || port.timing != HR_TIMING_RECORDED) continue;
+    if (const auto time = port.source->first_time_ns()) first = std::min(first.value_or(*time), *time);
+  }
+  if (first && !time_set_) {
+    clock_.set_ns(*first);
+    time_set_ = true;
+  }
+  for (unsigned p = 0; p < kPorts; ++p) {
+    Port& port = ports_[p];
+    if (port.attached) continue;
+    port.attached = true;
+    Pacing pacing = Pacing::line();
+    if (port.timing == HR_TIMING_RATE) pacing = Pacing::rate(port.bits_per_s, clock_);
+    if (port.timing == HR_TIMING_RECORDED) {
+      pacing = Pacing::recorded(port.source->first_time_ns().value_or(clock_.ns()), clock_);
+    }
+    rx_[p].attach(port.source.get(), pacing);
+  }
+}
+
+void Card::begin_sinks() {
+  CaptureFormat format{kDefaultSnapshot, 0};
+  for (const Port& port : ports_) {
+    const auto found = port.source ? port.source->format() : std::nullopt;
+    if (found) {
+      format = *found;
+      break;
+    }
+  }
+  for (Port& port : ports_) {
+    for (AttachedSink& attached : port.sinks) {
+      if (!attached.begun) attached.sink->begin(format);
+      attached.begun = true;
+    }
+  }
+}
+
+void Card::flush_sinks() {
+  for (Port& port : ports_) {
+    for (AttachedSink& attached : port.sinks) attached.sink->flush();
+  }
+}
+
+void Card::raise_sink_error() {
+  const Error error = *sink_error_;
+  sink_error_.reset();
+  throw error;
+}
+
+// A capture that broke off: everything before the fault has been handled.
+void Card::report_fault() {
+  for (unsigned p = 0; p < kPorts; ++p) {
+    if (!ports_[p].source || ports_[p].source->fault().empty()) continue;
+    const std::string fault = ports_[p].source->fault();
+    rx_[p].detach();
+    ports_[p].source.reset();
+    throw Error(HR_ERROR_CAPTURE, fault);
+  }
+}
+
+}  // namespace headrace
