@@ -52,19 +52,17 @@ def model(
     return folder / "model.smt2"
 
 
-def solve(smt: Path, mode: str, depth: int, unroll: bool = False) -> Verdict:
+def solve(smt: Path, mode: str, depth: int) -> Verdict:
     """Run the solver over `depth` steps.
 
     mode  "bounded": no assertion fails in the first `depth` steps after the start;
           "induction": none fails after `depth` steps in which none failed, from any state;
           "cover": every cover statement is reached within `depth` steps
-    unroll  name every intermediate value of every step: without it formulas of much shared logic grow beyond all bounds
     """
     options = {"bounded": [], "induction": ["-i"], "cover": ["-c"]}[mode]
-    if unroll:
-        options.append("--unroll")
+    # Unrolled: otherwise z3 takes formulas of much shared logic apart until they grow beyond all bounds.
     run = subprocess.run(
-        [str(SMTBMC), "-s", "z3", "-t", str(depth), *options, str(smt)],
+        [str(SMTBMC), "-s", "z3", "--unroll", "-t", str(depth), *options, str(smt)],
         capture_output=True,
         text=True,
         check=False,

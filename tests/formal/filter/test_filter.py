@@ -24,7 +24,7 @@ def model(block: str, parameters: Mapping[str, int], folder: Path, source: Path 
 
 def solve(smt: Path, mode: str, depth: int) -> Verdict:
     """`prove.solve`, for logic that many values share."""
-    return prove.solve(smt, mode, depth, unroll=True)
+    return prove.solve(smt, mode, depth)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 8])
