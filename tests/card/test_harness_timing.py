@@ -178,6 +178,18 @@ def test_beats_that_come_too_late_for_the_wire_are_underruns(loop: Open) -> None
     assert stats.ports[1].tx_frames == 1
 
 
+def test_after_an_underrun_the_wire_waits_and_later_beats_are_in_time(loop: Open) -> None:
+    card = loop()
+    card.write(PACE, 100)
+    card.flow_control(0, True)
+    card.source(0, [bytes(9000)])
+    card.run(cycles=350)  # three or four beats, each far too late for the one before
+    card.write(PACE, 1)
+    stats = card.run().stats
+    assert stats.ports[1].tx_frames == 1
+    assert 2 <= stats.ports[1].tx_underruns <= 4
+
+
 def test_a_sender_holds_back_a_card_at_its_own_rate(mycard: Card) -> None:
     """10 Gb/s out of port 1 limit what comes in at 100 Gb/s at port 0, once the MAC's FIFO of 2 kB is full."""
     mycard.set_rate(1, 10e9)
