@@ -322,18 +322,22 @@ def test_a_live_pipe_gets_each_packet_before_the_next_one_comes() -> None:
 
 @pytest.mark.parametrize("header", [b"", pcap([])])
 def test_waiting_for_a_pipe_can_be_interrupted(header: bytes) -> None:
-    script = PIPE.format(card=str(LOOP), options="")
+    script = PIPE.format(card=str(LOOP), options="").replace(
+        "    card.source", "    print('opened', file=__import__('sys').stderr, flush=True)\n    card.source"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        assert child.stderr.readline() == b"opened\n"
         child.stdin.write(header)
         child.stdin.flush()
-        time.sleep(1.5)
+        assert child.stdout.read(len(header)) == header  # the run has begun
+        time.sleep(0.5)
         child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=10) != 0
+        assert child.wait(timeout=30) != 0
         assert b"KeyboardInterrupt" in child.stderr.read()
-        assert child.stdout.read() == header
+        assert child.stdout.read() == b""
 
 
 def test_dash_writes_pcapng_too(tmp_path: Path) -> None:

@@ -462,16 +462,28 @@ def test_fatal_in_the_model_is_an_error_and_not_the_end_of_the_process(
         card.run()
 
 
-def test_passthrough_notices_a_changed_frame_and_one_that_is_missing(loop: Open) -> None:
+def test_passthrough_notices_frames_that_are_missing_or_were_never_sent(loop: Open) -> None:
     card = loop()
     card.expect_passthrough(0, 2)
     card.expect_passthrough(1, 2)
+    card.expect_passthrough(0, 0)
     card.send(0, [bytes(60), bytes(70)])
     stats = card.run().stats
-    right, wrong = stats.passthrough
+    right, unsent, missing = stats.passthrough
     assert (right.frames, right.mismatches, right.waiting, right.latency_cycles) == (2, 0, 0, (1, 1))
-    assert (wrong.frames, wrong.mismatches, wrong.latency_cycles) == (0, 2, None)
-    assert stats.passthrough_mismatches == 2
+    assert (unsent.frames, unsent.mismatches, unsent.latency_cycles) == (0, 2, None)
+    assert (missing.frames, missing.waiting) == (0, 2)
+    assert stats.passthrough_mismatches == 4
+
+
+def test_passthrough_notices_a_changed_byte_and_a_changed_length(loop: Open) -> None:
+    """What comes out of port 2 came in at port 0, and is compared with what came in at port 1."""
+    card = loop()
+    card.expect_passthrough(1, 2)
+    card.send(0, [b"a" * 60, b"a" * 60, b"a" * 60])
+    card.send(1, [b"a" * 60, b"a" * 59 + b"b", b"a" * 61])
+    (check,) = card.run().stats.passthrough
+    assert (check.frames, check.mismatches, check.waiting) == (1, 2, 0)
 
 
 def test_frames_from_python_carry_wire_length_and_bad_fcs(loop: Open) -> None:
