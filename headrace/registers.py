@@ -43,21 +43,39 @@ lint_off -rule MULTIDRIVEN -file "*/{name}.sv"
 def generate_rtl(rdl: Path, out_dir: Path) -> list[Path]:
     """Makes the register block of an address map ``x``, with a flat AXI4-Lite subordinate port (32 bits of data).
 
-    Returns ``x.vlt``, ``x_pkg.sv`` and ``x.sv`` in ``out_dir``, in the order in which Verilator wants them. The first
-    holds Verilator's lint waivers for the generated code: other tools must be given the ``.sv`` files only.
+    An address map of nothing but address maps, which is a card's of several engines, makes a block for each of them.
+    Returns ``x.vlt``, ``x_pkg.sv`` and ``x.sv`` in ``out_dir`` for each block, in the order in which Verilator wants
+    them. The first holds Verilator's lint waivers for the generated code: other tools must be given the ``.sv`` files
+    only.
     """
     with _compiled(rdl) as (root, _):
-        _refuse_external_arrays(root.top, rdl)
-        from peakrdl_regblock import RegblockExporter
-        from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+        engines = _engines(root.top)
+        if not engines:
+            return _generate_block(root, rdl, out_dir)
+    files = []
+    for engine in engines:
+        with _compiled(rdl, engine) as (root, _):
+            files += _generate_block(root, rdl, out_dir)
+    return files
 
-        RegblockExporter().export(
-            root,
-            str(out_dir),
-            cpuif_cls=AXI4Lite_Cpuif_flattened,
-            address_width=ADDRESS_WIDTH,
-        )
-        name = root.top.inst_name
+
+def _engines(top: RdlNode) -> list[str]:
+    """The address maps that a card's address map consists of; none if it has registers of its own."""
+    from systemrdl.node import AddrmapNode
+
+    children = list(top.children())
+    if not all(isinstance(child, AddrmapNode) for child in children):
+        return []
+    return list(dict.fromkeys(child.orig_type_name or child.inst_name for child in children))
+
+
+def _generate_block(root: RootNode, rdl: Path, out_dir: Path) -> list[Path]:
+    from peakrdl_regblock import RegblockExporter
+    from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+
+    _refuse_external_arrays(root.top, rdl)
+    RegblockExporter().export(root, str(out_dir), cpuif_cls=AXI4Lite_Cpuif_flattened, address_width=ADDRESS_WIDTH)
+    name = root.top.inst_name
     waiver = out_dir / f"{name}.vlt"
     waiver.write_text(_LINT_WAIVER.format(name=name))
     return [waiver, out_dir / f"{name}_pkg.sv", out_dir / f"{name}.sv"]
@@ -110,8 +128,11 @@ def _digest(path: Path) -> str:
 
 
 @contextmanager
-def _compiled(rdl: Path) -> Iterator[tuple[RootNode, list[Path]]]:
-    """The elaborated root and all files read; the compiler's errors, also those of exporters, become HeadraceError."""
+def _compiled(rdl: Path, top: str | None = None) -> Iterator[tuple[RootNode, list[Path]]]:
+    """The elaborated root of an address map (the file's last one unless named) and all files read.
+
+    The compiler's errors, also those of exporters, become HeadraceError.
+    """
     if not Path(rdl).is_file():
         raise HeadraceError(f"{rdl}: no such register description")
     from peakrdl_regblock.udps import ALL_UDPS
@@ -137,7 +158,7 @@ def _compiled(rdl: Path) -> Iterator[tuple[RootNode, list[Path]]]:
     try:
         info = compiler.compile_file(str(rdl))
         yield (
-            compiler.elaborate(),
+            compiler.elaborate(top),
             [Path(rdl).resolve(), *(Path(f).resolve() for f in info.included_files)],
         )
     except RDLCompileError as error:
