@@ -182,6 +182,10 @@ class Card:
             return
         self._attach_source(port, link, timing)
 
+    def end_source(self, port: int) -> None:
+        """Lets a port receive nothing more; a frame that is on its way still comes."""
+        self._check(self._lib.hr_end_source(self._open, port))
+
     def _attach_source(self, port: int, link: str, timing: str | float) -> None:
         name = self._ffi.new("char[]", link.encode())
         rate = 0
@@ -238,11 +242,11 @@ class Card:
                 "link": name,
                 "program": -1 if program is None else program,
                 "snap_length": snaplen or 0,
-                "timestamps": _pick(
+                "timestamps": pick(
                     "timestamps", timestamps, recorded=lib.HR_TIMESTAMPS_RECORDED, card=lib.HR_TIMESTAMPS_CARD
                 ),
-                "format": _pick("format", format, pcap=lib.HR_FORMAT_PCAP, pcapng=lib.HR_FORMAT_PCAPNG),
-                "precision": _pick("precision", precision, micro=lib.HR_PRECISION_MICRO, nano=lib.HR_PRECISION_NANO),
+                "format": pick("format", format, pcap=lib.HR_FORMAT_PCAP, pcapng=lib.HR_FORMAT_PCAPNG),
+                "precision": pick("precision", precision, micro=lib.HR_PRECISION_MICRO, nano=lib.HR_PRECISION_NANO),
                 "snapshot": snapshot,
             },
         )
@@ -284,12 +288,13 @@ class Card:
     ) -> RunResult:
         """Runs the card until all is done, or until a limit: cycles, seconds of card time, packets received, wall time.
 
-        With ``until=None`` an idle card waits for the limit. ``progress`` is called about 20 times a wall second.
+        With ``until="interrupt"`` it also stops where ``irqs`` has something to give, with ``until=None`` an idle card
+        waits for the limit. ``progress`` is called about 20 times a wall second.
         Ctrl-C ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a
         broken capture (CaptureError) only once everything before the fault is through.
         """
-        if until not in ("idle", None):
-            raise CardError(f"until '{until}': must be idle or None", 2)
+        if until not in ("idle", "interrupt", None):
+            raise CardError(f"until '{until}': must be idle, interrupt or None", 2)
         if seconds is not None:
             limit = max(1, round(seconds * self.clock_hz))
             cycles = limit if cycles is None else min(cycles, limit)
@@ -298,13 +303,17 @@ class Card:
         if cycles == 0 or packets == 0:
             return RunResult("cycles" if cycles == 0 else "packets", self.stats())
         lib = self._lib
-        limits = self._ffi.new("hr_run_limits *", {"until_idle": until == "idle", "slice_ms": _SLICE_MS})
+        limits = self._ffi.new(
+            "hr_run_limits *",
+            {"until_idle": until is not None, "until_interrupt": until == "interrupt", "slice_ms": _SLICE_MS},
+        )
         start = self.stats()
         deadline = None if wall_s is None else time.monotonic() + wall_s
-        reasons: dict[int, Literal["idle", "cycles", "packets"]] = {
+        reasons: dict[int, Literal["idle", "cycles", "packets", "interrupt"]] = {
             lib.HR_STOP_IDLE: "idle",
             lib.HR_STOP_CYCLES: "cycles",
             lib.HR_STOP_PACKETS: "packets",
+            lib.HR_STOP_INTERRUPT: "interrupt",
         }
         while True:
             if deadline is not None:
@@ -409,7 +418,7 @@ class Card:
     def _check(self, code: int) -> int:
         if code >= 0:
             return code
-        message = self._ffi.string(self._lib.hr_error(self._handle)).decode(errors="replace")
+        message = self._error()
         lib = self._lib
         if code == lib.HR_ERROR_USAGE:
             raise CardError(message, 2)
@@ -422,12 +431,16 @@ class Card:
         }
         raise kinds.get(code, CardError)(message)
 
+    def _error(self) -> str:
+        return str(self._ffi.string(self._lib.hr_error(self._handle)).decode(errors="replace"))
+
 
 def _received(stats: Stats) -> int:
     return sum(port.rx_frames for port in stats.ports)
 
 
-def _pick(name: str, chosen: str, **allowed: int) -> int:
+def pick(name: str, chosen: str, **allowed: int) -> int:
+    """The number that a word stands for. Raises CardError, with the nearest word, for others."""
     if chosen not in allowed:
         close = difflib.get_close_matches(chosen, allowed, 1)
         hint = f"; did you mean {close[0]}?" if close else ""

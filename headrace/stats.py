@@ -108,7 +108,7 @@ class Stats:
 class RunResult:
     """Why ``run`` came back, and the counters then."""
 
-    reason: Literal["idle", "cycles", "packets", "wall"]
+    reason: Literal["idle", "cycles", "packets", "interrupt", "wall"]
     stats: Stats
 
     @property

@@ -20,6 +20,7 @@ need perl perl --version
 need git git --version
 need ccache ccache --version
 need tcpdump tcpdump --version
+need tshark tshark --version
 need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need z3 z3 --version

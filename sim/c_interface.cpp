@@ -1,9 +1,11 @@
 // The C interface: no exception leaves the library.
+#include <bit>
 #include <cstdio>
 #include <string>
 
 #include "card.h"
 #include "headrace.h"
+#include "record_writer.h"
 
 struct hr_card {
   hr_card(uint64_t clock_hz, const char* trace) : card(clock_hz, trace) {}
@@ -11,6 +13,10 @@ struct hr_card {
   headrace::Card card;
   std::string error;
   int broken = HR_OK;  // the error after which the model can't go on
+};
+
+struct hr_writer {
+  headrace::RecordWriter writer;
 };
 
 namespace {
@@ -111,6 +117,13 @@ int hr_attach_sink(hr_card* card, const hr_sink* sink) {
   });
 }
 
+int hr_end_source(hr_card* card, uint32_t port) {
+  return guarded(card, [&] {
+    card->card.end_source(port);
+    return HR_OK;
+  });
+}
+
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length,
             uint32_t bad_fcs) {
   return guarded(card, [&] {
@@ -168,6 +181,35 @@ int hr_memory_unmap(hr_card* card, uint64_t address) {
 
 uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size) {
   return card->card.memory().at(address, size);
+}
+
+hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink) {
+  std::unique_ptr<hr_writer> writer;
+  const int code = guarded(card, [&] {
+    writer = std::unique_ptr<hr_writer>(new hr_writer{card->card.make_writer(*sink)});
+    return HR_OK;
+  });
+  return code == HR_OK ? writer.release() : nullptr;
+}
+
+int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
+                     uint32_t to, const hr_writer_limits* limits, hr_writer_result* result) {
+  return guarded(card, [&] {
+    const uint8_t* ring = card->card.memory().at(ring_address, ring_size);
+    if (ring == nullptr || !std::has_single_bit(ring_size) || to - from > ring_size) {
+      throw Error(HR_ERROR_USAGE, "a capture ring has 2^n bytes within one range of host memory");
+    }
+    *result = writer->writer.write({ring, ring_size}, from, to, *limits);
+    return HR_OK;
+  });
+}
+
+int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped) {
+  const std::unique_ptr<hr_writer> owned(writer);
+  return guarded(card, [&] {
+    owned->writer.close(received, dropped);
+    return HR_OK;
+  });
 }
 
 hr_stats hr_get_stats(const hr_card* card) {

@@ -144,6 +144,16 @@ void Card::attach_sink(const hr_sink& request) {
   from.sinks.push_back(std::move(attached));
 }
 
+void Card::end_source(uint32_t number) {
+  port(number);
+  rx_[number].end();
+}
+
+RecordWriter Card::make_writer(const hr_sink& request) const {
+  const Arrivals& arrivals = port(request.port).arrivals;
+  return RecordWriter(request, capture_format(), request.timestamps == HR_TIMESTAMPS_RECORDED ? &arrivals : nullptr);
+}
+
 void Card::send(uint32_t number, const uint8_t* data, uint32_t length, uint32_t wire_length, bool bad_fcs) {
   Port& to = port(number);
   if (to.source == nullptr) attach_source({number, "queue", HR_TIMING_LINE, 0});

@@ -28,6 +28,7 @@
 #include "memory_sink.h"
 #include "passthrough.h"
 #include "queue_source.h"
+#include "record_writer.h"
 #include "sink.h"
 #include "source.h"
 
@@ -45,6 +46,8 @@ class Card {
   void set_flow_control(uint32_t port, bool on);
   void attach_source(const hr_source& request);
   void attach_sink(const hr_sink& request);
+  void end_source(uint32_t port);
+  RecordWriter make_writer(const hr_sink& request) const;
   void send(uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, bool bad_fcs);
   bool receive(uint32_t port, int32_t program, hr_frame& frame);
   void expect_passthrough(uint32_t source, uint32_t destination);
@@ -107,6 +110,7 @@ class Card {
   Cycle next_due() const;
   Cycle drained_at() const;
   void attach_sources();
+  CaptureFormat capture_format() const;
   void begin_sinks();
   void flush_sinks();
   void raise_sink_error();

@@ -47,6 +47,7 @@ int Card::run_loop(const hr_run_limits& limits) {
   for (unsigned n = 1;; ++n) {
     if (clock_.cycle() >= end) return HR_STOP_CYCLES;
     if (received_ >= packets_end) return HR_STOP_PACKETS;
+    if (limits.until_interrupt && !irqs_.empty()) return HR_STOP_INTERRUPT;
     if (n % kCheckInterval == 0) {
       if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
       if (limits.until_idle) check_progress();
@@ -81,7 +82,7 @@ int Card::run_loop(const hr_run_limits& limits) {
 
 bool Card::waiting_sources() const {
   for (unsigned p = 0; p < kPorts; ++p) {
-    if (!rx_[p].offering() && ports_[p].source && ports_[p].source->waits_for() >= 0) return true;
+    if (rx_[p].waiting() && ports_[p].source && ports_[p].source->waits_for() >= 0) return true;
   }
   return false;
 }
@@ -92,7 +93,7 @@ bool Card::wait_for_sources(int milliseconds) {
   std::array<unsigned, kPorts> numbers;
   nfds_t count = 0;
   for (unsigned p = 0; p < kPorts; ++p) {
-    const int descriptor = rx_[p].offering() || !ports_[p].source ? -1 : ports_[p].source->waits_for();
+    const int descriptor = !rx_[p].waiting() || !ports_[p].source ? -1 : ports_[p].source->waits_for();
     if (descriptor < 0) continue;
     numbers[count] = p;
     waiting[count++] = {descriptor, POLLIN, 0};
@@ -166,15 +167,16 @@ void Card::attach_sources() {
   }
 }
 
-void Card::begin_sinks() {
-  CaptureFormat format{kDefaultSnapshot, 0};
+// What the headers of files say: what the first capture's does.
+CaptureFormat Card::capture_format() const {
   for (const Port& port : ports_) {
-    const auto found = port.source ? port.source->format() : std::nullopt;
-    if (found) {
-      format = *found;
-      break;
-    }
+    if (const auto found = port.source ? port.source->format() : std::nullopt) return *found;
   }
+  return {kDefaultSnapshot, 0};
+}
+
+void Card::begin_sinks() {
+  const CaptureFormat format = capture_format();
   for (Port& port : ports_) {
     for (AttachedSink& attached : port.sinks) {
       if (!attached.begun) attached.sink->begin(format);

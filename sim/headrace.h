@@ -35,10 +35,19 @@ enum { HR_PRECISION_MICRO = 0, HR_PRECISION_NANO = 1 };
 
 /* Why hr_run() came back. */
 enum {
-  HR_STOP_IDLE = 0,    /* sources at their end, card idle, MACs drained */
-  HR_STOP_CYCLES = 1,  /* the limit of cycles or card time */
-  HR_STOP_PACKETS = 2, /* the limit of packets */
-  HR_STOP_SLICE = 3    /* the slice of wall time is over, or a source has nothing yet: call again */
+  HR_STOP_IDLE = 0,     /* sources at their end, card idle, MACs drained */
+  HR_STOP_CYCLES = 1,   /* the limit of cycles or card time */
+  HR_STOP_PACKETS = 2,  /* the limit of packets */
+  HR_STOP_SLICE = 3,    /* the slice of wall time is over, or a source has nothing yet: call again */
+  HR_STOP_INTERRUPT = 4 /* an interrupt waits */
+};
+
+/* Why hr_write_records() came back. */
+enum {
+  HR_WRITER_END = 0,     /* all records are written */
+  HR_WRITER_PACKETS = 1, /* the limit of packets */
+  HR_WRITER_TIME = 2,    /* the next record is too late for this file */
+  HR_WRITER_SIZE = 3     /* the file has its size */
 };
 
 enum {
@@ -56,6 +65,7 @@ enum {
 };
 
 typedef struct hr_card hr_card;
+typedef struct hr_writer hr_writer;
 
 typedef struct {
   uint32_t ports;
@@ -74,20 +84,42 @@ typedef struct {
 
 typedef struct {
   uint32_t port;
-  const char* link;     /* "pcap:FILE", "null", "memory" */
-  int32_t program;      /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
-  uint32_t snap_length; /* bytes of a frame kept at most; 0: all */
-  uint32_t timestamps;  /* HR_TIMESTAMPS_... */
-  uint32_t format;      /* HR_FORMAT_... */
-  uint32_t precision;   /* HR_PRECISION_..., of pcap; pcapng always has ns */
-  uint32_t snapshot;    /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
+  const char* link;           /* "pcap:FILE", "null", "memory" */
+  int32_t program;            /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
+  uint32_t snap_length;       /* bytes of a frame kept at most; 0: all */
+  uint32_t timestamps;        /* HR_TIMESTAMPS_... */
+  uint32_t format;            /* HR_FORMAT_... */
+  uint32_t precision;         /* HR_PRECISION_..., of pcap; pcapng always has ns */
+  uint32_t snapshot;          /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
+  const char* interface_name; /* of pcapng; NULL: an interface for each port, port0 and so on */
+  const char* filter;         /* of pcapng's interfaces, as the user wrote it; NULL: none */
 } hr_sink;
 
+/* Where hr_write_records() stops before the end; 0 each: no limit. */
 typedef struct {
-  uint64_t cycles;     /* at most so many more; 0: no limit */
-  uint64_t packets;    /* until so many more frames were received; 0: no limit */
-  uint32_t until_idle; /* stop when everything is done; otherwise idle time passes up to the limit */
-  uint32_t slice_ms;   /* of wall time; 0: no limit */
+  uint64_t packets;    /* at most so many */
+  uint64_t before_ns;  /* before a record of this time or later, in ns since the epoch */
+  uint64_t file_bytes; /* before a record once the file has more bytes */
+  uint32_t lost;       /* packets lost before the first record (pcapng) */
+  uint32_t flush;      /* 1: what is written is in the file when the call comes back */
+} hr_writer_limits;
+
+typedef struct {
+  uint32_t reached; /* byte count up to which the records are written */
+  uint32_t stop;    /* HR_WRITER_... */
+  uint64_t packets;
+  uint64_t captured_bytes; /* of these packets */
+  uint64_t wire_bytes;     /* that they had on the wire */
+  uint64_t file_bytes;     /* of the whole file */
+  uint64_t next_ns;        /* time of the record that is not written any more, unless stop is HR_WRITER_END */
+} hr_writer_result;
+
+typedef struct {
+  uint64_t cycles;          /* at most so many more; 0: no limit */
+  uint64_t packets;         /* until so many more frames were received; 0: no limit */
+  uint32_t until_idle;      /* stop when everything is done; otherwise idle time passes up to the limit */
+  uint32_t until_interrupt; /* stop when an interrupt waits for hr_take_irqs() */
+  uint32_t slice_ms;        /* of wall time; 0: no limit */
 } hr_run_limits;
 
 typedef struct {
@@ -168,6 +200,8 @@ int hr_set_rate(hr_card* card, uint32_t port, uint64_t bits_per_s);
 int hr_set_flow_control(hr_card* card, uint32_t port, uint32_t on);
 int hr_attach_source(hr_card* card, const hr_source* source);
 int hr_attach_sink(hr_card* card, const hr_sink* sink);
+/* The port's source gives nothing any more; a frame that is on its way still comes. */
+int hr_end_source(hr_card* card, uint32_t port);
 /* Queues a frame at a port, whose source becomes "queue" if it has none. wire_length 0: the same as length. */
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t bad_fcs);
 /* Takes the oldest frame out of a port's memory sink, that of a program or (-1) of all frames; 1: there was one, 0:
@@ -187,6 +221,16 @@ int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_
 int hr_memory_unmap(hr_card* card, uint64_t address);
 /* Where [address, address + size) lies in this process; NULL: not within one mapped range. */
 uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size);
+
+/* Files of the records in a capture ring: the ring in host memory holds the body of a pcap file with times in ns, and
+ * byte counts say modulo 2^32 where records begin and end. Of the sink, link, format, precision, snapshot,
+ * interface_name and filter count; with HR_TIMESTAMPS_RECORDED, records get the times of what arrived at `port` at
+ * their times. */
+hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink); /* NULL on error */
+int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
+                     uint32_t to, const hr_writer_limits* limits, hr_writer_result* result);
+/* Finishes the file, whatever it returns; pcapng tells how many packets came in, and how many of them were dropped. */
+int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped);
 
 hr_stats hr_get_stats(const hr_card* card);
 hr_port_stats hr_get_port_stats(const hr_card* card, uint32_t port);

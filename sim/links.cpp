@@ -25,6 +25,14 @@ uint32_t port_number(const std::string& text) {
   return static_cast<uint32_t>(std::stoul(text));
 }
 
+std::vector<PcapngSink::Interface> interfaces(const hr_sink& request) {
+  const std::string filter = request.filter != nullptr ? request.filter : "";
+  if (request.interface_name != nullptr) return {{request.interface_name, filter}};
+  std::vector<PcapngSink::Interface> ports;
+  for (unsigned port = 0; port < kPorts; ++port) ports.push_back({"port" + std::to_string(port), filter});
+  return ports;
+}
+
 }  // namespace
 
 MadeSource make_source(const std::string& link) {
@@ -51,7 +59,7 @@ MadeSink make_sink(const hr_sink& request) {
   const auto [kind, argument] = split(request.link);
   MadeSink made;
   if (kind == "pcap" && request.format == HR_FORMAT_PCAPNG) {
-    made.sink = std::make_unique<PcapngSink>(argument, request.snapshot);
+    made.sink = std::make_unique<PcapngSink>(argument, request.snapshot, interfaces(request));
   } else if (kind == "pcap") {
     made.sink = std::make_unique<PcapSink>(argument, request.precision == HR_PRECISION_NANO, request.snapshot);
   } else if (kind == "memory") {

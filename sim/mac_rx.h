@@ -49,6 +49,9 @@ class MacRx {
     ended_ = true;
   }
 
+  // The source is asked for nothing more; the frame that is on its way still comes.
+  void end() { ended_ = true; }
+
   // Asks the source for a frame if none is on its way. A wire that was silent starts now.
   void wake(Cycle now) {
     if (ended_ || offering()) return;
@@ -68,6 +71,9 @@ class MacRx {
   // The cycle in which the next beat goes; kNever if no frame waits.
   Cycle due() const { return due_; }
   bool offering() const { return due_ != kNever; }
+
+  // Whether the source may have a frame later.
+  bool waiting() const { return !ended_ && !offering(); }
 
   // The frame of the last beat, and how many of its bytes the card has been given.
   const RxFrame& frame() const { return frame_; }
@@ -121,6 +127,10 @@ class MacRx {
     offset_ = 0;
     cut_ = false;
     for (;;) {
+      if (ended_) {
+        due_ = kNever;
+        return;
+      }
       const Next next = source_->next(frame_);
       if (next != Next::kFrame) {
         due_ = kNever;

@@ -21,6 +21,7 @@ class PcapSink : public Sink {
   void begin(const CaptureFormat& source_format) override;
   void take(const Record& record) override;
   void flush() override { file_.flush(); }
+  uint64_t size() const override { return file_.size(); }
   void end(std::span<const hr_port_stats> ports, uint64_t time_ns) override;
 
  private:

@@ -12,10 +12,12 @@ constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr uint16_t kEthernet = 1;
 constexpr uint8_t kNanoseconds = 9;
+constexpr char kFilterExpression = 0;  // as libpcap takes it, not its bytecode
 
 constexpr uint16_t kUserApplication = 4;  // of a section header
 constexpr uint16_t kInterfaceName = 2;    // of an interface
 constexpr uint16_t kTimeResolution = 9;
+constexpr uint16_t kFilter = 11;
 constexpr uint16_t kDropCount = 4;  // of a packet
 constexpr uint16_t kEndTime = 3;    // of statistics
 constexpr uint16_t kReceived = 4;
@@ -33,14 +35,17 @@ void PcapngSink::begin(const CaptureFormat& source_format) {
   put(uint32_t{0});
   finish();
   const uint32_t snapshot = snapshot_ != 0 ? snapshot_ : static_cast<uint32_t>(source_format.snapshot);
-  for (unsigned port = 0; port < kPorts; ++port) {
-    const std::string name = "port" + std::to_string(port);
+  for (const Interface& interface : interfaces_) {
     start(kInterfaceDescription);
     put(kEthernet);
     put(uint16_t{0});
     put(snapshot);
-    put_option(kInterfaceName, name.data(), name.size());
+    put_option(kInterfaceName, interface.name.data(), interface.name.size());
     put_option(kTimeResolution, &kNanoseconds, 1);
+    if (!interface.filter.empty()) {
+      const std::string filter = std::string(1, kFilterExpression) + interface.filter;
+      put_option(kFilter, filter.data(), filter.size());
+    }
     put(uint32_t{0});
     finish();
   }
@@ -50,7 +55,7 @@ void PcapngSink::take(const Record& record) {
   const TxFrame& frame = *record.frame;
   const uint64_t time = Pacing::time_ns(record.time);
   start(kEnhancedPacket);
-  put(uint32_t{frame.port < kPorts ? frame.port : 0u});
+  put(uint32_t{frame.port < interfaces_.size() ? frame.port : 0u});
   put(static_cast<uint32_t>(time >> 32));
   put(static_cast<uint32_t>(time));
   put(record.length);

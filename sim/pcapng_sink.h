@@ -1,5 +1,6 @@
 // Writes pcapng files (draft-ietf-opsawg-pcapng), which libpcap can't: an interface for each port that packets came in
-// at, times in nanoseconds, packets lost before a packet, and the ports' counters at the end.
+// at, or one of a given name and filter, times in nanoseconds, packets lost before a packet, and the interfaces'
+// counters at the end.
 #pragma once
 
 #include <cstring>
@@ -13,11 +14,18 @@ namespace headrace {
 
 class PcapngSink : public Sink {
  public:
-  PcapngSink(const std::string& path, uint32_t snapshot) : file_(path), snapshot_(snapshot) {}
+  struct Interface {
+    std::string name;
+    std::string filter;  // empty: none
+  };
+
+  PcapngSink(const std::string& path, uint32_t snapshot, std::vector<Interface> interfaces)
+      : file_(path), snapshot_(snapshot), interfaces_(std::move(interfaces)) {}
 
   void begin(const CaptureFormat& source_format) override;
   void take(const Record& record) override;
   void flush() override { file_.flush(); }
+  uint64_t size() const override { return file_.size(); }
   void end(std::span<const hr_port_stats> ports, uint64_t time_ns) override;
 
  private:
@@ -30,6 +38,7 @@ class PcapngSink : public Sink {
 
   RecordFile file_;
   uint32_t snapshot_;
+  std::vector<Interface> interfaces_;
   std::vector<uint8_t> block_;
 };
 

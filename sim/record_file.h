@@ -19,6 +19,7 @@ class RecordFile {
   void append(const void* data, size_t size) {
     const auto* bytes = static_cast<const uint8_t*>(data);
     buffer_.insert(buffer_.end(), bytes, bytes + size);
+    size_ += size;
   }
 
   // Ends a record.
@@ -31,6 +32,9 @@ class RecordFile {
   void flush();
   void close();
 
+  // Bytes of the file, those in the buffer too.
+  uint64_t size() const { return size_; }
+
  private:
   static constexpr size_t kBuffer = 1 << 18;
 
@@ -38,6 +42,7 @@ class RecordFile {
 
   std::string name_;
   int descriptor_ = -1;
+  uint64_t size_ = 0;
   std::vector<uint8_t> buffer_;
   std::vector<size_t> boundaries_;
 };

@@ -24,6 +24,8 @@ class Sink {
   virtual void begin(const CaptureFormat& source_format) = 0;
   virtual void take(const Record& record) = 0;
   virtual void flush() = 0;
+  // Bytes of the file so far; 0 if there is none.
+  virtual uint64_t size() const { return 0; }
   // Called once after the last frame.
   virtual void end(std::span<const hr_port_stats> ports, uint64_t time_ns) = 0;
 };

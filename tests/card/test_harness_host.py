@@ -335,6 +335,34 @@ def test_interrupts_wait_while_the_host_takes_none(loop: Open) -> None:
     assert card.run().idle and len(card.irqs()) == 1
 
 
+def test_a_run_can_stop_at_an_interrupt(loop: Open) -> None:
+    card = loop()
+    card.memory.map(BASE, 1 << 16)
+    card.source(0, "gen:count=1000,size=60")
+    card.write_many([(ADDRESS, BASE & 0xFFFFFFFF), (ADDRESS + 4, BASE >> 32), (SHAPE, 7 | 3 << 8 | 1 << 12 | 1 << 16)])
+    card.write(GO, READ)
+    assert card.run(until="interrupt").reason == "interrupt"
+    assert card.stats().ports[0].rx_frames < 1000
+    assert card.run(until="interrupt").reason == "interrupt"  # it still waits to be taken
+    assert len(card.irqs()) == 1
+    assert card.run(until="interrupt").idle
+    assert card.stats().ports[0].rx_frames == 1000
+
+
+def test_a_source_can_be_ended_between_two_frames(loop: Open) -> None:
+    card = loop()
+    card.source(0, "gen:size=1514")
+    card.sink(1, "memory")
+    card.run(cycles=1000)
+    card.end_source(0)
+    assert card.run().idle
+    frames = card.received(1)
+    assert len(frames) == card.stats().ports[0].rx_frames > 5
+    assert all(len(frame.data) == 1514 and not frame.error for frame in frames)
+    with pytest.raises(CardError, match="no port 3"):
+        card.end_source(3)
+
+
 # Runs
 
 
