@@ -289,13 +289,6 @@ with Card.open({card!r}, progress=False) as card:
 """
 
 
-# A test run in the background of a shell ignores the signal, and so would its children.
-TAKES_SIGINT = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-"""
-
-
 def pipe(source: bytes, options: str = "") -> subprocess.CompletedProcess[bytes]:
     script = PIPE.format(card=str(LOOP), options=options)
     return subprocess.run([sys.executable, "-c", script], input=source, capture_output=True, check=False)
@@ -329,8 +322,8 @@ def test_a_live_pipe_gets_each_packet_before_the_next_one_comes() -> None:
 
 @pytest.mark.parametrize("header", [b"", pcap([])])
 def test_waiting_for_a_pipe_can_be_interrupted(header: bytes) -> None:
-    said = "    print('opened', file=sys.stderr, flush=True)\n"
-    script = TAKES_SIGINT + PIPE.format(card=str(LOOP), options="").replace("    card.source", said + "    card.source")
+    said = "    import sys; print('opened', file=sys.stderr, flush=True)\n"
+    script = PIPE.format(card=str(LOOP), options="").replace("    card.source", said + "    card.source")
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
@@ -485,7 +478,7 @@ with Card.open({str(LOOP)!r}, progress=False) as card:
     except KeyboardInterrupt:
         print("interrupted", card.run(packets=10).reason)
 """
-    with subprocess.Popen([sys.executable, "-c", TAKES_SIGINT + script], stdout=subprocess.PIPE) as child:
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
         deadline = time.monotonic() + 20
         while not (target.exists() and target.stat().st_size > 1_000_000):
             assert time.monotonic() < deadline
