@@ -6,5 +6,5 @@ import signal
 
 
 def pytest_configure() -> None:
-    """The programs that tests start can be interrupted: a shell's background jobs ignore SIGINT, and so do their children."""
+    """A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
