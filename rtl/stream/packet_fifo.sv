@@ -30,6 +30,7 @@ module packet_fifo #(
     output logic [KEEP_W-1:0] m_axis_tkeep,
     output logic              m_axis_tlast,
     output logic [USER_W-1:0] m_axis_tuser,
+    output logic [$clog2(DEPTH):0] used,      // beats inside, those of a frame that is coming in too
     output logic              dropped,        // the frame whose last beat came in the cycle before is dropped
     output logic              idle            // no beat inside, no frame being dropped
 );
@@ -124,6 +125,7 @@ module packet_fifo #(
   assign m_axis_tkeep = m_beat.keep;
   assign m_axis_tlast = m_beat.last;
   assign m_axis_tuser = m_beat.user;
+  assign used         = wr_q - rd_q;
   assign dropped      = dropped_q;
   assign idle         = store_idle && rd_q == wr_q && !discard_q;
 

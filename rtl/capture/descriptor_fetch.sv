@@ -1,0 +1,155 @@
+// Fetches descriptors from their ring in host memory, ahead of need, and gives out the packets that they name.
+// A slot has 16 bytes: a packet, or the time of the next packet (see the register map).
+// Latency: a packet comes out in the cycle after its slot has come in. Throughput: 1 slot a cycle.
+module descriptor_fetch
+  import capture_pkg::*;
+#(
+    parameter int unsigned MEM_W = 64,
+    parameter int unsigned SLOTS = 8   // that are held, a power of two
+) (
+    input  logic             clk,
+    input  logic             rst,
+    input  logic             enable,
+    input  logic [63:0]      time_ns,
+    input  logic [LEN_W-1:0] snaplen,
+
+    input  logic [63:0]      ring_base,
+    input  logic [4:0]       ring_log2,
+    input  logic [31:0]      head,
+    output logic [31:0]      tail,          // slots given out
+    output logic             error,
+
+    // Reads of the ring, one at a time
+    output logic             read_valid,
+    input  logic             read_ready,
+    output logic [63:0]      read_addr,
+    output logic [15:0]      read_bytes,
+    input  logic             word_valid,
+    input  logic [MEM_W-1:0] word,
+    input  logic             arrived,
+    input  logic             arrived_error,
+
+    output logic             packet_valid,
+    input  logic             packet_ready,
+    output packet_t          packet,
+    output logic [63:0]      packet_addr,
+
+    output logic             idle
+);
+
+  localparam int unsigned SLOT_W = 128;
+  localparam int unsigned ROW_W = MEM_W > SLOT_W ? MEM_W : SLOT_W;
+  localparam int unsigned ROW_SLOTS = ROW_W / SLOT_W;
+  localparam int unsigned ROW_WORDS = ROW_W / MEM_W;
+  localparam int unsigned INDEX_W = $clog2(SLOTS);
+  localparam int unsigned LANE_W = $clog2(ROW_SLOTS);
+  localparam int unsigned ROWS = SLOTS / ROW_SLOTS;
+  // A row comes in whole: its last slots may not be filled yet, and must not take the place of some that are held.
+  localparam int unsigned FETCH_AT = SLOTS / 2 - (ROW_SLOTS > 1 ? ROW_SLOTS : 0);
+  localparam int unsigned WORDS_W = ROW_WORDS > 1 ? $clog2(ROW_WORDS) : 1;
+
+  if (SLOTS < 4 || 2 ** $clog2(SLOTS) != SLOTS || SLOTS < 2 * ROW_SLOTS) begin : gen_bad_slots
+    $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of the bus");
+  end
+
+  // Slots are counted as head is: asked for, come in, given out.
+  logic [31:0] asked_q, in_q, out_q;
+  logic fetching_q, requested_q;
+
+  // Half of the slots at most, and not over the end of the ring
+  wire [31:0] waiting = head - asked_q;
+  wire [31:0] to_end = (32'd1 << ring_log2) - (asked_q & ((32'd1 << ring_log2) - 1));
+  wire [INDEX_W-1:0] most = to_end < SLOTS / 2 ? INDEX_W'(to_end) : INDEX_W'(SLOTS / 2);
+  wire [INDEX_W-1:0] count = waiting < 32'(most) ? INDEX_W'(waiting) : most;
+  wire [31:0] held = asked_q - out_q;
+  wire fetch = enable && !error && !fetching_q && waiting != 0 && held <= FETCH_AT;
+
+  assign read_valid = requested_q;
+  assign tail       = out_q;
+
+  // Slots lie in the store as in the ring, so that a word which is fetched twice comes to the same place. Until all its
+  // slots are given out (tail) the host must not change it.
+  logic [ROW_W-1:0] assembled;
+  logic row_full;
+  logic [31:0] row_slot_q;  // first slot of the row that comes in
+  if (ROW_WORDS > 1) begin : gen_assemble
+    logic [ROW_W-MEM_W-1:0] before_q;
+    logic [WORDS_W-1:0] words_q;
+    assign assembled = {word, before_q};
+    assign row_full  = word_valid && words_q == WORDS_W'(ROW_WORDS - 1);
+    always_ff @(posedge clk) begin
+      if (word_valid) begin
+        before_q <= assembled[ROW_W-1:MEM_W];
+        words_q  <= words_q + 1'b1;
+      end
+      if (rst) words_q <= '0;
+    end
+  end else begin : gen_whole
+    assign assembled = word;
+    assign row_full  = word_valid;
+  end
+
+  logic [ROW_W-1:0] row;
+  ram_dist #(
+      .WIDTH(ROW_W),
+      .DEPTH(ROWS)
+  ) u_store (
+      .clk,
+      .wr_en  (row_full),
+      .wr_addr(row_slot_q[LANE_W+:$clog2(ROWS)]),
+      .wr_data(assembled),
+      .rd_addr(out_q[LANE_W+:$clog2(ROWS)]),
+      .rd_data(row)
+  );
+
+  wire [SLOT_W-1:0] slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
+  wire slot_valid = in_q != out_q;
+  wire is_time = slot[95];
+  wire [LEN_W-1:0] len = slot[64+:LEN_W];
+  logic timed_q;
+  logic [63:0] time_q;
+
+  assign packet_valid    = slot_valid && !is_time;
+  assign packet_addr     = slot[63:0];
+  assign packet.memory   = 1'b1;
+  assign packet.len      = len < snaplen ? len : snaplen;
+  assign packet.wire_len = slot[127:96];
+  assign packet.time_ns  = timed_q ? time_q : time_ns;
+  assign packet.empty    = len == 0 || snaplen == 0;
+
+  wire out = slot_valid && (is_time || packet_ready);
+  always_ff @(posedge clk) begin
+    if (fetch) begin
+      fetching_q  <= 1'b1;
+      requested_q <= 1'b1;
+      asked_q     <= asked_q + 32'(count);
+      row_slot_q  <= asked_q / ROW_SLOTS * ROW_SLOTS;
+      read_addr   <= ring_base + 64'({asked_q & ((32'd1 << ring_log2) - 1), 4'd0});
+      read_bytes  <= {12'(count), 4'd0};
+    end
+    if (read_valid && read_ready) requested_q <= 1'b0;
+    if (row_full) row_slot_q <= row_slot_q + ROW_SLOTS;
+    if (arrived) begin
+      fetching_q <= 1'b0;
+      if (arrived_error) error <= 1'b1;
+      else in_q <= asked_q;
+    end
+    if (out) begin
+      out_q   <= out_q + 1'b1;
+      timed_q <= is_time;
+      if (is_time) time_q <= slot[63:0];
+    end
+    if (rst) begin
+      asked_q     <= '0;
+      in_q        <= '0;
+      out_q       <= '0;
+      fetching_q  <= 1'b0;
+      requested_q <= 1'b0;
+      error       <= 1'b0;
+      timed_q     <= 1'b0;
+    end
+  end
+
+  assign idle = !fetching_q && !slot_valid && (waiting == 0 || !enable || error);
+
+endmodule

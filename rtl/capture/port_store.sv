@@ -1,0 +1,167 @@
+// Takes the frames of an Ethernet port, stamps them, drops bad ones and keeps good ones until they are wanted: whole, so that
+// their length is known with their first beat.
+// Never stalls the port: a frame that finds no room is dropped whole and counted. With flow_control it holds a frame off before
+// its first beat while the store is more than half full, so that none of up to half its size is lost.
+module port_store
+  import capture_pkg::*;
+  import headrace_pkg::rx_meta_t;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned STORE_KB = 64,
+    localparam int unsigned BYTES = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+    input  logic [63:0]       time_ns,
+    input  logic              enable,
+    input  logic              flow_control,
+    input  logic [LEN_W-1:0]  snaplen,
+
+    input  logic              rx_tvalid,
+    output logic              rx_tready,
+    input  logic [DATA_W-1:0] rx_tdata,
+    input  logic [BYTES-1:0]  rx_tkeep,
+    input  logic              rx_tlast,
+    input  rx_meta_t          rx_tuser,
+
+    output logic              m_axis_tvalid,
+    input  logic              m_axis_tready,
+    output logic [DATA_W-1:0] m_axis_tdata,
+    output logic [BYTES-1:0]  m_axis_tkeep,
+    output logic              m_axis_tlast,
+    output packet_t           m_axis_tuser,  // the same on every beat
+
+    output port_events_t      events,
+    output logic              holds,         // a frame
+    output logic              idle
+);
+
+  localparam int unsigned ROWS = STORE_KB * 1024 / BYTES;
+  localparam int unsigned OFFSET_W = $clog2(BYTES);
+  localparam int unsigned BEATS_W = 20 - OFFSET_W;
+  localparam int unsigned FRAMES = ROWS < 512 ? ROWS : 512;
+  localparam logic [BEATS_W-1:0] MAX_BEATS = '1;
+
+  // Stage 1: length and time of the frame
+  logic sop_q, held, beat;
+  logic [$clog2(ROWS):0] used;
+  assign held      = flow_control && sop_q && used > ($clog2(ROWS) + 1)'(ROWS / 2);
+  assign rx_tready = !held;
+  assign beat      = rx_tvalid && !held;
+
+  logic beat_q, last_q, off_q;
+  logic [DATA_W-1:0] data_q;
+  logic [BYTES-1:0] keep_q;
+  rx_meta_t meta_q;
+  logic [63:0] time_q;
+  logic [BEATS_W-1:0] beats_q;  // of the frame before this beat
+  always_ff @(posedge clk) begin
+    beat_q <= beat;
+    if (beat) begin
+      sop_q  <= rx_tlast;
+      data_q <= rx_tdata;
+      keep_q <= rx_tkeep;
+      last_q <= rx_tlast;
+      meta_q <= rx_tuser;
+      if (sop_q) begin
+        time_q  <= time_ns;
+        off_q   <= !enable;
+        beats_q <= '0;
+      end else if (beats_q != MAX_BEATS) begin
+        beats_q <= beats_q + 1'b1;
+      end
+    end
+    if (rst) begin
+      sop_q  <= 1'b1;
+      beat_q <= 1'b0;
+    end
+  end
+
+  // Stage 2: into the store or not
+  wire [19:0] length = {beats_q, OFFSET_W'(0)} + 20'($countones(keep_q));
+  wire bad = meta_q.error || length > 20'd65535;
+  logic meta_ready, dropped, store_idle, unused_ready;
+  wire ending = beat_q && last_q;
+  wire off = off_q || !enable;
+  wire refuse = off || bad || !meta_ready;
+
+  logic beat_valid, beat_ready, beat_last;
+  logic unused_user;
+  packet_fifo #(
+      .DATA_W(DATA_W),
+      .DEPTH(ROWS)
+  ) u_store (
+      .clk,
+      .rst,
+      .s_axis_tvalid(beat_q),
+      .s_axis_tready(unused_ready),
+      .s_axis_tdata (data_q),
+      .s_axis_tkeep (keep_q),
+      .s_axis_tlast (last_q),
+      .s_axis_tuser (1'b0),
+      .s_drop       (refuse),
+      .m_axis_tvalid(beat_valid),
+      .m_axis_tready(beat_ready),
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast (beat_last),
+      .m_axis_tuser (unused_user),
+      .dropped,
+      .used,
+      .idle         (store_idle)
+  );
+
+  // What is known of a frame follows once it is sure that the store has it.
+  packet_t packet_q;
+  logic ended_q;
+  logic [$clog2(FRAMES+1)-1:0] meta_count;
+  logic meta_valid, meta_s_ready;
+  stream_fifo #(
+      .WIDTH($bits(packet_t)),
+      .DEPTH(FRAMES)
+  ) u_meta (
+      .clk,
+      .rst,
+      .s_valid(ended_q && !dropped),
+      .s_ready(meta_s_ready),
+      .s_data (packet_q),
+      .m_valid(meta_valid),
+      .m_ready(m_axis_tvalid && m_axis_tready && m_axis_tlast),
+      .m_data (m_axis_tuser),
+      .count  (meta_count)
+  );
+
+  always_ff @(posedge clk) begin
+    ended_q <= ending;
+    packet_q <= '{
+        memory: 1'b0,
+        empty: 1'b0,
+        time_ns: time_q,
+        wire_len: meta_q.wire_len == 0 ? 32'(length) : meta_q.wire_len,
+        len: length[LEN_W-1:0] < snaplen ? length[LEN_W-1:0] : snaplen
+    };
+    meta_ready <= 32'(meta_count) < FRAMES - 4;
+
+    events          <= '0;
+    events.frame    <= ending;
+    events.bytes    <= length;
+    events.disabled <= ending && off;
+    events.bad      <= ending && !off && bad;
+    events.held     <= held && rx_tvalid;
+    if (rst) begin
+      events     <= '0;
+      ended_q    <= 1'b0;
+      meta_ready <= 1'b0;
+    end
+    // Dropped for another reason than those: no room
+    events.overflow <= ended_q && dropped && !events.disabled && !events.bad && !rst;
+  end
+
+  assign m_axis_tvalid = beat_valid && meta_valid;
+  assign beat_ready    = m_axis_tready && meta_valid;
+  assign m_axis_tlast  = beat_last;
+
+  assign holds = meta_count != 0 || (ended_q && !dropped);
+  assign idle = sop_q && !rx_tvalid && !beat_q && !ended_q && store_idle && meta_count == 0 && !events.frame && !events.overflow;
+
+endmodule

@@ -1,0 +1,176 @@
+// Writes the planned bursts with the words of the records, and makes known how far the ring is written: after a burst's
+// response, up to the end of the last good record in it.
+// Throughput: 1 beat a cycle, bursts back to back. A burst's data go out as soon as they are there.
+module ring_writer #(
+    parameter int unsigned MEM_W = 64,
+    parameter int unsigned RECORDS = 64,  // that can be on their way to the ring, a power of two
+    localparam int unsigned BYTES = MEM_W / 8,
+    localparam int unsigned LANE_W = $clog2(BYTES),
+    localparam int unsigned COUNT_W = $clog2(BYTES + 1)
+) (
+    input  logic               clk,
+    input  logic               rst,
+
+    input  logic               rewind,        // what is written after rewind_pos is void
+    input  logic [31:0]        rewind_pos,
+
+    input  logic               burst_valid,
+    output logic               burst_ready,
+    input  logic [63:0]        burst_addr,
+    input  logic [7:0]         burst_len,
+    input  logic [LANE_W-1:0]  burst_lead,
+    input  logic [COUNT_W-1:0] burst_tail,
+    input  logic [31:0]        burst_end_pos,
+
+    input  logic [MEM_W-1:0]   word,
+    input  logic [COUNT_W-1:0] word_count,
+    output logic               word_ready,
+
+    input  logic               end_valid,     // a good record's last byte has gone into the words
+    output logic               end_ready,
+    input  logic [31:0]        end_pos,
+
+    output logic [63:0]        m_axi_awaddr,
+    output logic [7:0]         m_axi_awlen,
+    output logic [2:0]         m_axi_awsize,
+    output logic [1:0]         m_axi_awburst,
+    output logic               m_axi_awvalid,
+    input  logic               m_axi_awready,
+    output logic [MEM_W-1:0]   m_axi_wdata,
+    output logic [BYTES-1:0]   m_axi_wstrb,
+    output logic               m_axi_wlast,
+    output logic               m_axi_wvalid,
+    input  logic               m_axi_wready,
+    input  logic [1:0]         m_axi_bresp,
+    input  logic               m_axi_bvalid,
+    output logic               m_axi_bready,
+
+    output logic [31:0]        producer,
+    output logic               record,        // a record is committed in this cycle
+    output logic [31:0]        record_bytes,
+    output logic               lost,          // a record is not, because of an error
+    output logic               error,
+    output logic               drained,       // all bursts given are written, their responses are in
+    output logic               idle           // and no record's end waits
+);
+
+  typedef struct packed {
+    logic [7:0]         len;
+    logic [LANE_W-1:0]  lead;
+    logic [COUNT_W-1:0] tail;
+  } burst_t;
+
+  // ------------------------------------------------------------------------------------ each burst takes three ways
+  logic data_s_ready, data_valid, data_ready, response_s_ready, response_valid;
+  burst_t data;
+  logic [31:0] response_end_pos;
+  logic aw_free;
+
+  assign aw_free     = !m_axi_awvalid || m_axi_awready;
+  assign burst_ready = aw_free && data_s_ready && response_s_ready;
+  wire start = burst_valid && burst_ready;
+
+  always_ff @(posedge clk) begin
+    if (m_axi_awready) m_axi_awvalid <= 1'b0;
+    if (start) begin
+      m_axi_awvalid <= 1'b1;
+      m_axi_awaddr  <= burst_addr;
+      m_axi_awlen   <= burst_len;
+    end
+    if (rst) m_axi_awvalid <= 1'b0;
+  end
+  assign m_axi_awsize  = 3'(LANE_W);
+  assign m_axi_awburst = 2'b01;
+
+  stream_queue #(
+      .WIDTH($bits(burst_t)),
+      .DEPTH(8)
+  ) u_data (
+      .clk,
+      .rst,
+      .s_valid(start),
+      .s_ready(data_s_ready),
+      .s_data (burst_t'{burst_len, burst_lead, burst_tail}),
+      .m_valid(data_valid),
+      .m_ready(data_ready),
+      .m_data (data)
+  );
+  stream_queue #(
+      .WIDTH(32),
+      .DEPTH(32)
+  ) u_responses (
+      .clk,
+      .rst,
+      .s_valid(start),
+      .s_ready(response_s_ready),
+      .s_data (burst_end_pos),
+      .m_valid(response_valid),
+      .m_ready(m_axi_bvalid),
+      .m_data (response_end_pos)
+  );
+
+  // -------------------------------------------------------------------------------------------------------- data
+  logic [7:0] beat_q;
+  wire first = beat_q == 0;
+  wire last = beat_q == data.len;
+  wire [COUNT_W-1:0] needed = last ? data.tail : COUNT_W'(BYTES);
+  wire send = data_valid && word_count >= needed && (!m_axi_wvalid || m_axi_wready);
+  assign data_ready = send && last;
+  assign word_ready = send && needed == COUNT_W'(BYTES);
+
+  always_ff @(posedge clk) begin
+    if (m_axi_wready) m_axi_wvalid <= 1'b0;
+    if (send) begin
+      m_axi_wvalid <= 1'b1;
+      m_axi_wdata  <= word;
+      m_axi_wstrb  <= ({BYTES{1'b1}} << (first ? data.lead : '0)) & ~({BYTES{1'b1}} << needed);
+      m_axi_wlast  <= last;
+      beat_q       <= last ? '0 : beat_q + 1'b1;
+    end
+    if (rst) begin
+      m_axi_wvalid <= 1'b0;
+      beat_q       <= '0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------------ commit
+  logic [31:0] written_q;  // byte count up to which the ring is written
+  logic waiting;
+  logic [31:0] waiting_pos;
+  stream_queue #(
+      .WIDTH(32),
+      .DEPTH(RECORDS)
+  ) u_ends (
+      .clk,
+      .rst,
+      .s_valid(end_valid),
+      .s_ready(end_ready),
+      .s_data (end_pos),
+      .m_valid(waiting),
+      .m_ready(record || lost),
+      .m_data (waiting_pos)
+  );
+  wire [31:0] ahead = written_q - waiting_pos;
+
+  assign m_axi_bready = 1'b1;
+  assign record       = waiting && !ahead[31] && !error;
+  assign record_bytes = waiting_pos - producer;
+  assign lost         = waiting && error;
+  always_ff @(posedge clk) begin
+    if (m_axi_bvalid) begin
+      written_q <= response_end_pos;
+      if (m_axi_bresp[1]) error <= 1'b1;
+    end
+    if (rewind) written_q <= rewind_pos;
+    if (record) producer <= waiting_pos;
+    if (rst) begin
+      written_q <= '0;
+      producer  <= '0;
+      error     <= 1'b0;
+    end
+  end
+
+  assign drained = !m_axi_awvalid && !data_valid && !m_axi_wvalid && !response_valid;
+  assign idle    = drained && !waiting;
+
+endmodule

@@ -1,0 +1,235 @@
+// Reads runs of bytes out of host memory: each command becomes a frame on the stream, byte 0 in lane 0.
+// Bursts have at most BURST beats and never cross 4 KB; several are under way at once, as many as the buffer has room for, so
+// that the bus is never held up: m_axi_rready is always high. All have the same ID: data come in order.
+// Latency: 2 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned address).
+// Throughput: 1 beat a cycle. Backpressure: the stream may stall for any time; then no new bursts are asked for.
+module axi_reader #(
+    parameter int unsigned MEM_W = 64,
+    parameter int unsigned BURST = 16,
+    parameter int unsigned BUFFER = 64,    // beats
+    parameter int unsigned COMMANDS = 16,  // under way
+    localparam int unsigned BYTES = MEM_W / 8
+) (
+    input  logic             clk,
+    input  logic             rst,
+
+    input  logic             cmd_valid,
+    output logic             cmd_ready,
+    input  logic [63:0]      cmd_addr,
+    input  logic [15:0]      cmd_bytes,      // at least 1
+    input  logic             cmd_direct,     // the data come out as words, as they arrive, and not on the stream
+
+    output logic [63:0]      m_axi_araddr,
+    output logic [7:0]       m_axi_arlen,
+    output logic [2:0]       m_axi_arsize,
+    output logic [1:0]       m_axi_arburst,
+    output logic             m_axi_arvalid,
+    input  logic             m_axi_arready,
+    input  logic [MEM_W-1:0] m_axi_rdata,
+    input  logic [1:0]       m_axi_rresp,
+    input  logic             m_axi_rlast,
+    input  logic             m_axi_rvalid,
+    output logic             m_axi_rready,
+
+    output logic             direct_valid,   // a word for a direct command
+    output logic [MEM_W-1:0] direct_data,
+    output logic             arrived,        // the last word of a command has come in
+    output logic             arrived_direct,
+    output logic             arrived_error,  // a burst of it was answered with an error
+
+    output logic             m_axis_tvalid,
+    input  logic             m_axis_tready,
+    output logic [MEM_W-1:0] m_axis_tdata,
+    output logic [BYTES-1:0] m_axis_tkeep,
+    output logic             m_axis_tlast,
+    output logic             m_axis_tuser,   // with the last beat: arrived_error
+
+    output logic             idle
+);
+
+  localparam int unsigned OFFSET_W = $clog2(BYTES);
+  localparam int unsigned PAGE_BEATS = 4096 / BYTES;
+  localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
+  localparam int unsigned WORDS_W = 17 - OFFSET_W;
+  localparam int unsigned PAGE_W = $clog2(PAGE_BEATS);
+  localparam int unsigned BEATS_W = $clog2(MOST + 1);
+  localparam int unsigned ROOM_W = $clog2(BUFFER + 1);
+  localparam int unsigned BURSTS = 32;
+
+  if (MEM_W < 16 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "axi_reader: MEM_W must be a power of two from 16 to 1024");
+  end
+  if (BURST < 1 || BURST > 256) begin : gen_bad_burst
+    $fatal(1, "axi_reader: BURST must be 1 to 256");
+  end
+  if (BUFFER < MOST) begin : gen_bad_buffer
+    $fatal(1, "axi_reader: BUFFER must have room for a burst");
+  end
+
+  // ------------------------------------------------------------------------------------------- commands become bursts
+  typedef struct packed {
+    logic                direct;
+    logic [OFFSET_W-1:0] offset;  // of the first byte in its word
+    logic [15:0]         bytes;
+  } frame_t;
+
+  logic frame_s_ready, frame_valid, frame_ready;
+  frame_t frame;
+
+  logic busy_q, direct_q;
+  logic [63-OFFSET_W:0] word_q;    // address of the next burst, in words
+  logic [WORDS_W-1:0] left_q;
+  wire [PAGE_W:0] to_page = (PAGE_W + 1)'(PAGE_BEATS) - {1'b0, word_q[PAGE_W-1:0]};
+  wire [BEATS_W-1:0] limit = 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
+  wire final_burst = left_q <= WORDS_W'(limit);
+  wire [BEATS_W-1:0] beats = final_burst ? BEATS_W'(left_q) : limit;
+
+  logic burst_q, burst_final_q, burst_direct_q;  // the next burst
+  logic [63-OFFSET_W:0] burst_word_q;
+  logic [BEATS_W-1:0] burst_beats_q;
+  logic [ROOM_W-1:0] room_q;                     // of the buffer, not yet asked for
+  logic bursts_ready;
+  wire sent = m_axi_arvalid && m_axi_arready;
+  wire advance = busy_q && (!burst_q || sent);
+  wire cmd_taken = cmd_valid && cmd_ready;
+
+  assign cmd_ready     = frame_s_ready && (!busy_q || advance && final_burst);
+  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || room_q >= ROOM_W'(burst_beats_q));
+  assign m_axi_araddr  = {burst_word_q, OFFSET_W'(0)};
+  assign m_axi_arlen   = 8'(burst_beats_q - 1'b1);
+  assign m_axi_arsize  = 3'(OFFSET_W);
+  assign m_axi_arburst = 2'b01;
+
+  logic buffer_pop;
+  always_ff @(posedge clk) begin
+    if (advance) begin
+      busy_q <= !final_burst;
+      word_q <= word_q + (64 - OFFSET_W)'(beats);
+      left_q <= left_q - WORDS_W'(beats);
+    end
+    if (cmd_taken) begin
+      busy_q   <= 1'b1;
+      direct_q <= cmd_direct;
+      word_q   <= cmd_addr[63:OFFSET_W];
+      left_q   <= WORDS_W'(({1'b0, cmd_bytes} + 17'(cmd_addr[OFFSET_W-1:0]) + 17'(BYTES - 1)) >> OFFSET_W);
+    end
+    if (sent) burst_q <= 1'b0;
+    if (advance) begin
+      burst_q        <= 1'b1;
+      burst_final_q  <= final_burst;
+      burst_direct_q <= direct_q;
+      burst_word_q   <= word_q;
+      burst_beats_q  <= beats;
+    end
+    room_q <= room_q + ROOM_W'(buffer_pop) - (sent && !burst_direct_q ? ROOM_W'(burst_beats_q) : '0);
+    if (rst) begin
+      busy_q  <= 1'b0;
+      burst_q <= 1'b0;
+      room_q  <= ROOM_W'(BUFFER);
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------------- data come in
+  logic under_way, under_final, under_direct;
+  stream_queue #(
+      .WIDTH(2),
+      .DEPTH(BURSTS)
+  ) u_bursts (
+      .clk,
+      .rst,
+      .s_valid(sent),
+      .s_ready(bursts_ready),
+      .s_data ({burst_final_q, burst_direct_q}),
+      .m_valid(under_way),
+      .m_ready(m_axi_rvalid && m_axi_rlast),
+      .m_data ({under_final, under_direct})
+  );
+
+  logic error_q;
+  assign m_axi_rready   = 1'b1;
+  assign arrived        = m_axi_rvalid && m_axi_rlast && under_final;
+  assign arrived_direct = under_direct;
+  assign arrived_error  = error_q || m_axi_rresp[1];
+  assign direct_valid   = m_axi_rvalid && under_direct;
+  assign direct_data    = m_axi_rdata;
+  always_ff @(posedge clk) begin
+    if (m_axi_rvalid) error_q <= arrived_error && !arrived;
+    if (rst) error_q <= 1'b0;
+  end
+
+  logic word_valid, word_ready, unused_ready, word_error;
+  logic [MEM_W-1:0] word;
+  logic [$clog2(BUFFER+1)-1:0] unused_count;
+  stream_fifo #(
+      .WIDTH(MEM_W + 1),
+      .DEPTH(BUFFER)
+  ) u_buffer (
+      .clk,
+      .rst,
+      .s_valid(m_axi_rvalid && !under_direct),
+      .s_ready(unused_ready),
+      .s_data ({arrived_error, m_axi_rdata}),
+      .m_valid(word_valid),
+      .m_ready(word_ready),
+      .m_data ({word_error, word}),
+      .count  (unused_count)
+  );
+  assign buffer_pop = word_valid && word_ready;
+
+  // ----------------------------------------------------------------------------------- words become aligned beats
+  stream_queue #(
+      .WIDTH($bits(frame_t)),
+      .DEPTH(COMMANDS)
+  ) u_frames (
+      .clk,
+      .rst,
+      .s_valid(cmd_taken && !cmd_direct),
+      .s_ready(frame_s_ready),
+      .s_data (frame_t'{cmd_direct, cmd_addr[OFFSET_W-1:0], cmd_bytes}),
+      .m_valid(frame_valid),
+      .m_ready(frame_ready),
+      .m_data (frame)
+  );
+
+  // A beat takes the upper lanes of the word before and the lower lanes of this one. The first word of an unaligned frame
+  // is only kept; the last beat may need no further word.
+  logic started_q;            // the frame's first word is in before_q
+  logic [MEM_W-1:0] before_q;
+  logic [15:0] given_q;       // bytes of the frame in beats before this one
+  wire [15:0] rest = frame.bytes - given_q;
+  wire ends = rest <= 16'(BYTES);
+  wire aligned = frame.offset == 0;
+  wire in_before = started_q && 32'(rest) <= BYTES - 32'(frame.offset);  // the last beat is in the word before
+  wire free = !m_axis_tvalid || m_axis_tready;
+  wire fill = frame_valid && !aligned && !started_q;
+  wire give = frame_valid && !fill && free && (word_valid || in_before);
+  wire [2*MEM_W-1:0] pair = aligned ? (2 * MEM_W)'(word) : {word, before_q};
+  logic frame_error_q;
+
+  assign word_ready  = fill || (give && !in_before);
+  assign frame_ready = give && ends;
+
+  always_ff @(posedge clk) begin
+    if (free) m_axis_tvalid <= 1'b0;
+    if (give) begin
+      m_axis_tvalid <= 1'b1;
+      m_axis_tdata  <= MEM_W'(pair >> (8 * 32'(frame.offset)));
+      m_axis_tkeep  <= ends ? ~({BYTES{1'b1}} << rest[OFFSET_W:0]) : '1;
+      m_axis_tlast  <= ends;
+      m_axis_tuser  <= frame_error_q || (!in_before && word_error);
+      given_q       <= ends ? '0 : given_q + 16'(BYTES);
+    end
+    if (buffer_pop) before_q <= word;
+    started_q     <= (started_q || (fill && word_valid)) && !frame_ready;
+    frame_error_q <= (frame_error_q || (buffer_pop && word_error)) && !frame_ready;
+    if (rst) begin
+      m_axis_tvalid <= 1'b0;
+      started_q     <= 1'b0;
+      given_q       <= '0;
+      frame_error_q <= 1'b0;
+    end
+  end
+
+  assign idle = !busy_q && !burst_q && !under_way && !frame_valid && !m_axis_tvalid;
+
+endmodule

@@ -1,0 +1,59 @@
+// Small FIFO of DEPTH words, a power of two, whose output comes straight out of LUT RAM: for short queues where each cycle
+// of latency counts.
+// Latency: 1 cycle. Throughput: 1 word a cycle.
+// Backpressure: s_ready is a register, low while the queue holds DEPTH words.
+module stream_queue #(
+    parameter int unsigned WIDTH = 32,
+    parameter int unsigned DEPTH = 8
+) (
+    input  logic             clk,
+    input  logic             rst,
+    input  logic             s_valid,
+    output logic             s_ready,
+    input  logic [WIDTH-1:0] s_data,
+    output logic             m_valid,
+    input  logic             m_ready,
+    output logic [WIDTH-1:0] m_data
+);
+
+  if (DEPTH < 2 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
+    $fatal(1, "stream_queue: DEPTH must be a power of two from 2");
+  end
+
+  localparam int unsigned ADDR_W = $clog2(DEPTH);
+
+  logic [ADDR_W:0] wr_q, rd_q, wr_d, rd_d;
+  logic ready_q, valid_q;
+
+  assign wr_d = wr_q + (ADDR_W + 1)'(s_valid && ready_q);
+  assign rd_d = rd_q + (ADDR_W + 1)'(valid_q && m_ready);
+
+  always_ff @(posedge clk) begin
+    wr_q    <= wr_d;
+    rd_q    <= rd_d;
+    ready_q <= (wr_d ^ rd_d) != (ADDR_W + 1)'(DEPTH);
+    valid_q <= wr_d != rd_d;
+    if (rst) begin
+      wr_q    <= '0;
+      rd_q    <= '0;
+      ready_q <= 1'b0;
+      valid_q <= 1'b0;
+    end
+  end
+
+  ram_dist #(
+      .WIDTH(WIDTH),
+      .DEPTH(DEPTH)
+  ) u_ram (
+      .clk,
+      .wr_en  (s_valid && ready_q),
+      .wr_addr(wr_q[ADDR_W-1:0]),
+      .wr_data(s_data),
+      .rd_addr(rd_q[ADDR_W-1:0]),
+      .rd_data(m_data)
+  );
+
+  assign s_ready = ready_q;
+  assign m_valid = valid_q;
+
+endmodule
