@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from headrace.card import Card
 
 
+_ALLOCATED = 1 << 46  # where ranges go that may be anywhere
+
+
 class HostMemory:
     """A 64-bit address space in which nothing is there until it is mapped.
 
@@ -16,11 +19,18 @@ class HostMemory:
 
     def __init__(self, card: Card) -> None:
         self._card = card
+        self._free = _ALLOCATED
 
     def map(self, address: int, size: int, *, read_only: bool = False) -> None:
         """Maps ``size`` bytes of zeros. ``read_only``: the card's writes are answered with SLVERR. Large ranges cost
         nothing until they are used. Raises CardError when the range overlaps another one."""
         self._card._check(self._card._lib.hr_memory_map(self._card._open, address, size, read_only))
+
+    def allocate(self, size: int) -> int:
+        """Maps ``size`` bytes of zeros where nothing is; gives their address, a multiple of 4096."""
+        address, self._free = self._free, self._free + -(-size // 4096) * 4096
+        self.map(address, size)
+        return address
 
     def unmap(self, address: int) -> None:
         """Removes the range that begins at ``address``; views of it must not be used any more."""
@@ -54,13 +64,16 @@ class HostMemory:
         reads: int | None = None,
         writes: int | None = None,
         out_of_order: int | None = None,
+        stalls: int | None = None,
+        write_waits: int | None = None,
     ) -> None:
         """Sets how the memory answers; what isn't given stays as it is.
 
         Latency: from a read's address to its first data, and from a write's last data to its response (0 at first).
         Bits per second: 0 is a beat each cycle (at first). ``reads``, ``writes``: outstanding bursts (64).
         ``out_of_order``: a seed; bursts then take up to twice the latency and finish in any order between IDs (0, in
-        order, at first).
+        order, at first). ``stalls``: a seed; each channel then stalls at random in half of the cycles (0, none, at
+        first). ``write_waits``: cycles for which the first data of each write burst wait (0).
         """
         options = {
             "HR_MEMORY_READ_LATENCY_NS": read_latency_ns,
@@ -70,6 +83,8 @@ class HostMemory:
             "HR_MEMORY_READS": reads,
             "HR_MEMORY_WRITES": writes,
             "HR_MEMORY_OUT_OF_ORDER": out_of_order,
+            "HR_MEMORY_STALLS": stalls,
+            "HR_MEMORY_WRITE_WAITS": write_waits,
         }
         for name, value in options.items():
             if value is not None:

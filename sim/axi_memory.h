@@ -95,6 +95,12 @@ class AxiMemory {
       case HR_MEMORY_OUT_OF_ORDER:
         seed_ = value;
         break;
+      case HR_MEMORY_STALLS:
+        stalls_ = value;
+        break;
+      case HR_MEMORY_WRITE_WAITS:
+        write_waits_ = value;
+        break;
       default:
         throw Error(HR_ERROR_USAGE, "unknown memory option " + std::to_string(option));
     }
@@ -106,13 +112,15 @@ class AxiMemory {
   }
 
   void drive(Cycle now) {
-    model_.m_axi_arready = reads_.size() < read_.limit;
-    model_.m_axi_awready = writes_.size() + responses_.size() < write_.limit;
-    model_.m_axi_wready = !writes_.empty() && now >= write_.next.next_cycle();
+    const uint64_t stalled = stalls_ == 0 ? 0 : random(stalls_);  // a bit for each channel
+    model_.m_axi_arready = reads_.size() < read_.limit && !(stalled & 1);
+    model_.m_axi_awready = writes_.size() + responses_.size() < write_.limit && !(stalled & 2);
+    model_.m_axi_wready =
+        !writes_.empty() && now >= write_.next.next_cycle() && !(stalled & 4) && writes_.front().waited >= write_waits_;
     if (read_taken_) model_.m_axi_rvalid = read_taken_ = false;
-    if (!model_.m_axi_rvalid && !reads_.empty()) drive_read(now);
+    if (!model_.m_axi_rvalid && !reads_.empty() && !(stalled & 8)) drive_read(now);
     if (response_taken_) model_.m_axi_bvalid = response_taken_ = false;
-    if (!model_.m_axi_bvalid && !responses_.empty()) drive_response(now);
+    if (!model_.m_axi_bvalid && !responses_.empty() && !(stalled & 16)) drive_response(now);
   }
 
   // Takes and finishes what was shaken hands on; true: something was.
@@ -145,6 +153,7 @@ class AxiMemory {
   struct Write {
     AxiBurst burst;
     unsigned beat = 0;
+    uint64_t waited = 0;  // cycles that its first beat was kept waiting
     HostMemory::Answer answer = HostMemory::Answer::kOkay;
   };
 
@@ -169,8 +178,12 @@ class AxiMemory {
   // Latency of a burst: spread over up to twice the time when bursts may overtake each other.
   Cycle delay(const Direction& direction) {
     if (seed_ == 0) return direction.latency;
-    seed_ ^= seed_ << 13, seed_ ^= seed_ >> 7, seed_ ^= seed_ << 17;  // xorshift64
-    return direction.latency + static_cast<Cycle>(seed_ % static_cast<uint64_t>(direction.latency + kSpread));
+    return direction.latency + static_cast<Cycle>(random(seed_) % static_cast<uint64_t>(direction.latency + kSpread));
+  }
+
+  static uint64_t random(uint64_t& state) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;  // xorshift64
+    return state >> 8;
   }
 
   // The next of a queue that may go, oldest first; nothing overtakes one with the same ID. queue.size(): none.
@@ -266,6 +279,7 @@ class AxiMemory {
       throw Error(HR_ERROR_PROTOCOL, "m_axi: write data changed or went before it was taken");
     }
     held_write_ = valid && !model_.m_axi_wready;
+    if (held_write_ && !writes_.empty()) ++writes_.front().waited;
     if (held_write_) {
       held_last_ = model_.m_axi_wlast;
       std::memcpy(held_data_.data(), wdata_, kMemBytes);
@@ -338,7 +352,9 @@ class AxiMemory {
   const uint8_t* wstrb_;
   Direction read_;
   Direction write_;
-  uint64_t seed_ = 0;
+  uint64_t seed_ = 0;    // of the order between IDs
+  uint64_t stalls_ = 0;  // state of the generator of stalls
+  uint64_t write_waits_ = 0;
   std::deque<Read> reads_;
   size_t current_ = kNone;  // the read whose beats are on the bus
   std::deque<Write> writes_;

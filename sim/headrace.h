@@ -58,6 +58,8 @@ enum {
   HR_MEMORY_READS = 4,            /* outstanding bursts */
   HR_MEMORY_WRITES = 5,           /* outstanding bursts */
   HR_MEMORY_OUT_OF_ORDER = 6,     /* 0: in order; otherwise the seed of the order between IDs */
+  HR_MEMORY_STALLS = 7,           /* 0: none; otherwise the seed of stalls on all channels, half of all cycles */
+  HR_MEMORY_WRITE_WAITS = 8,      /* cycles for which the first data of each write burst wait */
   HR_OPTION_SKIP_IDLE = 16,       /* 0: evaluate every cycle */
   HR_OPTION_HANG_LIMIT_US = 17,   /* of card time without progress; 0: none */
   HR_OPTION_TIME_NS = 18,         /* sets the card's clock, as PTP does */
