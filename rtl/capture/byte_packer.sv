@@ -1,45 +1,51 @@
 // Packs the beats of records into words without a gap between records: byte 0 of a beat goes to the next free lane.
 // A word comes out when it is full; the one that is being filled can be looked at.
-// Latency: 2 cycles. Throughput: 1 beat a cycle. Backpressure: 1 word waits in each of its two stages.
+// Latency: 2 cycles. Throughput: 1 word and 1 beat a cycle; a beat that fills two words takes two.
+// Backpressure: what is in each of the two stages waits there.
 module byte_packer #(
     parameter int unsigned MEM_W = 64,
+    parameter int unsigned IN_W = 64,       // of a beat: less than two words
     localparam int unsigned BYTES = MEM_W / 8,
+    localparam int unsigned IN_BYTES = IN_W / 8,
+    localparam int unsigned IN_COUNT_W = $clog2(IN_BYTES + 1),
     localparam int unsigned COUNT_W = $clog2(BYTES + 1),
     localparam int unsigned LANE_W = $clog2(BYTES)
 ) (
-    input  logic               clk,
-    input  logic               rst,
-    input  logic               rewind,    // nothing is inside: the next byte goes to rewind_lane
-    input  logic [LANE_W-1:0]  rewind_lane,
+    input  logic                  clk,
+    input  logic                  rst,
+    input  logic                  rewind,       // nothing is inside: the next byte goes to rewind_lane
+    input  logic [LANE_W-1:0]     rewind_lane,
 
-    input  logic               s_valid,
-    output logic               s_ready,
-    input  logic [MEM_W-1:0]   s_data,
-    input  logic [COUNT_W-1:0] s_count,   // bytes: all, but in the last beat of a record
+    input  logic                  s_valid,
+    output logic                  s_ready,
+    input  logic [IN_W-1:0]       s_data,
+    input  logic [IN_COUNT_W-1:0] s_count,      // bytes
 
-    output logic [MEM_W-1:0]   word,      // the oldest word
-    output logic [COUNT_W-1:0] word_count,  // its bytes so far
-    input  logic               word_ready,  // it is taken; only when full
-    output logic               idle
+    output logic [MEM_W-1:0]      word,         // the oldest word
+    output logic [COUNT_W-1:0]    word_count,   // its bytes so far
+    input  logic                  word_ready,   // it is taken; only when full
+    output logic                  idle
 );
 
-  // Stage 1: lanes are rotated to their place.
+  localparam int unsigned SUM_W = $clog2(BYTES + IN_BYTES);
+
+  // Stage 1: lanes are shifted to their place.
   logic valid_q;
   logic [LANE_W-1:0] lane_q, beat_lane_q;  // of the next beat, of the beat in this stage
-  logic [COUNT_W-1:0] count_q;
-  logic [MEM_W-1:0] rotated_q;
-  wire [2*MEM_W-1:0] twice = {s_data, s_data} << (8 * 32'(lane_q));
-  logic merge;  // stage 1 goes into stage 2
+  logic [SUM_W-1:0] sum_q;                 // bytes from the first word's lane 0 to the beat's end
+  logic [3*MEM_W-1:0] placed_q;
+  logic done;                              // the beat in this stage goes on, all of it
+  wire [SUM_W-1:0] sum = SUM_W'(lane_q) + SUM_W'(s_count);
 
-  assign s_ready = !valid_q || merge;
+  assign s_ready = !valid_q || done;
   always_ff @(posedge clk) begin
-    if (merge) valid_q <= 1'b0;
+    if (done) valid_q <= 1'b0;
     if (s_valid && s_ready) begin
       valid_q     <= 1'b1;
-      rotated_q   <= twice[2*MEM_W-1:MEM_W];
+      placed_q    <= (3 * MEM_W)'(s_data) << (8 * 32'(lane_q));
       beat_lane_q <= lane_q;
-      count_q     <= s_count;
-      lane_q      <= lane_q + LANE_W'(s_count);
+      sum_q       <= sum;
+      lane_q      <= sum[LANE_W-1:0];
     end
     if (rewind) lane_q <= rewind_lane;
     if (rst) begin
@@ -49,28 +55,27 @@ module byte_packer #(
   end
 
   // Stage 2: a full word, and the one that is being filled.
-  logic full_q;
+  logic full_q, second_q;  // second_q: the beat's first word is out, it fills another one
   logic [MEM_W-1:0] full_word_q, part_q, merged;
   logic [COUNT_W-1:0] part_count_q;
-  wire [COUNT_W:0] sum = (COUNT_W + 1)'(beat_lane_q) + (COUNT_W + 1)'(count_q);
-  wire fills = sum >= (COUNT_W + 1)'(BYTES);
+  wire fills = 32'(sum_q) >= BYTES;
+  wire fills_two = 32'(sum_q) >= 2 * BYTES;
 
   always_comb begin
-    for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(beat_lane_q)) ? part_q[8*i+:8] : rotated_q[8*i+:8];
+    for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(beat_lane_q)) ? part_q[8*i+:8] : placed_q[8*i+:8];
   end
 
-  assign merge = valid_q && (!full_q || word_ready);
+  wire step = valid_q && (!full_q || word_ready);
+  assign done = step && (!fills_two || second_q);
   always_ff @(posedge clk) begin
     if (word_ready) full_q <= 1'b0;
-    if (merge) begin
-      if (fills) begin
-        full_q       <= 1'b1;
-        full_word_q  <= merged;
-        part_q       <= rotated_q;
-        part_count_q <= COUNT_W'(sum - (COUNT_W + 1)'(BYTES));
-      end else begin
-        part_q       <= merged;
-        part_count_q <= COUNT_W'(sum);
+    if (step) begin
+      if (fills) full_q <= 1'b1;
+      full_word_q <= second_q ? placed_q[MEM_W+:MEM_W] : merged;
+      second_q    <= fills_two && !second_q;
+      if (done) begin
+        part_q       <= fills_two ? placed_q[2*MEM_W+:MEM_W] : fills ? placed_q[MEM_W+:MEM_W] : merged;
+        part_count_q <= COUNT_W'(sum_q[LANE_W-1:0]);
       end
     end
     if (rewind) begin
@@ -79,6 +84,7 @@ module byte_packer #(
     end
     if (rst) begin
       full_q       <= 1'b0;
+      second_q     <= 1'b0;
       part_count_q <= '0;
     end
   end

@@ -302,7 +302,7 @@ module capture_engine
   // ------------------------------------------------------------------------------------------------------ the ring
   logic placed_valid, placed_ready, record_valid;
   record_t placed, record;
-  logic burst_valid, burst_ready, written, drained, rewind, planner_idle, packer_idle, writer_idle;
+  logic burst_valid, burst_ready, hungry, written, drained, rewind, planner_idle, packer_idle, writer_idle;
   logic [63:0] burst_addr;
   logic [7:0] burst_len;
   logic [LANE_W-1:0] burst_lead;
@@ -335,6 +335,7 @@ module capture_engine
       .record_valid(placed_valid),
       .record_ready(placed_ready),
       .record      (placed),
+      .hungry,
       .burst_valid,
       .burst_ready,
       .burst_addr,
@@ -366,8 +367,11 @@ module capture_engine
   );
 
   logic data_ready, built_valid, built_ready, built_last, built_good, packer_ready, end_ready, word_ready;
-  logic [MEM_W-1:0] built_data, word;
-  logic [COUNT_W-1:0] built_count, word_count;
+  localparam int unsigned BUILT_W = MEM_W > 8 * HEADER_BYTES ? MEM_W + 8 * HEADER_BYTES : MEM_W;
+  logic [BUILT_W-1:0] built_data;
+  logic [$clog2(BUILT_W/8+1)-1:0] built_count;
+  logic [MEM_W-1:0] word;
+  logic [COUNT_W-1:0] word_count;
   logic [31:0] built_end_pos;
   assign memory_ready = data_ready && from_memory;
   assign frame_ready  = data_ready && !from_memory;
@@ -396,7 +400,8 @@ module capture_engine
   assign built_ready = packer_ready && end_ready;
 
   byte_packer #(
-      .MEM_W(MEM_W)
+      .MEM_W(MEM_W),
+      .IN_W(BUILT_W)
   ) u_packer (
       .clk,
       .rst,
@@ -452,6 +457,7 @@ module capture_engine
       .record_bytes(events.record_bytes),
       .lost        (lost_after_error),
       .error       (write_error),
+      .hungry,
       .drained     (written),
       .idle        (writer_idle)
   );

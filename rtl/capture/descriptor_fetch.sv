@@ -54,7 +54,7 @@ module descriptor_fetch
 
   // Slots are counted as head is: asked for, come in, given out.
   logic [31:0] asked_q, in_q, out_q;
-  logic fetching_q, requested_q;
+  logic fetching_q;
 
   // Half of the slots at most, and not over the end of the ring
   wire [31:0] waiting = head - asked_q;
@@ -62,9 +62,10 @@ module descriptor_fetch
   wire [INDEX_W-1:0] most = to_end < SLOTS / 2 ? INDEX_W'(to_end) : INDEX_W'(SLOTS / 2);
   wire [INDEX_W-1:0] count = waiting < 32'(most) ? INDEX_W'(waiting) : most;
   wire [31:0] held = asked_q - out_q;
-  wire fetch = enable && !error && !fetching_q && waiting != 0 && held <= FETCH_AT;
+  assign read_valid = enable && !error && !fetching_q && waiting != 0 && held <= FETCH_AT;
+  assign read_addr  = ring_base + 64'({asked_q & ((32'd1 << ring_log2) - 1), 4'd0});
+  assign read_bytes = {12'(count), 4'd0};
 
-  assign read_valid = requested_q;
   assign tail       = out_q;
 
   // Slots lie in the store as in the ring, so that a word which is fetched twice comes to the same place. Until all its
@@ -119,15 +120,11 @@ module descriptor_fetch
 
   wire out = slot_valid && (is_time || packet_ready);
   always_ff @(posedge clk) begin
-    if (fetch) begin
-      fetching_q  <= 1'b1;
-      requested_q <= 1'b1;
-      asked_q     <= asked_q + 32'(count);
-      row_slot_q  <= asked_q / ROW_SLOTS * ROW_SLOTS;
-      read_addr   <= ring_base + 64'({asked_q & ((32'd1 << ring_log2) - 1), 4'd0});
-      read_bytes  <= {12'(count), 4'd0};
+    if (read_valid && read_ready) begin
+      fetching_q <= 1'b1;
+      asked_q    <= asked_q + 32'(count);
+      row_slot_q <= asked_q / ROW_SLOTS * ROW_SLOTS;
     end
-    if (read_valid && read_ready) requested_q <= 1'b0;
     if (row_full) row_slot_q <= row_slot_q + ROW_SLOTS;
     if (arrived) begin
       fetching_q <= 1'b0;
@@ -140,13 +137,12 @@ module descriptor_fetch
       if (is_time) time_q <= slot[63:0];
     end
     if (rst) begin
-      asked_q     <= '0;
-      in_q        <= '0;
-      out_q       <= '0;
-      fetching_q  <= 1'b0;
-      requested_q <= 1'b0;
-      error       <= 1'b0;
-      timed_q     <= 1'b0;
+      asked_q    <= '0;
+      in_q       <= '0;
+      out_q      <= '0;
+      fetching_q <= 1'b0;
+      error      <= 1'b0;
+      timed_q    <= 1'b0;
     end
   end
 

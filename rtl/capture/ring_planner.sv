@@ -1,7 +1,7 @@
 // Finds each record its place in the ring, or drops it whole where there is none, and plans the bursts that write them.
 //
-// A burst is planned as soon as its records are known, before their data are there: full bursts while records follow each
-// other, what there is when none does. A word that was written in part is written again, from its first new byte on.
+// A burst is planned as soon as its records are known, before their data are there: full bursts while there is enough for them,
+// what there is when the writer would run dry. A word that was written in part is written again, from its first new byte on.
 // A record whose data are not whole yet (packet_whole low) goes ahead alone; if it turns out bad, its place is taken back
 // once it has been written.
 module ring_planner
@@ -37,6 +37,7 @@ module ring_planner
     input  logic               record_ready,
     output record_t            record,
 
+    input  logic               hungry,         // the writer has little left to do
     output logic               burst_valid,
     input  logic               burst_ready,
     output logic [63:0]        burst_addr,
@@ -158,7 +159,7 @@ module ring_planner
   wire [PENDING_W-1:0] full_words = pending_q >> LANE_W;
   wire reaches = full_words >= PENDING_W'(limit_q);
   wire [LANE_W-1:0] tail = pending_q[LANE_W-1:0];
-  wire flush = pending_q > PENDING_W'(lead_q) && !take;
+  wire flush = pending_q > PENDING_W'(lead_q) && !take && hungry && !burst_valid;
   wire plan = limit_valid_q && (reaches || flush) && (!burst_valid || burst_ready);
   wire [8:0] beats = reaches ? limit_q : 9'(full_words) + 9'(tail != 0);
   wire partial = !reaches && tail != 0;  // the last word is to be written again

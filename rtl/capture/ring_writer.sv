@@ -50,6 +50,7 @@ module ring_writer #(
     output logic [31:0]        record_bytes,
     output logic               lost,          // a record is not, because of an error
     output logic               error,
+    output logic               hungry,        // one burst at most is waiting or being written
     output logic               drained,       // all bursts given are written, their responses are in
     output logic               idle           // and no record's end waits
 );
@@ -170,6 +171,12 @@ module ring_writer #(
     end
   end
 
+  logic [3:0] bursts_q;
+  always_ff @(posedge clk) begin
+    bursts_q <= bursts_q + 4'(start) - 4'(data_ready);
+    if (rst) bursts_q <= '0;
+  end
+  assign hungry  = bursts_q <= 1;
   assign drained = !m_axi_awvalid && !data_valid && !m_axi_wvalid && !response_valid;
   assign idle    = drained && !waiting;
 

@@ -8,6 +8,7 @@ module capture_card
     parameter int unsigned BURST = 16,
     parameter int unsigned CORES = 0,
     parameter int unsigned READ_BUFFER = 128,
+    parameter int unsigned SLOTS = 64,
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned PACKET_KB = 32,
     parameter int unsigned IMEM_WORDS = 1024,
@@ -92,9 +93,7 @@ module capture_card
 );
   import capture_pkg::*;
 
-  // Descriptors that are fetched ahead, records that are on their way: enough for a microsecond.
-  localparam int unsigned SLOTS = MEM_W > 128 ? MEM_W / 16 : 8;
-  localparam int unsigned RECORDS = MEM_W > 128 ? 256 : 32;
+  localparam int unsigned RECORDS = MEM_W > 128 ? 256 : 32;  // on their way to the ring: enough for a microsecond
   localparam logic [15:0] CAPTURE_REGS = 16'hF000;  // as in regs/capture_card.rdl
 
   // ---------------------------------------------------------------------------------------------------------- registers
