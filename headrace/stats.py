@@ -43,6 +43,7 @@ class PortStats:
     tx_underruns: int  # beats that came later than their time on the wire
     tx_errors: int  # frames with a bad FCS; they are not in pcap files
     tx_lost: int  # packets that the card reports lost beside its frames
+    rx_missed: int  # frames that a live source lost before the card, for want of room
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need z3 z3 --version
 need libpcap-dev header pcap.h
+need libbpf-dev header bpf/bpf.h
+need libxdp-dev header xdp/xsk.h
 need zlib1g-dev header zlib.h
 need liblz4-dev header lz4.h
 

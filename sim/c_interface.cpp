@@ -1,5 +1,7 @@
 // The C interface: no exception leaves the library.
+#include <algorithm>
 #include <bit>
+#include <climits>
 #include <cstdio>
 #include <string>
 
@@ -136,6 +138,13 @@ int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame) {
   return guarded(card, [&] { return card->card.receive(port, program, *frame) ? 1 : 0; });
 }
 
+int hr_stop_sources(hr_card* card) {
+  return guarded(card, [&] {
+    card->card.stop_sources();
+    return HR_OK;
+  });
+}
+
 int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination) {
   return guarded(card, [&] {
     card->card.expect_passthrough(source, destination);
@@ -208,6 +217,37 @@ int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_
   const std::unique_ptr<hr_writer> owned(writer);
   return guarded(card, [&] {
     owned->writer.close(received, dropped);
+    return HR_OK;
+  });
+}
+
+int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size) {
+  return guarded(card, [&] { return card->card.packets().open(link, address, size); });
+}
+
+int hr_take_packets(hr_card* card, int handle, hr_packet* packets, size_t limit) {
+  return guarded(card, [&] {
+    return static_cast<int>(card->card.packets().at(handle).take({packets, std::min<size_t>(limit, INT_MAX)}));
+  });
+}
+
+int hr_release_packets(hr_card* card, int handle, size_t count) {
+  return guarded(card, [&] {
+    card->card.packets().at(handle).release(count);
+    return HR_OK;
+  });
+}
+
+int hr_get_packets_state(hr_card* card, int handle, hr_packets_state* state) {
+  return guarded(card, [&] {
+    *state = card->card.packets().at(handle).state();
+    return HR_OK;
+  });
+}
+
+int hr_close_packets(hr_card* card, int handle) {
+  return guarded(card, [&] {
+    card->card.packets().close(handle);
     return HR_OK;
   });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "links.h"
 #include "record_file.h"
 #include "wall_timer.h"
 
@@ -108,10 +107,11 @@ void Card::attach_source(const hr_source& request) {
   if (rx_[request.port].offering() || (to.queue != nullptr && to.queue->waiting_bytes() != 0)) {
     throw Error(HR_ERROR_USAGE, "port " + std::to_string(request.port) + " still has frames to receive");
   }
-  MadeSource made = make_source(request.link);
+  MadeSource made = links_.source(request.link);
   if (made.cable_from) port(*made.cable_from);
   const bool own_rate = request.timing == HR_TIMING_LINE && made.bits_per_s;
-  const uint32_t timing = own_rate ? HR_TIMING_RATE : request.timing;
+  const bool own_times = request.timing == HR_TIMING_LINE && made.source != nullptr && made.source->live();
+  const uint32_t timing = own_rate ? HR_TIMING_RATE : own_times ? HR_TIMING_RECORDED : request.timing;
   const uint64_t bits_per_s = own_rate ? *made.bits_per_s : request.bits_per_s;
   if (timing == HR_TIMING_RATE && bits_per_s == 0) {
     throw Error(HR_ERROR_USAGE, "a source's rate is at least 1 bit per second");
@@ -120,12 +120,28 @@ void Card::attach_source(const hr_source& request) {
     if (other.cable_to == request.port) other.cable_to.reset();
   }
   if (made.cable_from) ports_[*made.cable_from].cable_to = request.port;
-  rx_[request.port].detach();
+  remove_source(request.port);
   to.source = std::move(made.source);
   to.queue = made.queue;
   to.timing = timing;
   to.bits_per_s = bits_per_s;
+  to.packets = request.packets == 0 ? UINT64_MAX : request.packets;
   to.attached = to.source == nullptr;
+}
+
+void Card::remove_source(uint32_t number) {
+  Port& from = ports_[number];
+  rx_[number].detach();
+  if (from.source) from.stats.rx_missed += from.source->missed();
+  from.source.reset();
+  from.queue = nullptr;
+}
+
+void Card::stop_sources() {
+  for (Port& port : ports_) {
+    if (port.source) port.source->stop();
+  }
+  packets_.stop();
 }
 
 void Card::attach_sink(const hr_sink& request) {
@@ -134,12 +150,13 @@ void Card::attach_sink(const hr_sink& request) {
     throw Error(HR_ERROR_USAGE,
                 "no program " + std::to_string(request.program) + ": a card has at most " + std::to_string(kPrograms));
   }
-  MadeSink made = make_sink(request);
+  MadeSink made = links_.sink(request);
   AttachedSink attached;
   attached.sink = std::move(made.sink);
   attached.memory = made.memory;
   attached.program = request.program;
   attached.snap_length = request.snap_length;
+  if (request.packets != 0) attached.left = request.packets;
   attached.recorded_times = request.timestamps == HR_TIMESTAMPS_RECORDED;
   from.sinks.push_back(std::move(attached));
 }
@@ -149,14 +166,15 @@ void Card::end_source(uint32_t number) {
   rx_[number].end();
 }
 
-RecordWriter Card::make_writer(const hr_sink& request) const {
+RecordWriter Card::make_writer(const hr_sink& request) {
   const Arrivals& arrivals = port(request.port).arrivals;
-  return RecordWriter(request, capture_format(), request.timestamps == HR_TIMESTAMPS_RECORDED ? &arrivals : nullptr);
+  return RecordWriter(links_.sink(request).sink, capture_format(),
+                      request.timestamps == HR_TIMESTAMPS_RECORDED ? &arrivals : nullptr);
 }
 
 void Card::send(uint32_t number, const uint8_t* data, uint32_t length, uint32_t wire_length, bool bad_fcs) {
   Port& to = port(number);
-  if (to.source == nullptr) attach_source({number, "queue", HR_TIMING_LINE, 0});
+  if (to.source == nullptr) attach_source({number, "queue", HR_TIMING_LINE, 0, 0});
   if (to.queue == nullptr) throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " has another source");
   to.queue->push(data, length, wire_length, bad_fcs);
 }
@@ -237,8 +255,10 @@ hr_stats Card::stats() const {
           static_cast<uint64_t>(wall_.count()),  interrupts_, memory_stats_};
 }
 
-const hr_port_stats& Card::port_stats(uint32_t number) const {
-  return port(number).stats;
+hr_port_stats Card::port_stats(uint32_t number) const {
+  hr_port_stats stats = port(number).stats;
+  if (port(number).source) stats.rx_missed += port(number).source->missed();
+  return stats;
 }
 
 bool Card::passthrough_stats(uint32_t n, hr_passthrough_stats& stats) const {
@@ -258,7 +278,7 @@ void Card::close_sinks() {
   };
   attempt([&] { begin_sinks(); });
   std::array<hr_port_stats, kPorts> all;
-  for (unsigned p = 0; p < kPorts; ++p) all[p] = ports_[p].stats;
+  for (unsigned p = 0; p < kPorts; ++p) all[p] = port_stats(p);
   for (Port& port : ports_) {
     for (AttachedSink& attached : port.sinks) attempt([&] { attached.sink->end(all, clock_.ns()); });
     port.sinks.clear();

@@ -23,9 +23,11 @@
 #include "error.h"
 #include "headrace.h"
 #include "host_memory.h"
+#include "links.h"
 #include "mac_rx.h"
 #include "mac_tx.h"
 #include "memory_sink.h"
+#include "packet_memories.h"
 #include "passthrough.h"
 #include "queue_source.h"
 #include "record_writer.h"
@@ -47,10 +49,11 @@ class Card {
   void attach_source(const hr_source& request);
   void attach_sink(const hr_sink& request);
   void end_source(uint32_t port);
-  RecordWriter make_writer(const hr_sink& request) const;
+  RecordWriter make_writer(const hr_sink& request);
   void send(uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, bool bad_fcs);
   bool receive(uint32_t port, int32_t program, hr_frame& frame);
   void expect_passthrough(uint32_t source, uint32_t destination);
+  void stop_sources();
 
   // Gives HR_STOP_...
   int run(const hr_run_limits& limits);
@@ -58,9 +61,10 @@ class Card {
   void write_registers(std::span<const hr_register_write> writes);
   size_t take_irqs(std::span<hr_irq> irqs);
   HostMemory& memory() { return memory_; }
+  PacketMemories& packets() { return packets_; }
 
   hr_stats stats() const;
-  const hr_port_stats& port_stats(uint32_t port) const;
+  hr_port_stats port_stats(uint32_t port) const;
   bool passthrough_stats(uint32_t n, hr_passthrough_stats& stats) const;
 
   // Finishes and removes all sinks; the first error is thrown once all have been tried.
@@ -72,6 +76,7 @@ class Card {
     MemorySink* memory = nullptr;  // the same sink, if it is one
     int program = -1;
     uint32_t snap_length = 0;
+    uint64_t left = UINT64_MAX;  // frames that it still takes
     bool recorded_times = true;
     bool begun = false;
     std::array<uint64_t, kPorts> hints{};  // where in a port's arrivals the last record was found
@@ -83,7 +88,8 @@ class Card {
     QueueSource* queue = nullptr;  // the same source, if it is one
     uint32_t timing = HR_TIMING_LINE;
     uint64_t bits_per_s = 0;
-    bool attached = true;  // the MAC has the source
+    uint64_t packets = UINT64_MAX;  // of the source at most
+    bool attached = true;           // the MAC has the source
     std::vector<AttachedSink> sinks;
     Arrivals arrivals;
     std::optional<unsigned> cable_to;
@@ -105,6 +111,7 @@ class Card {
   int run_loop(const hr_run_limits& limits);
   void check_progress() const;
   bool waiting_sources() const;
+  bool faulty_sources() const;
   bool wait_for_sources(int milliseconds);
   void skip_to(Cycle cycle);
   Cycle next_due() const;
@@ -115,6 +122,7 @@ class Card {
   void flush_sinks();
   void raise_sink_error();
   void report_fault();
+  void remove_source(uint32_t number);
   Port& port(uint32_t number);
   const Port& port(uint32_t number) const;
 
@@ -128,7 +136,9 @@ class Card {
   std::array<Port, kPorts> ports_;
   std::vector<MacRx> rx_;
   std::vector<MacTx> tx_;
+  Links links_;
   HostMemory memory_;
+  PacketMemories packets_{memory_, links_};
   hr_memory_stats memory_stats_{};
   AxiMemory<Vcard> axi_memory_;
   AxiLite<Vcard> axi_lite_;
@@ -138,7 +148,8 @@ class Card {
 
   bool skip_idle_ = true;
   bool time_set_ = false;
-  bool sliced_ = false;  // the last run stopped only because its slice of wall time was over
+  bool sink_full_ = false;  // a sink has all the frames that it was to take
+  bool sliced_ = false;     // the last run stopped only because its slice of wall time was over
   Cycle hang_limit_;
   Cycle active_ = 0;       // the last cycle in which something moved
   unsigned quiet_ = 0;     // cycles since the card has been idle with nothing on its ports

@@ -113,6 +113,8 @@ void Card::deliver(Port& port, const TxFrame& frame, Cycle now) {
   for (AttachedSink& to : port.sinks) {
     if (to.program >= 0 && !((frame.matched >> to.program) & 1)) continue;
     if (frame.error && to.memory == nullptr) continue;  // a host's MAC drops it too
+    if (to.left == 0) continue;
+    sink_full_ |= --to.left == 0;
     try {
       record(to, frame);
     } catch (const Error& error) {

@@ -22,6 +22,7 @@ int Card::run(const hr_run_limits& limits) {
   for (MacRx& mac : rx_) mac.wake(clock_.cycle());
   if (!sliced_) active_ = clock_.cycle();
   sliced_ = false;
+  sink_full_ = false;
   int reason;
   try {
     reason = run_loop(limits);
@@ -55,7 +56,7 @@ int Card::run_loop(const hr_run_limits& limits) {
     }
     if (quiet_ >= kSettled) {
       const Cycle due = next_due();
-      if (due == kNever && limits.until_idle && waiting_sources()) {
+      if (due == kNever && limits.until_idle && waiting_sources() && !faulty_sources()) {
         flush_sinks();  // whoever reads our output may be who feeds our input
         if (!wait_for_sources(limits.slice_ms == 0 ? -1 : static_cast<int>(limits.slice_ms))) return HR_STOP_SLICE;
       } else if (due == kNever && limits.until_idle) {
@@ -77,14 +78,21 @@ int Card::run_loop(const hr_run_limits& limits) {
     }
     step();
     if (sink_error_) raise_sink_error();
+    if (sink_full_) return HR_STOP_PACKETS;
   }
 }
 
 bool Card::waiting_sources() const {
   for (unsigned p = 0; p < kPorts; ++p) {
-    if (rx_[p].waiting() && ports_[p].source && ports_[p].source->waits_for() >= 0) return true;
+    if (rx_[p].waiting() && ports_[p].source->waits_for() >= 0) return true;
   }
   return false;
+}
+
+// One that has broken off, while others may go on for ever.
+bool Card::faulty_sources() const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [](const Port& port) { return port.source && !port.source->fault().empty(); });
 }
 
 // Wakes the ports whose sources can go on, after at most so many milliseconds (-1: however long). False: none could.
@@ -93,7 +101,7 @@ bool Card::wait_for_sources(int milliseconds) {
   std::array<unsigned, kPorts> numbers;
   nfds_t count = 0;
   for (unsigned p = 0; p < kPorts; ++p) {
-    const int descriptor = !rx_[p].waiting() || !ports_[p].source ? -1 : ports_[p].source->waits_for();
+    const int descriptor = rx_[p].waiting() ? ports_[p].source->waits_for() : -1;
     if (descriptor < 0) continue;
     numbers[count] = p;
     waiting[count++] = {descriptor, POLLIN, 0};
@@ -163,7 +171,7 @@ void Card::attach_sources() {
     if (port.timing == HR_TIMING_RECORDED) {
       pacing = Pacing::recorded(port.source->first_time_ns().value_or(clock_.ns()), clock_);
     }
-    rx_[p].attach(port.source.get(), pacing);
+    rx_[p].attach(port.source.get(), pacing, port.packets);
   }
 }
 
@@ -202,8 +210,7 @@ void Card::report_fault() {
   for (unsigned p = 0; p < kPorts; ++p) {
     if (!ports_[p].source || ports_[p].source->fault().empty()) continue;
     const std::string fault = ports_[p].source->fault();
-    rx_[p].detach();
-    ports_[p].source.reset();
+    remove_source(p);
     throw Error(HR_ERROR_CAPTURE, fault);
   }
 }

@@ -1,6 +1,5 @@
 #include "generator.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -18,53 +17,18 @@ constexpr uint32_t kUdpHeader = 8;
 constexpr uint8_t kTcp = 6;
 constexpr uint8_t kUdp = 17;
 
-[[noreturn]] void refuse(const std::string& key, const std::string& value, const char* wanted) {
-  throw Error(HR_ERROR_USAGE, "gen: " + key + "=" + value + ": " + wanted);
-}
-
-uint64_t number(const std::string& key, const std::string& value, uint64_t limit) {
-  uint64_t result = 0;
-  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (status != std::errc() || end != value.data() + value.size() || result > limit) {
-    refuse(key, value, ("must be a number from 0 to " + std::to_string(limit)).c_str());
-  }
-  return result;
-}
-
-std::array<uint8_t, 4> ip_address(const std::string& key, const std::string& value) {
+std::array<uint8_t, 4> ip_address(const LinkSettings& settings, const std::string& key, const std::string& value) {
   unsigned part[4];
   int used = 0;
   const int fields = std::sscanf(value.c_str(), "%3u.%3u.%3u.%3u%n", &part[0], &part[1], &part[2], &part[3], &used);
   std::array<uint8_t, 4> result{};
   for (int i = 0; i < 4; ++i) {
     if (fields != 4 || static_cast<size_t>(used) != value.size() || part[i] > 255) {
-      refuse(key, value, "must be an IPv4 address such as 10.0.0.1");
+      settings.refuse(key, "must be an IPv4 address such as 10.0.0.1");
     }
     result[i] = static_cast<uint8_t>(part[i]);
   }
   return result;
-}
-
-std::map<std::string, std::string> split(const std::string& specification) {
-  std::map<std::string, std::string> settings;
-  size_t at = 0;
-  while (at < specification.size()) {
-    const size_t comma = std::min(specification.find(',', at), specification.size());
-    const std::string item = specification.substr(at, comma - at);
-    const size_t equals = item.find('=');
-    if (equals == std::string::npos) throw Error(HR_ERROR_USAGE, "gen: '" + item + "' is not KEY=VALUE");
-    const std::string key = item.substr(0, equals);
-    static const char* const known[] = {"size", "count", "rate", "seed", "frame", "src", "dst", "sport", "dport"};
-    bool found = false;
-    for (const char* name : known) found = found || key == name;
-    if (!found) {
-      throw Error(HR_ERROR_USAGE,
-                  "gen: unknown key '" + key + "'; keys are size, count, rate, seed, frame, src, dst, sport, dport");
-    }
-    settings[key] = item.substr(equals + 1);
-    at = comma + 1;
-  }
-  return settings;
 }
 
 void put16(uint8_t* at, uint32_t value) {
@@ -103,24 +67,25 @@ uint64_t parse_rate(const std::string& text) {
 }
 
 Generator::Generator(const std::string& specification) {
-  const auto settings = split(specification);
-  const auto get = [&](const char* key) { return settings.contains(key) ? settings.at(key) : std::string(); };
-
-  if (const std::string size = get("size"); size == "imix") {
+  const LinkSettings settings("gen", specification,
+                              {"size", "count", "rate", "seed", "frame", "src", "dst", "sport", "dport"});
+  if (const std::string size = settings.text("size"); size == "imix") {
     imix_ = true;
     size_max_ = 1514;
   } else if (!size.empty()) {
     const size_t dash = size.find('-');
-    size_min_ = static_cast<uint32_t>(number("size", size.substr(0, dash), kLongest));
-    size_max_ =
-        dash == std::string::npos ? size_min_ : static_cast<uint32_t>(number("size", size.substr(dash + 1), kLongest));
-    if (size_max_ < size_min_) refuse("size", size, "the range is empty");
+    const auto bytes = [&](const std::string& value) {
+      return static_cast<uint32_t>(settings.number("size", value, 0, kLongest));
+    };
+    size_min_ = bytes(size.substr(0, dash));
+    size_max_ = dash == std::string::npos ? size_min_ : bytes(size.substr(dash + 1));
+    if (size_max_ < size_min_) settings.refuse("size", "the range is empty");
   }
-  if (settings.contains("count")) count_ = number("count", get("count"), UINT64_MAX);
-  if (settings.contains("rate")) rate_ = parse_rate(get("rate"));
+  count_ = settings.number("count", 0, UINT64_MAX);
+  if (settings.has("rate")) rate_ = parse_rate(settings.text("rate"));
 
   // splitmix64 fills the state of xoshiro256** (Blackman and Vigna, 2018).
-  uint64_t seed = settings.contains("seed") ? number("seed", get("seed"), UINT64_MAX) : 1;
+  uint64_t seed = settings.number("seed", 0, UINT64_MAX).value_or(1);
   for (uint64_t& word : state_) {
     uint64_t z = (seed += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -155,19 +120,16 @@ uint32_t Generator::draw_size() {
   return size_min_ + static_cast<uint32_t>(random() % (size_max_ - size_min_ + 1));
 }
 
-void Generator::make_headers(const std::map<std::string, std::string>& settings) {
-  const auto get = [&](const char* key, const char* otherwise) {
-    return settings.contains(key) ? settings.at(key) : std::string(otherwise);
-  };
-  const std::string kind = get("frame", "udp");
+void Generator::make_headers(const LinkSettings& settings) {
+  const std::string kind = settings.text("frame", "udp");
   if (kind == "raw") {
     kind_ = Kind::kRaw;
     for (const char* key : {"src", "dst", "sport", "dport"}) {
-      if (settings.contains(key)) refuse(key, settings.at(key), "frame=raw has no such field");
+      if (settings.has(key)) settings.refuse(key, "frame=raw has no such field");
     }
     return;
   }
-  if (kind != "udp" && kind != "tcp") refuse("frame", kind, "must be udp, tcp or raw");
+  if (kind != "udp" && kind != "tcp") settings.refuse("frame", "must be udp, tcp or raw");
   kind_ = kind == "tcp" ? Kind::kTcp : Kind::kUdp;
 
   headers_.assign(kEthernetHeader + kIpHeader + (kind_ == Kind::kTcp ? kTcpHeader : kUdpHeader), 0);
@@ -181,14 +143,14 @@ void Generator::make_headers(const std::map<std::string, std::string>& settings)
   put16(ip + 6, 0x4000);  // don't fragment
   ip[8] = 64;
   ip[9] = kind_ == Kind::kTcp ? kTcp : kUdp;
-  const auto source = ip_address("src", get("src", "10.0.0.1"));
-  const auto destination = ip_address("dst", get("dst", "10.0.0.2"));
+  const auto source = ip_address(settings, "src", settings.text("src", "10.0.0.1"));
+  const auto destination = ip_address(settings, "dst", settings.text("dst", "10.0.0.2"));
   std::memcpy(ip + 12, source.data(), 4);
   std::memcpy(ip + 16, destination.data(), 4);
 
   uint8_t* transport = ip + kIpHeader;
-  put16(transport, static_cast<uint32_t>(number("sport", get("sport", "1024"), 65535)));
-  put16(transport + 2, static_cast<uint32_t>(number("dport", get("dport", "9"), 65535)));
+  put16(transport, static_cast<uint32_t>(settings.number("sport", 0, 65535).value_or(1024)));
+  put16(transport + 2, static_cast<uint32_t>(settings.number("dport", 0, 65535).value_or(9)));
   if (kind_ == Kind::kTcp) {
     transport[12] = 5 << 4;
     transport[13] = 0x10;  // ACK

@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "link_settings.h"
 #include "source.h"
 
 namespace headrace {
@@ -27,7 +27,7 @@ class Generator : public Source {
 
   uint64_t random();
   uint32_t draw_size();
-  void make_headers(const std::map<std::string, std::string>& settings);
+  void make_headers(const LinkSettings& settings);
   void fill_headers(uint32_t size);
 
   Kind kind_ = Kind::kUdp;

@@ -37,7 +37,7 @@ enum { HR_PRECISION_MICRO = 0, HR_PRECISION_NANO = 1 };
 enum {
   HR_STOP_IDLE = 0,     /* sources at their end, card idle, MACs drained */
   HR_STOP_CYCLES = 1,   /* the limit of cycles or card time */
-  HR_STOP_PACKETS = 2,  /* the limit of packets */
+  HR_STOP_PACKETS = 2,  /* the limit of packets, of the run or of a sink */
   HR_STOP_SLICE = 3,    /* the slice of wall time is over, or a source has nothing yet: call again */
   HR_STOP_INTERRUPT = 4 /* an interrupt waits */
 };
@@ -79,14 +79,16 @@ typedef struct {
 
 typedef struct {
   uint32_t port;
-  const char* link;    /* "pcap:FILE", "gen:SPEC", "port:N", "queue" for hr_send(), "null" */
-  uint32_t timing;     /* HR_TIMING_... */
+  const char* link;    /* "pcap:FILE", "gen:SPEC", "port:N", "queue" for hr_send(), "null", or a live one: "iface:NAME",
+                          "xdp:NAME", "tap:NAME", each with settings ",KEY=VALUE" */
+  uint32_t timing;     /* HR_TIMING_...; live links know no HR_TIMING_LINE, it is HR_TIMING_RECORDED for them */
   uint64_t bits_per_s; /* for HR_TIMING_RATE, with preambles and gaps counted in */
+  uint64_t packets;    /* at most so many, then the source is at its end; 0: no limit */
 } hr_source;
 
 typedef struct {
   uint32_t port;
-  const char* link;           /* "pcap:FILE", "null", "memory" */
+  const char* link;           /* "pcap:FILE", "tap:NAME", "null", "memory" */
   int32_t program;            /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
   uint32_t snap_length;       /* bytes of a frame kept at most; 0: all */
   uint32_t timestamps;        /* HR_TIMESTAMPS_... */
@@ -95,6 +97,7 @@ typedef struct {
   uint32_t snapshot;          /* snapshot length in the file's header; 0: as in the captures read, or 262144 */
   const char* interface_name; /* of pcapng; NULL: an interface for each port, port0 and so on */
   const char* filter;         /* of pcapng's interfaces, as the user wrote it; NULL: none */
+  uint64_t packets;           /* at most so many, then the run stops; 0: no limit */
 } hr_sink;
 
 /* Where hr_write_records() stops before the end; 0 each: no limit. */
@@ -134,6 +137,7 @@ typedef struct {
   uint64_t tx_underruns; /* beats that came later than their time on the wire */
   uint64_t tx_errors;    /* frames sent with a bad FCS; pcap sinks leave them out */
   uint64_t tx_lost;      /* packets that the card reports lost beside its frames */
+  uint64_t rx_missed;    /* frames that a live source lost before the card, for want of room */
 } hr_port_stats;
 
 typedef struct {
@@ -168,6 +172,21 @@ typedef struct {
   uint32_t address;
   uint32_t value;
 } hr_register_write;
+
+typedef struct {
+  uint64_t address;      /* of its first byte in host memory */
+  uint64_t timestamp_ns; /* since the epoch; 0: the source has no times */
+  uint32_t length;       /* bytes in memory */
+  uint32_t wire_length;  /* bytes on the wire */
+} hr_packet;
+
+typedef struct {
+  uint64_t missed;    /* packets lost before the memory, for want of room */
+  uint64_t taken;     /* and not released */
+  uint32_t at_end;    /* no more will come */
+  uint32_t full;      /* a packet waits until others are released */
+  int32_t descriptor; /* becomes readable when more may be there; -1: waiting is of no use */
+} hr_packets_state;
 
 typedef struct {
   uint64_t time_ns;
@@ -209,6 +228,8 @@ int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, 
 /* Takes the oldest frame out of a port's memory sink, that of a program or (-1) of all frames; 1: there was one, 0:
  * none. It stays valid until the next call. */
 int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame);
+/* Lets all live sources end: they take nothing new, and what they have taken still comes. */
+int hr_stop_sources(hr_card* card);
 int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination);
 
 /* Runs the card; gives HR_STOP_... or an error. */
@@ -233,6 +254,17 @@ int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, ui
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result);
 /* Finishes the file, whatever it returns; pcapng tells how many packets came in, and how many of them were dropped. */
 int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped);
+
+/* Packets in host memory, for cards that fetch them there. hr_open_packets() maps [address, address + size), read-only
+ * for the card, lets a source (all but "port:", "queue" and "null") put its packets there and gives a handle. With
+ * "xdp:" the kernel itself puts them there, elsewhere they are copied. hr_take_packets() gives the number of packets
+ * that have come, in order; HR_ERROR_CAPTURE when a source has broken off and all before that is taken. Their memory
+ * is used again once hr_release_packets() has released them, the oldest first. */
+int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size);
+int hr_take_packets(hr_card* card, int handle, hr_packet* packets, size_t limit);
+int hr_release_packets(hr_card* card, int handle, size_t count);
+int hr_get_packets_state(hr_card* card, int handle, hr_packets_state* state);
+int hr_close_packets(hr_card* card, int handle);
 
 hr_stats hr_get_stats(const hr_card* card);
 hr_port_stats hr_get_port_stats(const hr_card* card, uint32_t port);

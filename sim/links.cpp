@@ -2,12 +2,19 @@
 
 #include <utility>
 
+#include "copied_packets.h"
 #include "error.h"
 #include "generator.h"
+#include "iface_source.h"
+#include "link_settings.h"
 #include "null_sink.h"
 #include "pcap_sink.h"
 #include "pcap_source.h"
 #include "pcapng_sink.h"
+#include "tap_sink.h"
+#include "tap_source.h"
+#include "xdp_packets.h"
+#include "xdp_source.h"
 
 namespace headrace {
 namespace {
@@ -35,7 +42,7 @@ std::vector<PcapngSink::Interface> interfaces(const hr_sink& request) {
 
 }  // namespace
 
-MadeSource make_source(const std::string& link) {
+MadeSource Links::source(const std::string& link) {
   const auto [kind, argument] = split(link);
   MadeSource made;
   if (kind == "pcap") {
@@ -44,24 +51,35 @@ MadeSource make_source(const std::string& link) {
     auto generator = std::make_unique<Generator>(argument);
     made.bits_per_s = generator->rate();
     made.source = std::move(generator);
+  } else if (kind == "iface") {
+    made.source = std::make_unique<IfaceSource>(argument);
+  } else if (kind == "xdp") {
+    made.source = std::make_unique<XdpSource>(argument);
+  } else if (kind == "tap") {
+    made.source = std::make_unique<TapSource>(tap(argument));
   } else if (kind == "queue" || kind == "port") {
     if (kind == "port") made.cable_from = port_number(argument);
     auto queue = std::make_unique<QueueSource>();
     made.queue = queue.get();
     made.source = std::move(queue);
   } else if (kind != "null") {
-    throw Error(HR_ERROR_USAGE, "'" + link + "' is not a source: use pcap:FILE, gen:SPEC, port:N or null");
+    throw Error(
+        HR_ERROR_USAGE,
+        "'" + link +
+            "' is not a source: use pcap:FILE, gen:SPEC, port:N or null, or live: iface:NAME, xdp:NAME, tap:NAME");
   }
   return made;
 }
 
-MadeSink make_sink(const hr_sink& request) {
+MadeSink Links::sink(const hr_sink& request) {
   const auto [kind, argument] = split(request.link);
   MadeSink made;
   if (kind == "pcap" && request.format == HR_FORMAT_PCAPNG) {
     made.sink = std::make_unique<PcapngSink>(argument, request.snapshot, interfaces(request));
   } else if (kind == "pcap") {
     made.sink = std::make_unique<PcapSink>(argument, request.precision == HR_PRECISION_NANO, request.snapshot);
+  } else if (kind == "tap") {
+    made.sink = std::make_unique<TapSink>(tap(argument));
   } else if (kind == "memory") {
     auto memory = std::make_unique<MemorySink>();
     made.memory = memory.get();
@@ -69,9 +87,28 @@ MadeSink make_sink(const hr_sink& request) {
   } else if (kind == "null") {
     made.sink = std::make_unique<NullSink>();
   } else {
-    throw Error(HR_ERROR_USAGE, "'" + std::string(request.link) + "' is not a sink: use pcap:FILE, memory or null");
+    throw Error(HR_ERROR_USAGE,
+                "'" + std::string(request.link) + "' is not a sink: use pcap:FILE, memory or null, or tap:NAME");
   }
   return made;
+}
+
+std::unique_ptr<PacketMemory> Links::packets(const std::string& link, const PacketRange& range) {
+  const auto [kind, argument] = split(link);
+  if (kind == "xdp") return std::make_unique<XdpPackets>(argument, range);
+  MadeSource made = source(link);
+  if (made.source == nullptr || made.queue != nullptr) {
+    throw Error(HR_ERROR_USAGE, "'" + link + "' has no packets for the host's memory");
+  }
+  return std::make_unique<CopiedPackets>(std::move(made.source), range);
+}
+
+std::shared_ptr<TapDevice> Links::tap(const std::string& argument) {
+  const InterfaceLink link("tap", argument, {"mtu"});
+  std::shared_ptr<TapDevice>& device = taps_[link.name];
+  if (device == nullptr) device = std::make_shared<TapDevice>(link.name, link.shown);
+  if (const auto mtu = link.settings.number("mtu", 68, 65521)) device->set_mtu(static_cast<uint32_t>(*mtu));
+  return device;
 }
 
 }  // namespace headrace

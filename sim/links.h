@@ -1,16 +1,19 @@
-// Makes the sources and sinks that links name: "kind:argument".
+// Makes what links name: sources, sinks and packets in host memory, by "kind:argument".
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "headrace.h"
 #include "memory_sink.h"
+#include "packet_memory.h"
 #include "queue_source.h"
 #include "sink.h"
 #include "source.h"
+#include "tap_device.h"
 
 namespace headrace {
 
@@ -26,8 +29,17 @@ struct MadeSink {
   MemorySink* memory = nullptr;  // the same sink, if it is one
 };
 
-// Both throw Error when the link is wrong or its file can't be opened.
-MadeSource make_source(const std::string& link);
-MadeSink make_sink(const hr_sink& request);
+class Links {
+ public:
+  // All throw Error when the link is wrong or what it names can't be opened.
+  MadeSource source(const std::string& link);
+  MadeSink sink(const hr_sink& request);
+  std::unique_ptr<PacketMemory> packets(const std::string& link, const PacketRange& range);
+
+ private:
+  std::shared_ptr<TapDevice> tap(const std::string& argument);
+
+  std::map<std::string, std::shared_ptr<TapDevice>> taps_;  // stay as long as the card
+};
 
 }  // namespace headrace

@@ -37,10 +37,11 @@ class MacRx {
   MacRx(unsigned port, RxPins pins, WireRate rate, hr_port_stats& stats)
       : port_(port), pins_(pins), rate_(rate), stats_(stats) {}
 
-  // The source's frames follow the one that is on its way.
-  void attach(Source* source, Pacing pacing) {
+  // The source's frames, `packets` at most, follow the one that is on its way.
+  void attach(Source* source, Pacing pacing, uint64_t packets) {
     source_ = source;
     pacing_ = pacing;
+    packets_left_ = packets;
     ended_ = false;
   }
 
@@ -127,16 +128,13 @@ class MacRx {
     offset_ = 0;
     cut_ = false;
     for (;;) {
-      if (ended_) {
-        due_ = kNever;
-        return;
-      }
-      const Next next = source_->next(frame_);
+      const Next next = ended_ || packets_left_ == 0 ? Next::kEnd : source_->next(frame_);
       if (next != Next::kFrame) {
         due_ = kNever;
         ended_ = next == Next::kEnd;
         return;
       }
+      --packets_left_;
       start_ = free_;
       if (!pacing_.is_line(rate_.bits_per_second())) {
         const Cycle earliest = pacing_.earliest(frame_);
@@ -204,6 +202,7 @@ class MacRx {
   bool flow_control_ = false;
   Source* source_ = nullptr;
   Pacing pacing_ = Pacing::line();
+  uint64_t packets_left_ = 0;
   bool ended_ = true;
 
   RxFrame frame_;

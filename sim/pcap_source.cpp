@@ -109,44 +109,37 @@ PcapSource::PcapSource(const std::string& path)
     : name_(path == "-" ? "standard input" : path), input_(std::make_unique<Input>(path, name_)) {
   const uint32_t magic = input_->header_word(0);
   const bool swapped = magic == __builtin_bswap32(kNanoMagic) || magic == __builtin_bswap32(0xa1b2c3d4);
-  pcapng_ = magic == kPcapngMagic;
-  nanoseconds_ = pcapng_ || magic == kNanoMagic || magic == __builtin_bswap32(kNanoMagic);
+  const bool pcapng = magic == kPcapngMagic;
+  const bool nanoseconds = pcapng || magic == kNanoMagic || magic == __builtin_bswap32(kNanoMagic);
   const uint32_t link = input_->header_word(5);
 
   FILE* stream = input_->stream();
   char reason[PCAP_ERRBUF_SIZE];
-  const auto precision = nanoseconds_ ? PCAP_TSTAMP_PRECISION_NANO : PCAP_TSTAMP_PRECISION_MICRO;
-  capture_ = pcap_fopen_offline_with_tstamp_precision(stream, precision, reason);
-  if (capture_ == nullptr) {
+  const auto precision = nanoseconds ? PCAP_TSTAMP_PRECISION_NANO : PCAP_TSTAMP_PRECISION_MICRO;
+  pcap_t* handle = pcap_fopen_offline_with_tstamp_precision(stream, precision, reason);
+  if (handle == nullptr) {
     std::fclose(stream);
     throw Error(HR_ERROR_FILE, name_ + ": " + reason);
   }
-  format_.snapshot = pcap_snapshot(capture_);
-  if (!pcapng_) format_.link_type_extension = (swapped ? __builtin_bswap32(link) : link) & kLinkTypeExtension;
-
-  const int type = pcap_datalink(capture_);
-  if (type != DLT_EN10MB) {
-    const char* known = pcap_datalink_val_to_name(type);
-    pcap_close(capture_);
-    throw Error(HR_ERROR_FILE, name_ + ": link type " + (known != nullptr ? known : std::to_string(type)) +
-                                   " is not supported, only Ethernet (EN10MB)");
-  }
+  capture_.emplace(handle);
+  format_.snapshot = pcap_snapshot(handle);
+  if (!pcapng) format_.link_type_extension = (swapped ? __builtin_bswap32(link) : link) & kLinkTypeExtension;
+  capture_->require_ethernet(name_);
 }
 
-PcapSource::~PcapSource() {
-  pcap_close(capture_);
-}
+PcapSource::~PcapSource() = default;
 
 void PcapSource::read() {
   const uint64_t start = input_->consumed();
-  const int result = pcap_next_ex(capture_, &header_, &data_);
+  const int result = capture_->read();
   if (result == 1) {
     ++packets_;
     return;
   }
   ended_ = true;
   if (result != PCAP_ERROR_BREAK || input_->failure() != 0) {
-    const std::string reason = input_->failure() != 0 ? std::strerror(input_->failure()) : pcap_geterr(capture_);
+    const std::string reason =
+        input_->failure() != 0 ? std::strerror(input_->failure()) : pcap_geterr(capture_->handle());
     fault_ = name_ + ": packet " + std::to_string(packets_ + 1) + " at byte " + std::to_string(start) + ": " + reason;
   }
 }
@@ -158,12 +151,7 @@ Next PcapSource::next(RxFrame& frame) {
   }
   held_ = false;
   if (ended_) return Next::kEnd;
-  frame.data = data_;
-  frame.length = header_->caplen;
-  frame.wire_length = header_->len;
-  frame.error = false;
-  frame.has_time = true;
-  frame.time = {header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec), nanoseconds_};
+  frame = capture_->frame();
   return Next::kFrame;
 }
 
@@ -177,7 +165,7 @@ std::optional<uint64_t> PcapSource::first_time_ns() {
     held_ = !ended_;
   }
   if (!held_) return std::nullopt;
-  return Pacing::time_ns({header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec), nanoseconds_});
+  return Pacing::time_ns(capture_->time());
 }
 
 }  // namespace headrace

@@ -1,11 +1,11 @@
 // Reads pcap and pcapng files of any byte order and precision through libpcap.
 #pragma once
 
-#include <pcap/pcap.h>
-
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "capture.h"
 #include "source.h"
 
 namespace headrace {
@@ -29,17 +29,12 @@ class PcapSource : public Source {
 
   std::string name_;
   std::unique_ptr<Input> input_;
-  pcap_t* capture_ = nullptr;
+  std::optional<Capture> capture_;
   CaptureFormat format_;
-  bool pcapng_ = false;
-  bool nanoseconds_ = false;
   uint64_t packets_ = 0;
-  uint64_t offset_ = 0;  // of the record to be read next
   std::string fault_;
   bool ended_ = false;
   bool held_ = false;  // a record has been read that next() has not given yet
-  const uint8_t* data_ = nullptr;
-  pcap_pkthdr* header_ = nullptr;
 };
 
 }  // namespace headrace

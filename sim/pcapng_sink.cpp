@@ -71,7 +71,8 @@ void PcapngSink::take(const Record& record) {
 
 void PcapngSink::end(std::span<const hr_port_stats> ports, uint64_t time_ns) {
   for (uint32_t port = 0; port < ports.size(); ++port) {
-    const uint64_t received = ports[port].rx_frames + ports[port].rx_overruns;
+    const uint64_t dropped = ports[port].rx_overruns + ports[port].rx_missed;
+    const uint64_t received = ports[port].rx_frames + dropped;
     const uint32_t time[2] = {static_cast<uint32_t>(time_ns >> 32), static_cast<uint32_t>(time_ns)};
     start(kInterfaceStatistics);
     put(port);
@@ -79,7 +80,7 @@ void PcapngSink::end(std::span<const hr_port_stats> ports, uint64_t time_ns) {
     put(time[1]);
     put_option(kEndTime, time, sizeof time);
     put_option(kReceived, &received, sizeof received);
-    put_option(kDropped, &ports[port].rx_overruns, sizeof(uint64_t));
+    put_option(kDropped, &dropped, sizeof dropped);
     put(uint32_t{0});
     finish();
   }

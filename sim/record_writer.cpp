@@ -5,7 +5,6 @@
 #include <string>
 
 #include "error.h"
-#include "links.h"
 #include "pacing.h"
 
 namespace headrace {
@@ -18,8 +17,8 @@ struct RecordWriter::Header {
   uint32_t length;
 };
 
-RecordWriter::RecordWriter(const hr_sink& request, const CaptureFormat& format, const Arrivals* arrivals)
-    : sink_(make_sink(request).sink), arrivals_(arrivals) {
+RecordWriter::RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals)
+    : sink_(std::move(sink)), arrivals_(arrivals) {
   sink_->begin(format);
 }
 

@@ -15,8 +15,8 @@ namespace headrace {
 
 class RecordWriter {
  public:
-  // Opens the file. With `arrivals`, records get the recorded times of what arrived at their times.
-  RecordWriter(const hr_sink& request, const CaptureFormat& format, const Arrivals* arrivals);
+  // With `arrivals`, records get the recorded times of what arrived at their times.
+  RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals);
 
   // Writes the records between two byte counts, as far as the limits let it. Throws Error when the file can't be
   // written, or when what is there is no record.

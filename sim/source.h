@@ -32,9 +32,18 @@ class Source {
     return none;
   }
 
+  // Frames that were lost on the way to the source.
+  virtual uint64_t missed() const { return 0; }
+
+  // Frames come when they come, from programs and other machines, with the time of day.
+  virtual bool live() const { return false; }
+
+  // Lets a live source end: nothing new is taken, and what has been taken still comes.
+  virtual void stop() {}
+
   virtual std::optional<CaptureFormat> format() const { return std::nullopt; }
 
-  // Time of the first frame in ns since the epoch, if frames have times.
+  // Time of the first frame in ns since the epoch, if frames have times. A live source has none before it began.
   virtual std::optional<uint64_t> first_time_ns() { return std::nullopt; }
 };
 

@@ -1,0 +1,39 @@
+// Packets of any source, copied into a ring: one after the other at any byte, each in one piece.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "packet_memory.h"
+#include "source.h"
+
+namespace headrace {
+
+class CopiedPackets : public PacketMemory {
+ public:
+  CopiedPackets(std::unique_ptr<Source> source, const PacketRange& range) : source_(std::move(source)), range_(range) {}
+
+  size_t take(std::span<hr_packet> packets) override;
+  void release(size_t count) override;
+  hr_packets_state state() const override;
+  void stop() override { source_->stop(); }
+
+ private:
+  bool fetch();
+  bool place(hr_packet& packet);
+  bool broken() const { return ended_ && !source_->fault().empty(); }
+
+  std::unique_ptr<Source> source_;
+  PacketRange range_;
+  // Positions count on for ever; a byte's place in the ring is its position modulo the size.
+  uint64_t head_ = 0;
+  uint64_t tail_ = 0;
+  std::deque<uint64_t> ends_;  // position after each packet taken, the oldest first
+  RxFrame frame_;
+  bool held_ = false;  // the frame waits for room
+  uint64_t too_long_ = 0;
+  bool ended_ = false;
+  bool told_ = false;  // that the source broke off
+};
+
+}  // namespace headrace

@@ -1,0 +1,85 @@
+#include "xdp_socket.h"
+
+#include <linux/if_xdp.h>
+#include <sys/socket.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "error.h"
+
+namespace headrace {
+namespace {
+
+[[noreturn]] void fail(const std::string& shown, uint32_t queue, int reason) {
+  std::string why = std::strerror(reason);
+  if (reason == EPERM) why = "not permitted: XDP takes root, or CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW";
+  if (reason == ENETDOWN) why = "the interface is down";
+  if (reason == EBUSY) why = "another program has queue " + std::to_string(queue);
+  if (reason == ENOBUFS) why = "the limit of locked memory is too low for its buffers (ulimit -l)";
+  throw Error(HR_ERROR_FILE, shown + ": " + why);
+}
+
+}  // namespace
+
+XdpSocket::XdpSocket(const std::string& shown, const std::string& interface, uint32_t queue, uint8_t* memory,
+                     size_t size)
+    : memory_(memory) {
+  const size_t chunks = size / kChunk;
+  const auto entries = static_cast<uint32_t>(std::bit_ceil(chunks));  // rings as large as that are never full
+  const xsk_umem_config umem_config{entries, 1, kChunk, 0, 0};
+  xsk_umem* umem = nullptr;
+  if (const int status = xsk_umem__create(&umem, memory, chunks * kChunk, &fill_, &completion_, &umem_config)) {
+    fail(shown, queue, -status);
+  }
+  umem_.reset(umem);
+
+  xsk_socket_config config{};
+  config.rx_size = entries;
+  config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+  config.bind_flags = XDP_COPY;
+  xsk_socket* socket = nullptr;
+  if (const int status = xsk_socket__create(&socket, interface.c_str(), queue, umem, &received_, nullptr, &config)) {
+    fail(shown, queue, -status);
+  }
+  socket_.reset(socket);
+  for (size_t chunk = 0; chunk < chunks; ++chunk) give(chunk * kChunk);
+}
+
+void XdpSocket::give(uint64_t chunk) {
+  uint32_t at;
+  xsk_ring_prod__reserve(&fill_, 1, &at);
+  *xsk_ring_prod__fill_addr(&fill_, at) = chunk;
+  xsk_ring_prod__submit(&fill_, 1);
+}
+
+bool XdpSocket::receive(uint8_t*& data, uint32_t& length) {
+  uint32_t at;
+  if (xsk_ring_cons__peek(&received_, 1, &at) == 0) return false;
+  const xdp_desc* found = xsk_ring_cons__rx_desc(&received_, at);
+  data = memory_ + found->addr;
+  length = found->len;
+  xsk_ring_cons__release(&received_, 1);
+  return true;
+}
+
+void XdpSocket::release(const uint8_t* data) {
+  give(static_cast<uint64_t>(data - memory_) / kChunk * kChunk);
+}
+
+uint64_t XdpSocket::dropped() const {
+  xdp_statistics statistics{};
+  socklen_t size = sizeof statistics;
+  if (::getsockopt(descriptor(), SOL_XDP, XDP_STATISTICS, &statistics, &size) != 0) return 0;
+  return statistics.rx_dropped + statistics.rx_ring_full;
+}
+
+int XdpSocket::error() const {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+}  // namespace headrace

@@ -1,0 +1,401 @@
+"""Live links: what a card gets from network interfaces, and gives to them, is what was sent."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from network import add_pair, ip, numbered, own_network, send, why_not
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.l2 import Ether
+
+from headrace.card import CaptureError, Card, CardError
+
+Open = Callable[..., Card]
+LOOP = Path(__file__).parent / "cards" / "loop"
+COPIES = ["iface", "xdp"]
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+
+
+@pytest.fixture(autouse=True)
+def pair() -> Iterator[None]:
+    """card0 and peer0, with a cable between them."""
+    with own_network():
+        add_pair("card0", "peer0")
+        yield
+
+
+@pytest.fixture
+def later() -> Iterator[Callable[..., None]]:
+    """Does something beside the card's run, a moment from now."""
+    threads: list[threading.Thread] = []
+
+    def start(action: Callable[[], object], after: float = 0.1) -> None:
+        threads.append(threading.Thread(target=lambda: (time.sleep(after), action())))
+        threads[-1].start()
+
+    yield start
+    for thread in threads:
+        thread.join()
+
+
+def attach(card: Card, link: str, **options: object) -> None:
+    card.source(0, link, **options)  # type: ignore[arg-type]
+    card.sink(1, "memory")
+
+
+def drops(interface: str) -> int:
+    """Frames that the interface's own queue lost: the test sent too fast."""
+    lines = [line.split() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()]
+    return next(int(line[4]) for line in lines if line[0] == f"{interface}:")
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_every_packet_comes_as_it_was_sent_and_in_order(loop: Open, later: Callable[..., None], kind: str) -> None:
+    card, packets = loop(), numbered(5000)
+    attach(card, f"{kind}:card0")
+    began = time.time_ns()
+    later(lambda: send("peer0", packets))
+    assert card.run(packets=len(packets), wall_s=20).reason == "packets"
+    card.run(wall_s=0.1)
+    frames = card.received(1)
+    assert [frame.data for frame in frames] == packets
+    times = [frame.timestamp_ns for frame in frames]
+    assert times == sorted(times) and began <= times[0] and times[-1] <= time.time_ns()
+    assert times[-1] - times[0] > 100_000_000  # it took longer to send them
+    assert card.stats().ports[0].rx_missed == 0
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_the_cards_clock_is_the_time_of_day_and_idle_time_is_skipped(
+    loop: Open, later: Callable[..., None], kind: str
+) -> None:
+    card = loop()
+    attach(card, f"{kind}:card0")
+    later(lambda: send("peer0", numbered(1)))
+    later(lambda: send("peer0", numbered(1)), 0.6)
+    stats = card.run(packets=2, wall_s=10).stats
+    assert abs(stats.time_ns - time.time_ns()) < 200_000_000
+    assert 0.45 < stats.card_s < 1
+    assert stats.evaluated_cycles < 5000
+
+
+def test_a_waiting_run_needs_no_processor_and_sees_a_packet_at_once(loop: Open, later: Callable[..., None]) -> None:
+    card, seen = loop(), []
+    attach(card, "iface:card0")
+    used = time.process_time()
+    assert card.run(wall_s=1).reason == "wall"
+    assert time.process_time() - used < 0.1
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+        sender.bind(("peer0", 0))
+        for n in range(20):
+            sent = time.monotonic()
+            sender.send(numbered(20)[n])
+            card.run(packets=1, wall_s=5)
+            seen.append(time.monotonic() - sent)
+    assert sorted(seen)[10] < 0.025, seen
+
+
+def test_a_copy_leaves_the_packets_to_their_owner_and_xdp_takes_them(loop: Open, later: Callable[..., None]) -> None:
+    for kind, left in (("iface", 100), ("xdp", 0)):
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5)) as owner:
+            owner.bind(("card0", 0x88B5))
+            owner.setblocking(False)
+            card = loop()
+            attach(card, f"{kind}:card0")
+            send("peer0", numbered(100))
+            card.run(packets=100, wall_s=5)
+            card.close()
+            got = 0
+            with pytest.raises(BlockingIOError):
+                while owner.recv(2000):
+                    got += 1
+            assert got == left
+
+
+@pytest.mark.parametrize(("direction", "expected"), [("in", [0]), ("out", [1]), ("inout", [0, 1])])
+def test_the_direction_can_be_chosen(loop: Open, direction: str, expected: list[int]) -> None:
+    card = loop()
+    attach(card, f"iface:card0,direction={direction}")
+    frames = numbered(2)
+    send("peer0", frames[:1])
+    send("card0", frames[1:])
+    card.run(wall_s=0.2)
+    assert [frame.data for frame in card.received(1)] == [frames[n] for n in expected]
+
+
+def test_what_the_kernel_had_no_room_for_is_counted(loop: Open) -> None:
+    """Nobody takes the packets while they are sent, and there is room for a fraction of them."""
+    card = loop()
+    attach(card, "iface:card0,buffer=1")
+    send("peer0", numbered(3000, size=1000))
+    card.run(wall_s=0.3)
+    port = card.stats().ports[0]
+    assert port.rx_missed > 1000 and port.rx_frames + port.rx_missed == 3000
+    card.source(0, "null")
+    assert card.stats().ports[0].rx_missed == port.rx_missed
+
+
+@pytest.mark.parametrize("kind", COPIES)
+@pytest.mark.parametrize(("end", "reason"), [("del", "gone|disappeared"), ("set", "down")])
+def test_an_interface_that_vanishes_ends_the_run_with_all_that_came_before(
+    loop: Open, later: Callable[..., None], kind: str, end: str, reason: str
+) -> None:
+    card, packets = loop(), numbered(500)
+    attach(card, f"{kind}:card0")
+
+    def send_and_end() -> None:
+        send("peer0", packets)
+        ip("link", *(["del", "card0"] if end == "del" else ["set", "card0", "down"]))
+
+    later(send_and_end)
+    with pytest.raises(CaptureError, match=rf"^{kind}:card0: .*({reason})") as error:
+        card.run(wall_s=20)
+    assert error.value.exit_code == 1
+    assert [frame.data for frame in card.received(1)] == packets
+    assert card.run().idle
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_sources_that_are_stopped_give_what_they_have(loop: Open, kind: str) -> None:
+    card, packets = loop(), numbered(1000)
+    attach(card, f"{kind}:card0")
+    send("peer0", packets)
+    card.stop_sources()
+    send("peer0", packets)
+    assert card.run().idle
+    assert [frame.data for frame in card.received(1)] == packets
+
+
+def test_several_live_sources_at_once(loop: Open, later: Callable[..., None]) -> None:
+    add_pair("card1", "peer1")
+    card = loop()
+    for port, link in ((0, "iface:card0"), (1, "xdp:card1")):
+        card.source(port, link)
+        card.sink(1 - port, "memory")
+    first, second = numbered(2000), numbered(2000, size=100)
+    later(lambda: send("peer0", first))
+    later(lambda: send("peer1", second))
+    assert card.run(packets=4000, wall_s=20).reason == "packets"
+    card.run(wall_s=0.1)
+    assert [frame.data for frame in card.received(1)] == first
+    assert [frame.data for frame in card.received(0)] == second
+
+
+def test_the_run_ends_when_one_of_several_live_sources_breaks_off(loop: Open, later: Callable[..., None]) -> None:
+    add_pair("card1", "peer1")
+    card = loop()
+    attach(card, "iface:card0")
+    card.source(1, "iface:card1")
+    later(lambda: ip("link", "del", "card1"))
+    with pytest.raises(CaptureError, match="^iface:card1: "):
+        card.run(wall_s=10)
+    send("peer0", numbered(1))
+    assert card.run(packets=1, wall_s=5).reason == "packets"
+
+
+def test_a_source_can_be_limited_to_a_number_of_packets(loop: Open) -> None:
+    card, packets = loop(), numbered(50)
+    attach(card, "iface:card0", packets=20)
+    send("peer0", packets)
+    assert card.run(wall_s=5).idle
+    assert [frame.data for frame in card.received(1)] == packets[:20]
+
+
+def test_a_sink_can_be_limited_to_a_number_of_packets(loop: Open) -> None:
+    card = loop()
+    card.source(0, "gen:size=100")
+    card.sink(1, "memory", packets=20)
+    assert card.run().reason == "packets"
+    assert len(card.received(1)) == 20
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("iface:absent", "^iface:absent: no such interface$"),
+        ("xdp:absent", "^xdp:absent: no such interface$"),
+        ("iface:", "an interface's name has 1 to 15 letters"),
+        ("iface:any", "^iface:any: link type LINUX_SLL.* is not supported"),
+        ("iface:lo", "^iface:lo: the interface is down$"),
+        ("xdp:lo", "^xdp:lo: the interface is down$"),
+        ("iface:card0,direction=up", "direction=up: must be in, out or inout"),
+        ("iface:card0,promiscuous=1", "promiscuous=1: must be yes or no"),
+        ("iface:card0,queue=1", "unknown key 'queue'"),
+        ("xdp:card0,queue=7", "queue=7: card0 has receive queues 0 to 0"),
+        ("xdp:card0,program=/absent.o", "^xdp:card0: /absent.o: No such file"),
+        ("xdp:card0,program=/etc/passwd", "^xdp:card0: /etc/passwd: "),
+        ("tap:card0", "^tap:card0: "),
+        ("tap:tap0,mtu=9", "mtu=9: must be a number from 68"),
+    ],
+)
+def test_links_that_can_not_be_opened_say_why(loop: Open, link: str, message: str) -> None:
+    with pytest.raises(CardError, match=message) as error:
+        loop().source(0, link)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("iface:card0", "iface:card0: not permitted: to capture takes root or CAP_NET_RAW"),
+        ("xdp:card0", "xdp:card0: not permitted: XDP takes root, or CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW"),
+        ("tap:tap0", "tap:tap0: not permitted: a TAP device takes root or CAP_NET_ADMIN"),
+    ],
+)
+def test_missing_rights_are_named(loop: Open, link: str, message: str) -> None:
+    loop()
+    script = f"from headrace.card import Card\nCard.open({str(LOOP)!r}).source(0, {link!r})"
+    command = ["setpriv", "--bounding-set", "-all", sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.stderr.splitlines()[-1].endswith(f"CardError: {message}")
+
+
+# XDP
+
+
+def programs() -> str:
+    return subprocess.run(["ip", "link", "show", "card0"], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_program_goes_with_the_card(loop: Open) -> None:
+    assert "xdp" not in programs()
+    card = loop()
+    attach(card, "xdp:card0")
+    assert "xdp" in programs()
+    card.close()
+    assert "xdp" not in programs()
+
+
+def test_the_program_goes_with_a_process_that_is_killed(loop: Open) -> None:
+    loop()
+    script = f"""
+import time
+from headrace.card import Card
+card = Card.open({str(LOOP)!r})
+card.source(0, "xdp:card0")
+print(flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"\n"
+        assert "xdp" in programs()
+        child.kill()
+    deadline = time.monotonic() + 5
+    while "xdp" in programs():  # sockets are taken down in the background
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_all_receive_queues_are_served_or_one(loop: Open) -> None:
+    ip("link", "add", "card1", "numrxqueues", "2", "type", "veth", "peer", "name", "peer1", "numtxqueues", "2")
+    for name in ("card1", "peer1"):
+        ip("link", "set", name, "up")
+    card = loop()
+    attach(card, "xdp:card1")
+    send("peer1", numbered(100))
+    card.run(packets=100, wall_s=5)
+    card.run(wall_s=0.1)
+    assert len(card.received(1)) == 100
+    for queue in (0, 1):
+        card.source(0, "null")
+        card.source(0, f"xdp:card1,queue={queue}")
+    with pytest.raises(CardError, match="queue=2: card1 has receive queues 0 to 1"):
+        card.source(0, "xdp:card1,queue=2")
+
+
+def test_what_belongs_to_another_program_is_left_alone(loop: Open) -> None:
+    ip("link", "add", "card1", "numrxqueues", "2", "type", "veth", "peer", "name", "peer1")
+    for name in ("card1", "peer1"):
+        ip("link", "set", name, "up")
+    first, second = loop(), loop()
+    attach(first, "xdp:card1,queue=0")
+    with pytest.raises(CardError, match="^xdp:card1: another program has queue 0$"):
+        second.source(0, "xdp:card1,queue=0")
+    with pytest.raises(CardError, match="^xdp:card1: another XDP program is attached to this interface$"):
+        second.source(0, "xdp:card1,queue=1")
+    send("peer1", numbered(10))
+    first.run(packets=10, wall_s=5)
+    first.run(wall_s=0.1)
+    assert len(first.received(1)) == 10
+
+
+# TAP
+
+
+def test_frames_go_to_the_host_and_come_back_changed(loop: Open, later: Callable[..., None]) -> None:
+    """The host pings an address behind port 0; what answers is another program on the device at port 1."""
+    card = loop()
+    card.source(0, "tap:left")
+    card.sink(0, "tap:left")
+    card.source(1, "tap:right,mtu=1400")
+    card.sink(1, "tap:right")
+    assert Path("/proc/thread-self/net/dev").read_text().count("left:") == 1
+
+    request = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(dst="10.0.0.2") / ICMP(id=7) / b"hi")
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as left,
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003)) as right,
+    ):
+        left.bind(("left", 0x0800))
+        right.bind(("right", 0x0800))
+        left.settimeout(5)
+        right.settimeout(5)
+        left.send(request)
+        card.run(wall_s=0.2)
+        assert right.recv(2000) == request
+        answer = Ether(right_answer := request)
+        answer.src, answer.dst = answer.dst, answer.src
+        answer[ICMP].type = 0
+        assert bytes(answer) != right_answer
+        right.send(bytes(answer))
+        card.run(wall_s=0.2)
+        assert left.recv(2000) == bytes(answer)
+    mtu = subprocess.run(["ip", "link", "show", "right"], capture_output=True, text=True, check=True).stdout
+    assert "mtu 1400" in mtu and ",UP" in mtu
+    card.close()
+    assert subprocess.run(["ip", "link", "show", "left"], capture_output=True, check=False).returncode != 0
+
+
+def test_packets_that_a_tap_device_has_no_room_for_are_counted(loop: Open) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    send("tap0", numbered(20_000), pause_every=1000)
+    card.run(wall_s=0.5)
+    port = card.stats().ports[0]
+    assert port.rx_frames == 16_384 and port.rx_missed == 20_000 - 16_384
+
+
+def test_a_tap_device_that_vanishes_is_an_error(loop: Open, later: Callable[..., None]) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    later(lambda: ip("link", "del", "tap0"))
+    with pytest.raises(CaptureError, match="^tap:tap0: the interface has gone$"):
+        card.run(wall_s=10)
+
+
+def test_a_tap_device_that_is_down_takes_no_frames(loop: Open) -> None:
+    card = loop()
+    card.source(0, "gen:count=1")
+    card.sink(1, "tap:tap0")
+    ip("link", "set", "tap0", "down")
+    with pytest.raises(CardError, match="^tap:tap0: the interface is down or has gone$"):
+        card.run()
+
+
+def test_nothing_is_left_behind(loop: Open) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for link in ("iface:card0", "xdp:card0", "tap:tap0"):
+        card = Card.open(LOOP, progress=False)
+        attach(card, link)
+        card.run(wall_s=0.05)
+        card.close()
+    assert len(os.listdir("/proc/self/fd")) == before
