@@ -32,15 +32,21 @@ bool CopiedPackets::fetch() {
   return held_;
 }
 
-// Copies the frame to where it fits in one piece; false: there is no room yet.
-bool CopiedPackets::place(hr_packet& packet) {
+// The position at which the frame fits in one piece; none while there is no room.
+std::optional<uint64_t> CopiedPackets::room() const {
   const uint64_t to_end = range_.size - head_ % range_.size;
   const uint64_t start = frame_.length <= to_end ? head_ : head_ + to_end;
-  if (start + frame_.length - tail_ > range_.size && !ends_.empty()) return false;
-  if (ends_.empty()) tail_ = start;
-  const uint64_t offset = start % range_.size;
+  if (!ends_.empty() && start + frame_.length - tail_ > range_.size) return std::nullopt;
+  return start;
+}
+
+bool CopiedPackets::place(hr_packet& packet) {
+  const std::optional<uint64_t> start = room();
+  if (!start) return false;
+  if (ends_.empty()) tail_ = *start;
+  const uint64_t offset = *start % range_.size;
   if (frame_.length != 0) std::memcpy(range_.bytes + offset, frame_.data, frame_.length);
-  head_ = start + frame_.length;
+  head_ = *start + frame_.length;
   ends_.push_back(head_);
   packet = {range_.address + offset, frame_.has_time ? Pacing::time_ns(frame_.time) : 0, frame_.length,
             frame_.wire_length != 0 ? frame_.wire_length : frame_.length};
@@ -57,7 +63,7 @@ void CopiedPackets::release(size_t count) {
 
 hr_packets_state CopiedPackets::state() const {
   // While a frame waits for room, nothing that the source does can help.
-  return {source_->missed() + too_long_, ends_.size(), ended_ && (told_ || !broken()), held_,
+  return {source_->missed() + too_long_, ends_.size(), ended_ && (told_ || !broken()), held_ && !room(),
           held_ || ended_ ? -1 : source_->waits_for()};
 }
 

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "packet_memory.h"
 #include "source.h"
@@ -20,6 +21,7 @@ class CopiedPackets : public PacketMemory {
 
  private:
   bool fetch();
+  std::optional<uint64_t> room() const;
   bool place(hr_packet& packet);
   bool broken() const { return ended_ && !source_->fault().empty(); }
 

@@ -5,12 +5,18 @@
 
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "error.h"
 
 namespace headrace {
 namespace {
+
+// The kernel frees a queue some time after the socket that had it was closed.
+constexpr int kTries = 50;
+constexpr std::chrono::milliseconds kPause{10};
 
 [[noreturn]] void fail(const std::string& shown, uint32_t queue, int reason) {
   std::string why = std::strerror(reason);
@@ -40,9 +46,12 @@ XdpSocket::XdpSocket(const std::string& shown, const std::string& interface, uin
   config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
   config.bind_flags = XDP_COPY;
   xsk_socket* socket = nullptr;
-  if (const int status = xsk_socket__create(&socket, interface.c_str(), queue, umem, &received_, nullptr, &config)) {
-    fail(shown, queue, -status);
+  int status = -EBUSY;
+  for (int tries = 0; status == -EBUSY && tries < kTries; ++tries) {
+    if (tries != 0) std::this_thread::sleep_for(kPause);
+    status = xsk_socket__create(&socket, interface.c_str(), queue, umem, &received_, nullptr, &config);
   }
+  if (status != 0) fail(shown, queue, -status);
   socket_.reset(socket);
   for (size_t chunk = 0; chunk < chunks; ++chunk) give(chunk * kChunk);
 }
