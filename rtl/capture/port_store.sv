@@ -144,7 +144,7 @@ module port_store
 
     events          <= '0;
     events.frame    <= ending;
-    events.bytes    <= length;
+    events.bytes    <= ending ? length : '0;
     events.disabled <= ending && off;
     events.bad      <= ending && !off && bad;
     events.held     <= held && rx_tvalid;

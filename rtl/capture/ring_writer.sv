@@ -155,7 +155,7 @@ module ring_writer #(
 
   assign m_axi_bready = 1'b1;
   assign record       = waiting && !ahead[31] && !error;
-  assign record_bytes = waiting_pos - producer;
+  assign record_bytes = record ? waiting_pos - producer : '0;
   assign lost         = waiting && error;
   always_ff @(posedge clk) begin
     if (m_axi_bvalid) begin
