@@ -14,6 +14,7 @@ from headrace.errors import HeadraceError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_IMPORT = re.compile(r"\bimport\b[^;]*;")
 _PARAMETER = re.compile(r"\b(localparam|parameter)\b|\b(\w+)\s*=(?!=)")
 _ADDRMAP = re.compile(r"^\s*addrmap\s+(\w+)", re.MULTILINE)
 
@@ -85,7 +86,8 @@ def module_design(module: str, root: Path) -> Design:
 def parameter_names(design: Design) -> list[str]:
     """Parameters that may be set on the top module, from the head of its source; [] for a generated one."""
     for path in design.files:
-        if head := re.search(rf"\bmodule\s+{design.top}\b([^;]*);", _COMMENT.sub("", path.read_text())):
+        text = _IMPORT.sub("", _COMMENT.sub("", path.read_text()))
+        if head := re.search(rf"\bmodule\s+{design.top}\b([^;]*);", text):
             settable = False
             names = []
             for match in _PARAMETER.finditer(head[1]):
