@@ -25,6 +25,7 @@ need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need z3 z3 --version
 need libpcap-dev header pcap.h
+need gcc-bpf bpf-gcc --version
 need libbpf-dev header bpf/bpf.h
 need libxdp-dev header xdp/xsk.h
 need zlib1g-dev header zlib.h

@@ -30,7 +30,6 @@ def own_network() -> Iterator[None]:
     if libc.unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     try:
-        Path("/proc/thread-self/net").stat()
         Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")  # no packets but the test's
         Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
         yield
@@ -51,14 +50,26 @@ def add_pair(here: str, there: str) -> None:
         ip("link", "set", name, "up")
 
 
-def send(interface: str, packets: Sequence[bytes], pause_every: int = 32) -> None:
-    """Sends packets, a few dozen a millisecond."""
+def send(interface: str, packets: Sequence[bytes], receiver: str | None = None, pause_every: int = 32) -> None:
+    """Sends packets, a few dozen a millisecond, and never more than a cable holds before ``receiver`` gets them.
+
+    A veth queues 256 packets, which is little where the kernel has to wait for a busy processor.
+    """
+    before = received(receiver) if receiver else 0
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
         sender.bind((interface, 0))
         for number, packet in enumerate(packets, 1):
             sender.send(packet)
             if number % pause_every == 0:
                 time.sleep(0.001)
+                while receiver and received(receiver) - before < number - 128:
+                    time.sleep(0.001)
+
+
+def received(interface: str) -> int:
+    """Packets that an interface has received."""
+    lines = [line.split() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()]
+    return next(int(line[2]) for line in lines if line[0] == f"{interface}:")
 
 
 def numbered(count: int, size: int = 60) -> list[bytes]:
@@ -71,4 +82,12 @@ def wait_for(path: Path, size: int, seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while not path.exists() or path.stat().st_size < size:
         assert time.monotonic() < deadline, f"{path} stays shorter than {size} bytes"
+        time.sleep(0.02)
+
+
+def wait_for_capture(seconds: float = 20) -> None:
+    """Until some program in this network captures packets."""
+    deadline = time.monotonic() + seconds
+    while not any(line.split()[5] == "1" for line in Path("/proc/thread-self/net/packet").read_text().splitlines()):
+        assert time.monotonic() < deadline, "nobody captures"
         time.sleep(0.02)

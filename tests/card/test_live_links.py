@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -52,18 +53,12 @@ def attach(card: Card, link: str, **options: object) -> None:
     card.sink(1, "memory")
 
 
-def drops(interface: str) -> int:
-    """Frames that the interface's own queue lost: the test sent too fast."""
-    lines = [line.split() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()]
-    return next(int(line[4]) for line in lines if line[0] == f"{interface}:")
-
-
 @pytest.mark.parametrize("kind", COPIES)
 def test_every_packet_comes_as_it_was_sent_and_in_order(loop: Open, later: Callable[..., None], kind: str) -> None:
     card, packets = loop(), numbered(5000)
     attach(card, f"{kind}:card0")
     began = time.time_ns()
-    later(lambda: send("peer0", packets))
+    later(lambda: send("peer0", packets, "card0"))
     assert card.run(packets=len(packets), wall_s=20).reason == "packets"
     card.run(wall_s=0.1)
     frames = card.received(1)
@@ -153,7 +148,7 @@ def test_an_interface_that_vanishes_ends_the_run_with_all_that_came_before(
     attach(card, f"{kind}:card0")
 
     def send_and_end() -> None:
-        send("peer0", packets)
+        send("peer0", packets, "card0")
         ip("link", *(["del", "card0"] if end == "del" else ["set", "card0", "down"]))
 
     later(send_and_end)
@@ -168,9 +163,9 @@ def test_an_interface_that_vanishes_ends_the_run_with_all_that_came_before(
 def test_sources_that_are_stopped_give_what_they_have(loop: Open, kind: str) -> None:
     card, packets = loop(), numbered(1000)
     attach(card, f"{kind}:card0")
-    send("peer0", packets)
+    send("peer0", packets, "card0")
     card.stop_sources()
-    send("peer0", packets)
+    send("peer0", packets, "card0")
     assert card.run().idle
     assert [frame.data for frame in card.received(1)] == packets
 
@@ -182,8 +177,8 @@ def test_several_live_sources_at_once(loop: Open, later: Callable[..., None]) ->
         card.source(port, link)
         card.sink(1 - port, "memory")
     first, second = numbered(2000), numbered(2000, size=100)
-    later(lambda: send("peer0", first))
-    later(lambda: send("peer1", second))
+    later(lambda: send("peer0", first, "card0"))
+    later(lambda: send("peer1", second, "card1"))
     assert card.run(packets=4000, wall_s=20).reason == "packets"
     card.run(wall_s=0.1)
     assert [frame.data for frame in card.received(1)] == first
@@ -205,7 +200,7 @@ def test_the_run_ends_when_one_of_several_live_sources_breaks_off(loop: Open, la
 def test_a_source_can_be_limited_to_a_number_of_packets(loop: Open) -> None:
     card, packets = loop(), numbered(50)
     attach(card, "iface:card0", packets=20)
-    send("peer0", packets)
+    send("peer0", packets, "card0")
     assert card.run(wall_s=5).idle
     assert [frame.data for frame in card.received(1)] == packets[:20]
 
@@ -326,6 +321,60 @@ def test_what_belongs_to_another_program_is_left_alone(loop: Open) -> None:
     first.run(packets=10, wall_s=5)
     first.run(wall_s=0.1)
     assert len(first.received(1)) == 10
+
+
+PICK_EVEN = """
+#include <linux/bpf.h>
+#define SECTION(name) __attribute__((section(name), used))
+struct {
+  int (*type)[BPF_MAP_TYPE_XSKMAP];
+  int (*max_entries)[4];
+  int *key, *value;
+} xsks_map SECTION(".maps");
+static long (*bpf_redirect_map)(void *, __u64, __u64) = (void *)BPF_FUNC_redirect_map;
+SECTION("xdp") int pick_even(struct xdp_md *context) {
+  unsigned char *data = (void *)(long)context->data;
+  if (data + 18 > (unsigned char *)(long)context->data_end || data[17] % 2) return XDP_PASS;
+  return bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
+}
+char terms[] SECTION("license") = "GPL";
+"""
+
+
+def compiled(source: str, target: Path) -> Path:
+    headers = [
+        word for folder in ("", f"/{os.uname().machine}-linux-gnu") for word in ("-idirafter", f"/usr/include{folder}")
+    ]
+    command = ["bpf-gcc", "-O2", "-gbtf", *headers, "-x", "c", "-", "-c", "-o", str(target)]
+    subprocess.run(command, input=source, text=True, check=True)
+    return target
+
+
+@pytest.mark.skipif(shutil.which("bpf-gcc") is None, reason="needs gcc-bpf")
+def test_a_program_of_the_users_picks_the_packets(loop: Open, tmp_path: Path) -> None:
+    card, packets = loop(), numbered(100)
+    attach(card, f"xdp:card0,program={compiled(PICK_EVEN, tmp_path / 'pick.o')}")
+    send("peer0", packets, "card0")
+    card.run(wall_s=0.2)
+    frames = card.received(1)
+    assert [frame.data for frame in frames] == packets[::2]
+    assert all(abs(frame.timestamp_ns - time.time_ns()) < 10**9 for frame in frames)
+
+
+@pytest.mark.skipif(shutil.which("bpf-gcc") is None, reason="needs gcc-bpf")
+@pytest.mark.parametrize(
+    ("name", "other", "message"),
+    [
+        ("xsks_map", "sockets", "has no map xsks_map of type XSKMAP"),
+        ('SECTION("xdp")', 'SECTION("socket")', "has no XDP program"),
+    ],
+)
+def test_a_program_that_can_not_be_used_is_refused(
+    loop: Open, tmp_path: Path, name: str, other: str, message: str
+) -> None:
+    file = compiled(PICK_EVEN.replace(name, other), tmp_path / "pick.o")
+    with pytest.raises(CardError, match=f"^xdp:card0: {file} {message}$"):
+        loop().source(0, f"xdp:card0,program={file}")
 
 
 # TAP
