@@ -26,10 +26,16 @@ class HostMemory:
         nothing until they are used. Raises CardError when the range overlaps another one."""
         self._card._check(self._card._lib.hr_memory_map(self._card._open, address, size, read_only))
 
+    def reserve(self, size: int) -> int:
+        """Where a range of ``size`` bytes can be mapped that may be anywhere: an address that is a multiple of 4096."""
+        address, self._free = self._free, self._free + _pages(size)
+        return address
+
     def allocate(self, size: int) -> int:
-        """Maps ``size`` bytes of zeros where nothing is; gives their address, a multiple of 4096."""
-        address, self._free = self._free, self._free + -(-size // 4096) * 4096
-        self.map(address, size)
+        """Maps ``size`` bytes of zeros, and the rest of their last page, where nothing is; gives their address, a
+        multiple of 4096. Raises CardError when there is no room."""
+        address = self.reserve(size)
+        self.map(address, _pages(size))
         return address
 
     def unmap(self, address: int) -> None:
@@ -89,3 +95,8 @@ class HostMemory:
         for name, value in options.items():
             if value is not None:
                 self._card._option(name, round(value))
+
+
+def _pages(size: int) -> int:
+    """Bytes of the pages of 4096 bytes that ``size`` bytes take."""
+    return -(-size // 4096) * 4096

@@ -1,0 +1,259 @@
+"""``headrace capture``: what ``tcpdump -i SOURCE -w FILE EXPR`` does, done by a card."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.bpf import Program
+    from headrace.capture import CaptureProgress, CaptureReport
+    from headrace.capture_source import Path, Source
+    from headrace.savefiles import Limits
+
+_EPILOG = """Examples:
+
+headrace capture -i iface:eth0 -w out.pcap
+
+headrace capture -i iface:eth0 -w out.pcapng -c 100 udp port 53
+
+headrace capture -i xdp:eth0 -w 'day-%d.pcap' -G 86400
+
+headrace capture -i in.pcap -w out.pcap -s 96
+
+headrace capture -i gen:size=60-1514,count=1000 -w - | tcpdump -nr -
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("capture", epilog=_EPILOG)(capture_command)
+
+
+def capture_command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[EXPR]", help="A tcpdump filter, which the card runs; in one word or several."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "-i",
+            metavar="SOURCE",
+            help="Where packets come from: a capture file (- for stdin), iface:NAME, xdp:NAME, tap:NAME or gen:SPEC.",
+        ),
+    ] = None,
+    write: Annotated[
+        str | None, typer.Option("-w", metavar="FILE", help="Write packets to FILE (- for stdout); else only count.")
+    ] = None,
+    count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="Stop after COUNT packets.")] = None,
+    snaplen: Annotated[
+        int | None, typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes.")
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option("-C", metavar="SIZE", min=1, help="Begin a new file after SIZE million bytes: FILE, FILE1, ..."),
+    ] = None,
+    seconds: Annotated[
+        int | None,
+        typer.Option("-G", metavar="SECONDS", min=1, help="Begin a new file after SECONDS; FILE is a strftime format."),
+    ] = None,
+    files: Annotated[
+        int | None,
+        typer.Option("-W", metavar="COUNT", min=1, help="With -C, overwrite after COUNT files; with -G, stop then."),
+    ] = None,
+    packet_buffered: Annotated[
+        bool, typer.Option("-U", "--packet-buffered", help="Write each packet at once, not when a buffer is full.")
+    ] = False,
+    user: Annotated[
+        str | None,
+        typer.Option("-Z", metavar="USER", help="If root, become USER before the first file is opened."),
+    ] = None,
+    direction: Annotated[
+        str, typer.Option("-Q", metavar="in|out|inout", help="Of a live interface's packets, only these.")
+    ] = "inout",
+    file: Annotated[
+        str | None,
+        typer.Option("-F", metavar="FILE", help="Read the filter from a file: an expression, or -ddd output."),
+    ] = None,
+    dump: Annotated[
+        int,
+        typer.Option(
+            "-d",
+            count=True,
+            metavar="",
+            show_default=False,
+            help="Print the program (-dd: as C, -ddd: as numbers) and stop.",
+        ),
+    ] = 0,
+    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="pcap|pcapng", help="Of FILE.", show_default="pcapng if FILE is called so, else pcap"),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option("--time-stamp-precision", metavar="micro|nano", help="Of times in pcap.")
+    ] = "micro",
+    timestamps: Annotated[
+        str, typer.Option(metavar="recorded|card", help="Times of packets: the source's, or the card's clock's.")
+    ] = "recorded",
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="wire|memory",
+            help="The way into the card: an Ethernet port, or out of host memory.",
+            show_default="memory for files and xdp:, else wire",
+        ),
+    ] = None,
+    ring: Annotated[int, typer.Option("-B", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")] = 4096,
+    rate: common.Rate = "lossless",
+    cores: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Filter cores of the card.", show_default="4 with a filter")
+    ] = None,
+    trace: Annotated[str | None, typer.Option(metavar="FILE.fst", help="Record the card's signals.")] = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no summary.")] = False,
+) -> int:
+    """Capture packets by the capture card, as tcpdump does: from live interfaces, files and generators.
+
+    Ctrl-C ends a capture; everything the card has taken is then in the file.
+    """
+    from headrace.capture_source import parse_source
+    from headrace.savefiles import Limits
+
+    where = parse_source(source) if source is not None else None
+    program = _program(words or [], file, where, snaplen, not plain, dump)
+    if dump:
+        from headrace import bpf
+
+        assert program is not None
+        print(bpf.dump(program, dump), end="")
+        return 0
+    if where is None:
+        raise HeadraceError("-i SOURCE is missing (see headrace capture --help)", 2)
+    for option, value, choices in (
+        ("-Q", direction, ("in", "out", "inout")),
+        ("--time-stamp-precision", precision, ("micro", "nano")),
+        ("--timestamps", timestamps, ("recorded", "card")),
+    ):
+        common.one_of(option, value, choices)
+    where = where.only(direction)
+    limits = Limits(count, None if size is None else size * 1_000_000, seconds, files)
+    _check_files(write, limits, where, json)
+    offered, settings = common.rate(rate), common.parameters(parameter)
+
+    from headrace.capture import CaptureJob, run_capture
+
+    job = CaptureJob(
+        source=where,
+        program=program,
+        output=write,
+        limits=limits,
+        way=_way(path),
+        snaplen=snaplen or None,
+        format=_file_format(format, write),
+        precision=precision,
+        timestamps=timestamps,
+        ring_bytes=ring * 1024,
+        rate=offered,
+        packet_buffered=packet_buffered,
+        user=user,
+        cores=cores,
+        trace=trace,
+        parameters=settings,
+    )
+    with common.progress_line() as progress:
+        report = run_capture(job, None if progress is None else lambda so_far: progress(_so_far(so_far), None))
+    return _show(report, json, quiet)
+
+
+def _program(
+    words: list[str], file: str | None, source: Source | None, snaplen: int | None, optimize: bool, dump: int
+) -> Program | None:
+    """The filter, or None where there is none. It is compiled for the format of a file that is captured from."""
+    from headrace import bpf
+
+    if file is not None and words:
+        raise HeadraceError(f"{' '.join(words)}: the filter is in {file}", 2)
+    linktype, length = bpf.DLT_EN10MB, bpf.MAX_SNAPLEN
+    if source is not None and source.kind == "pcap" and os.path.isfile(source.argument):
+        linktype, length = bpf.capture_format(source.argument)
+        if linktype != bpf.DLT_EN10MB and not dump:
+            raise HeadraceError(f"{source.argument}: link type {bpf.link_name(linktype)} is not Ethernet")
+    if file is not None:
+        return bpf.load_file(file, snaplen or length, linktype, optimize)
+    if not words and not dump:
+        return None
+    return bpf.compile(" ".join(words), snaplen or length, linktype, optimize)
+
+
+def _way(path: str | None) -> Path | None:
+    if path is None:
+        return None
+    common.one_of("--path", path, ("wire", "memory"))
+    return "wire" if path == "wire" else "memory"
+
+
+def _file_format(format: str | None, write: str | None) -> str:
+    if format is None:
+        return "pcapng" if write is not None and write.endswith(".pcapng") else "pcap"
+    common.one_of("--format", format, ("pcap", "pcapng"))
+    return format
+
+
+def _check_files(write: str | None, limits: Limits, source: Source, json: str | None) -> None:
+    """Raise HeadraceError where files clash or are missing."""
+    several = limits.size is not None or limits.seconds is not None
+    if several and write in (None, "-"):
+        raise HeadraceError("-C and -G need -w FILE", 2)
+    if limits.files is not None and not several:
+        raise HeadraceError("-W needs -C or -G", 2)
+    if [write, json].count("-") > 1:
+        raise HeadraceError("only one thing can go to the standard output", 2)
+    if (
+        write not in (None, "-")
+        and source.kind == "pcap"
+        and os.path.isfile(source.argument)
+        and os.path.realpath(str(write)) == os.path.realpath(source.argument)
+    ):
+        raise HeadraceError(f"{write}: is what is captured from", 2)
+
+
+def _so_far(progress: CaptureProgress) -> str:
+    return f"{progress.captured:,} captured, {progress.received:,} received by filter, {progress.dropped:,} dropped"
+
+
+def _show(report: CaptureReport, json: str | None, quiet: bool) -> int:
+    """Show the summary, then what went wrong on the way, and return the exit code."""
+    if json is not None:
+        from headrace import report as reports
+
+        reports.write_json(report.to_json(), json)
+    if not quiet and json != "-":
+        for line in _summary(report):
+            print(line, file=sys.stderr)
+    for warning in report.warnings:
+        print(f"headrace: warning: {warning}", file=sys.stderr)
+    gone = report.fault is not None and report.fault.endswith(os.strerror(errno.EPIPE))
+    if report.fault is not None and not gone:  # a reader that has seen enough is no fault
+        print(f"headrace: {report.fault}", file=sys.stderr)
+    return 1 if report.fault else 0
+
+
+def _summary(report: CaptureReport) -> list[str]:
+    """Lines as tcpdump prints them at the end of a live capture."""
+    dropped = sum(report.dropped.values())
+    causes = ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in report.dropped.items() if count)
+    counts = [(report.captured, "captured"), (report.received, "received by filter")]
+    if report.dropped_by_kernel is not None:
+        counts.append((report.dropped_by_kernel, "dropped by kernel"))
+    lines = [f"{count} packet{'s' * (count != 1)} {what}" for count, what in counts]
+    return [*lines, f"{dropped} packet{'s' * (dropped != 1)} dropped by card{': ' * bool(causes)}{causes}"]

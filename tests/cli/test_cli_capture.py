@@ -1,0 +1,306 @@
+"""``headrace capture`` as a user runs it: real files, the real card, tcpdump and tshark beside it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from oracle import Packet, make_capture, random_packets
+from scapy.utils import RawPcapReader
+
+from headrace import bpf
+from headrace.build import build_card
+from headrace.cli import main
+
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+CORES = "2"
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models() -> None:
+    build_card("capture", {"CORES": 0}, progress=False)
+    build_card("capture", {"CORES": int(CORES)}, progress=False)
+
+
+@pytest.fixture(scope="module")
+def packets() -> list[Packet]:
+    return random_packets(seed=31, count=500)
+
+
+@pytest.fixture
+def capture(tmp_path: Path, packets: list[Packet]) -> Path:
+    return make_capture(tmp_path / "in.pcap", packets)
+
+
+def tcpdump(capture: Path, *options: str) -> bytes:
+    """The file that tcpdump writes."""
+    out = capture.with_suffix(".tcpdump")
+    subprocess.run(["tcpdump", "-r", str(capture), "-w", str(out), *options], capture_output=True, check=True)
+    return out.read_bytes()
+
+
+def run(*arguments: object) -> int:
+    return main(["capture", *map(str, arguments)])
+
+
+def records(path: Path) -> list[tuple[bytes, int]]:
+    """Bytes and length on the wire of each packet."""
+    with RawPcapReader(str(path)) as reader:
+        return [(data, meta.wirelen) for data, meta in reader]
+
+
+# Files
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("precision", ["micro", "nano"])
+@pytest.mark.parametrize("nanosecond", [False, True])
+def test_a_copy_is_tcpdumps_file(
+    way: str, precision: str, nanosecond: bool, packets: list[Packet], tmp_path: Path
+) -> None:
+    capture = make_capture(tmp_path / "in", packets, nanosecond=nanosecond, snaplen=9999)
+    out = tmp_path / "out"
+    assert run("-i", capture, "-w", out, "--path", way, "--time-stamp-precision", precision) == 0
+    assert out.read_bytes() == tcpdump(capture, f"--time-stamp-precision={precision}")
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+def test_a_filter_gives_tcpdumps_file(way: str, capture: Path, tmp_path: Path) -> None:
+    expression = ["tcp", "and", "not", "port", "80"]
+    assert run("-i", f"pcap:{capture}", "-w", tmp_path / "out", "--path", way, "--cores", CORES, *expression) == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, *expression)
+
+
+def test_a_filter_may_be_in_a_file(capture: Path, tmp_path: Path) -> None:
+    (tmp_path / "filter").write_text("udp # only\n")
+    assert run("-i", capture, "-w", tmp_path / "out", "-F", tmp_path / "filter", "--cores", CORES) == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, "udp")
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("expression", [[], ["ip"]])
+def test_packets_are_cut_to_the_snaplen(
+    way: str, expression: list[str], capture: Path, packets: list[Packet], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert run("-i", capture, "-w", out, "-s", 40, "--path", way, "--cores", CORES, *expression) == 0
+    program = bpf.compile(" ".join(expression))
+    verdicts = bpf.run_many(program, ((p.data, p.wirelen) for p in packets))
+    assert records(out) == [(p.data[:40], p.wirelen) for p, taken in zip(packets, verdicts, strict=True) if taken]
+    assert bpf.capture_format(out) == (bpf.DLT_EN10MB, 40)
+
+
+def test_a_small_ring_loses_nothing(capture: Path, tmp_path: Path) -> None:
+    assert run("-i", capture, "-w", tmp_path / "out", "-B", 16, "-q") == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture)
+
+
+def test_pcapng_says_where_packets_come_from(capture: Path, packets: list[Packet], tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    assert run("-i", capture, "-w", out, "--cores", CORES, "ip", "or", "arp") == 0
+    fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len", "-e", "frame.interface_name"]
+    shown = subprocess.run(["tshark", "-r", str(out), *fields], capture_output=True, text=True, check=True).stdout
+    verdicts = bpf.run_many(bpf.compile("ip or arp"), ((p.data, p.wirelen) for p in packets))
+    assert shown.splitlines() == [
+        f"{p.time_ns // 10**9}.{p.time_ns % 10**9 // 1000:06}000\t{min(p.wirelen, 2**31 - 1)}\tpcap:{capture}"
+        for p, taken in zip(packets, verdicts, strict=True)
+        if taken
+    ]
+    infos = subprocess.run(["capinfos", str(out)], capture_output=True, text=True, check=True).stdout
+    assert "Filter string = ip or arp" in infos
+
+
+def test_files_of_a_size_have_tcpdumps_names(capture: Path, tmp_path: Path) -> None:
+    packets = random_packets(seed=32, count=4000)
+    big = make_capture(tmp_path / "big", packets)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "ours").mkdir()
+    options = ["-C", "1", "-W", "12", "-c", "3500"]
+    command = ["tcpdump", "-r", str(big), "-Z", "root", "-w", str(tmp_path / "theirs/out"), *options]
+    subprocess.run(command, capture_output=True, check=True)
+    assert run("-i", big, "-w", tmp_path / "ours/out", *options) == 0
+    written = [{file.name: file.read_bytes() for file in (tmp_path / d).iterdir()} for d in ("ours", "theirs")]
+    assert written[0] == written[1]
+    assert len(written[0]) > 1
+
+
+def test_generated_packets_are_captured_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-i", "gen:count=300,size=60-1514,dport=53", "-w", tmp_path / "out") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "300 packets captured",
+        "300 packets received by filter",
+        "0 packets dropped by card",
+    ]
+    shown = subprocess.run(["tcpdump", "-nr", str(tmp_path / "out"), "udp port 53"], capture_output=True, check=True)
+    assert len(shown.stdout.splitlines()) == 300
+
+
+def test_what_is_not_written_is_counted(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-i", capture, "--cores", CORES, "--json", "-", "tcp") == 0
+    report = json.loads(capsys.readouterr().out)
+    matching = len(tcpdump_lines(capture, "tcp"))
+    assert (report["captured"], report["received"], report["rejected"]) == (matching, 500, 500 - matching)
+    assert (report["files"], report["missing"], report["fault"], report["unwritten"]) == ([], 0, None, 0)
+    assert set(report["dropped"].values()) == {0}
+
+
+def tcpdump_lines(capture: Path, *arguments: str) -> list[str]:
+    shown = subprocess.run(["tcpdump", "-nr", str(capture), *arguments], capture_output=True, text=True, check=True)
+    return shown.stdout.splitlines()
+
+
+def test_frames_that_the_wire_brings_too_fast_are_dropped_by_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["-i", "gen:count=2000,size=1514", "--rate", "line", "-B", "64", "-w", tmp_path / "out"]
+    build_card("capture", {"CORES": 0, "MEM_W": 32}, progress=False)
+    capsys.readouterr()
+    assert run(*arguments, "-P", "MEM_W=32") == 0
+    captured, received, dropped = capsys.readouterr().err.splitlines()
+    match = re.fullmatch(r"(\d+) packets dropped by card: (.*)", dropped)
+    assert match is not None
+    assert (received, int(match[1])) == ("2000 packets received by filter", 2000 - int(captured.split()[0]))
+    assert sum(int(cause.split()[0]) for cause in match[2].split(", ")) == int(match[1])
+    assert len(records(tmp_path / "out")) == int(captured.split()[0]) > 0
+
+
+# Pipes and signals
+
+
+def test_standard_input_and_output(capture: Path) -> None:
+    command = [*HEADRACE, "capture", "-i", "-", "-w", "-", "-q", "--cores", CORES, "tcp"]
+    result = subprocess.run(command, input=capture.read_bytes(), capture_output=True, check=True)
+    assert result.stdout == tcpdump(capture, "tcp")
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_capture_with_everything_in_the_file(number: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [*HEADRACE, "capture", "-i", "gen:size=60-1514", "-w", str(out)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: out.exists() and out.stat().st_size > 1_000_000, "packets")
+    child.send_signal(number)
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 0
+    captured = int(err.split()[0])
+    assert err.splitlines()[1] == f"{captured} packets received by filter"
+    assert len(records(out)) == captured
+
+
+def test_each_packet_is_written_at_once_if_wanted(tmp_path: Path, packets: list[Packet]) -> None:
+    out = tmp_path / "out"
+    data = make_capture(tmp_path / "in", packets[:20]).read_bytes()
+    child = subprocess.Popen([*HEADRACE, "capture", "-i", "-", "-w", str(out), "-U"], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.write(data)
+    child.stdin.flush()
+    wait_for(lambda: out.exists() and out.read_bytes() == data, "the packets while the capture goes on")
+    child.stdin.close()
+    assert child.wait(timeout=20) == 0
+
+
+@root
+def test_root_becomes_another_user_before_the_file_is_opened(tmp_path: Path, capture: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    command = [*HEADRACE, "capture", "-i", str(capture), "-Z", "nobody", "-w"]
+    assert subprocess.run([*command, str(theirs / "out")], check=False).returncode == 0
+    assert (theirs / "out").stat().st_uid == 65534
+    refused = subprocess.run([*command, str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr) == (1, f"headrace: {tmp_path}/out: Permission denied\n")
+
+
+# What goes wrong
+
+
+def test_a_full_disk_ends_the_capture(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-i", capture, "-w", "/dev/full", "-q") == 1
+    assert capsys.readouterr().err == "headrace: /dev/full: No space left on device\n"
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+def test_a_broken_capture_is_named_and_everything_before_the_fault_is_written(
+    way: str, capture: Path, packets: list[Packet], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture.write_bytes(capture.read_bytes()[:-7])
+    assert run("-i", capture, "-w", tmp_path / "out", "--path", way, "-q") == 1
+    assert re.match(rf"headrace: {capture}: packet 500 at byte \d+: truncated dump file", capsys.readouterr().err)
+    assert (tmp_path / "out").read_bytes() == make_capture(tmp_path / "expected", packets[:-1]).read_bytes()
+
+
+def test_packets_that_are_longer_than_the_ring_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lengths = [100, 2000, 100]
+    capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in lengths])
+    assert run("-i", capture, "-w", tmp_path / "out", "-B", 1) == 0
+    assert [len(data) for data, _ in records(tmp_path / "out")] == [100, 100]
+    assert capsys.readouterr().err.splitlines()[2:] == [
+        "1 packet dropped by card: 1 too long",
+        "headrace: warning: 1 packets are longer than the ring of 1,024 bytes: use a larger -B",
+    ]
+
+
+def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in (60, 9217, 9216)])
+    assert run("-i", capture, "-w", tmp_path / "out", "--cores", CORES, "len >= 60") == 0
+    assert [len(data) for data, _ in records(tmp_path / "out")] == [60, 9216]
+    assert capsys.readouterr().err.splitlines()[2:] == [
+        "1 packet dropped by card: 1 not inspected",
+        "headrace: warning: 1 packets are longer than 9,216 bytes and were not inspected: "
+        "use -P MAX_FRAME=65535 -P PACKET_KB=256",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "-i SOURCE is missing (see headrace capture --help)"),
+        (["-i", "none.pcap"], 1, "none.pcap: No such file or directory"),
+        (["-i", "eth:x"], 2, "eth:x: no source: use a file, or one of pcap:, gen:, iface:, xdp:, tap:"),
+        (["-i", "IN", "tcp", "prt"], 2, "can't parse filter expression: syntax error"),
+        (["-i", "IN", "-F", "x", "tcp"], 2, "tcp: the filter is in x"),
+        (["-i", "IN", "-w", "IN"], 2, "IN: is what is captured from"),
+        (["-i", "IN", "-w", "missing/out"], 1, "missing/out: No such file or directory"),
+        (["-i", "IN", "-C", "1"], 2, "-C and -G need -w FILE"),
+        (["-i", "IN", "-w", "-", "-G", "1"], 2, "-C and -G need -w FILE"),
+        (["-i", "IN", "-w", "x", "-W", "2"], 2, "-W needs -C or -G"),
+        (["-i", "IN", "-w", "-", "--json", "-"], 2, "only one thing can go to the standard output"),
+        (["-i", "IN", "-Q", "up"], 2, "-Q up: none of in, out, inout"),
+        (["-i", "IN", "--path", "air"], 2, "--path air: none of wire, memory"),
+        (["-i", "IN", "-Q", "in"], 2, "-Q in: pcap:IN does not know directions"),
+        (["-i", "IN", "--time-stamp-precision", "pico"], 2, "--time-stamp-precision pico: none of micro, nano"),
+        (["-i", "IN", "--format", "csv"], 2, "--format csv: none of pcap, pcapng"),
+        (["-i", "IN", "--cores", "2", "-Z", "nosuchuser"], 1, "-Z nosuchuser: no such user"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], code: int, message: str, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "-Z" in arguments and os.geteuid() != 0:
+        pytest.skip("-Z is for root")
+    assert run(*(capture if word == "IN" else word for word in arguments)) == code
+    assert capsys.readouterr().err == f"headrace: {message}\n".replace("IN", str(capture))
+
+
+def test_a_dump_is_what_tcpdump_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-dd", "udp", "port", "9") == 0
+    theirs = subprocess.run(
+        ["tcpdump", "-y", "EN10MB", "-dd", "udp port 9"], capture_output=True, text=True, check=True
+    )
+    assert capsys.readouterr().out == theirs.stdout
