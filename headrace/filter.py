@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headrace.bpf import Program
+from headrace.capture_source import parse_source
 from headrace.card import Card, Stats
 from headrace.errors import HeadraceError
 from headrace.filter_driver import FilterCounters, FilterDriver, Slot
+from headrace.stop_requests import StopRequests
 
 WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
 _RET_A = 0x16
@@ -33,8 +36,9 @@ class FilterOutput:
 class FilterJob:
     """One run of the filter card over a source.
 
-    ``source`` is a capture's path, ``-``, or a link such as ``gen:size=64,count=1000``. ``rate`` is "lossless", "line",
-    "recorded" or bits per second; ``cores`` None means the card's default.
+    ``source`` is a capture's path, ``-``, or a link such as ``gen:size=64,count=1000`` or ``iface:eth0``. ``rate`` is
+    "lossless", "line", "recorded" or bits per second; ``cores`` None means the card's default. ``count`` ends the run
+    with so many matches of the only filter.
     """
 
     outputs: list[FilterOutput]
@@ -44,6 +48,7 @@ class FilterJob:
     timestamps: str = "recorded"
     trace: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,9 @@ class FilterReport:
     """Figures of a run. Cycles are those of the simulated card; wall-clock figures are the simulator's.
 
     ``packets`` and ``bytes`` came in; ``matched`` were accepted by a filter at least; ``uninspected`` passed without a
-    verdict; ``lost`` were dropped by a MAC or at the monitor port; ``held_ns`` is how long flow control held the link
-    off; ``latency_cycles`` are the shortest and longest way from port to port. ``fault`` says what ended the run early,
-    or why its answer is not complete.
+    verdict; ``lost`` were dropped by a MAC or at the monitor port, ``missed`` by a live link before the card;
+    ``held_ns`` is how long flow control held the link off; ``latency_cycles`` are the shortest and longest way from
+    port to port. ``fault`` says what ended the run early, or why its answer is not complete.
     """
 
     packets: int
@@ -84,6 +89,7 @@ class FilterReport:
     programs: list[ProgramReport]
     warnings: list[str]
     fault: str | None = None
+    missed: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -119,27 +125,31 @@ def run_filter(job: FilterJob, progress: Progress | None = None) -> FilterReport
     """Offers ``job.source`` to port 0 of a filter card and writes what comes out of its monitor port.
 
     A broken capture, or a file that can't be written on, ends the run: everything up to there is written, and the
-    report names the ``fault``. Raises HeadraceError for what is wrong before the first packet, KeyboardInterrupt after
-    an interrupt, with whole files.
+    report names the ``fault``. A live source is meant to be ended by SIGINT or SIGTERM; elsewhere, KeyboardInterrupt is
+    raised after an interrupt, with whole files. Raises HeadraceError for what is wrong before the first packet.
     """
     _check_snaplens(job.outputs)
+    if job.count is not None and len(job.outputs) > 1:
+        raise HeadraceError("a number of matches to stop at is one filter's: run it without other filters", exit_code=2)
     with open_filter_card(job.cores, job.parameters, job.trace, progress is not None) as card:
         driver = driver_of(card)
         driver.load({number: Slot(output.program) for number, output in enumerate(job.outputs)})
         _attach_source(card, driver, job.source, job.rate)
         card.expect_passthrough(WEST, EAST)
         for number, output in enumerate(job.outputs):
-            if output.path is not None:
+            if output.path is not None or job.count is not None:
                 card.sink(
                     MONITOR,
-                    f"pcap:{output.path}",
+                    "null" if output.path is None else f"pcap:{output.path}",
                     program=number,
                     snaplen=_snaplen(output, alone=len(job.outputs) == 1),
                     timestamps=job.timestamps,
+                    packets=job.count,
                 )
         fault = None
         try:
-            card.run(progress=_show_packets(progress))
+            with _stopping(job.source) as stop:
+                card.run(progress=_watch(card, stop, progress))
             card.close_files()
         except HeadraceError as error:
             fault = str(error)
@@ -154,21 +164,23 @@ def run_measure(
     parameters: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     interval_s: float = 0.5,
+    count: int | None = None,
 ) -> Iterator[dict[int, tuple[int, int]]]:
     """Runs a measurement over a source; gives what its counters hold every ``interval_s`` of wall time and at the end.
 
-    Each snapshot maps a counter to (packets, bytes on the wire). Raises HeadraceError after the last snapshot if the
-    capture is broken.
+    Each snapshot maps a counter to (packets, bytes on the wire). The end comes after ``count`` packets, with the
+    source's own, or for a live source by SIGINT or SIGTERM. Raises HeadraceError after the last snapshot if the capture
+    is broken.
     """
-    with open_filter_card(cores, parameters, progress=progress is not None) as card:
+    with open_filter_card(cores, parameters, progress=progress is not None) as card, _stopping(source) as stop:
         driver = driver_of(card)
         driver.load({0: Slot(program, measurement=True)})
-        _attach_source(card, driver, source, rate)
+        _attach_source(card, driver, source, rate, count)
         fault: HeadraceError | None = None
         done = False
         while not done:
             try:
-                done = card.run(wall_s=interval_s).idle
+                done = card.run(wall_s=interval_s, progress=_watch(card, stop, progress)).idle
             except HeadraceError as error:
                 fault = error
                 card.run(cycles=10_000, until=None)
@@ -178,12 +190,13 @@ def run_measure(
             raise fault
 
 
-def _attach_source(card: Card, driver: FilterDriver, source: str, rate: str | float) -> None:
+def _attach_source(
+    card: Card, driver: FilterDriver, source: str, rate: str | float, packets: int | None = None
+) -> None:
     lossless = rate == "lossless"
     driver.set_flow_control(lossless)
     card.flow_control(WEST, lossless)
-    link = source if ":" in source.partition("/")[0] and not Path(source).exists() else f"pcap:{source}"
-    card.source(WEST, link, timing="line" if lossless else rate)
+    card.source(WEST, parse_source(source).link, timing="line" if lossless else rate, packets=packets)
     card.sink(EAST, "null")
 
 
@@ -203,18 +216,38 @@ def _check_snaplens(outputs: list[FilterOutput]) -> None:
 
 def _gap(job: FilterJob, card: Card, driver: FilterDriver) -> str | None:
     """Why the answer of a run that promised to lose nothing is not complete; None where it is."""
-    too_long = sum(port.bad for port in driver.counters().ingress)
-    if job.rate != "lossless" or not too_long:
+    if job.rate != "lossless" or parse_source(job.source).live:
+        return None
+    return _too_long(card, driver.counters())
+
+
+def _too_long(card: Card, counters: FilterCounters) -> str | None:
+    too_long = sum(port.bad for port in counters.ingress)
+    if not too_long:
         return None
     limit = card.parameters["MAX_FRAME"]
     advice = f": use -P MAX_FRAME={_LONGEST} -P PACKET_KB=256" if limit < _LONGEST else ""
     return f"{too_long:,} packets are longer than {limit:,} bytes and were not inspected{advice}"
 
 
-def _show_packets(progress: Progress | None) -> Callable[[Stats], None] | None:
-    if progress is None:
-        return None
-    return lambda stats: progress(f"{stats.ports[WEST].rx_frames:,} packets", None)
+def _stopping(source: str) -> AbstractContextManager[StopRequests]:
+    """What a signal to stop makes true, where the source is live; elsewhere signals do what they always do."""
+    stop = StopRequests()
+    return stop if parse_source(source).live else nullcontext(stop)
+
+
+def _watch(card: Card, stop: StopRequests, progress: Progress | None) -> Callable[[Stats], None]:
+    """What is done about 20 times a second of a run: shows how far it is, and ends live sources once asked to."""
+
+    def watch(stats: Stats) -> None:
+        if stop:
+            card.stop_sources()
+        if progress is not None:
+            west = stats.ports[WEST]
+            parts = [f"{west.rx_frames:,} packets", f"{stats.ports[MONITOR].tx_frames:,} matched"]
+            progress(", ".join([*parts, f"{west.rx_missed:,} missed"] if west.rx_missed else parts), None)
+
+    return watch
 
 
 def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None) -> FilterReport:
@@ -241,18 +274,21 @@ def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None)
             ProgramReport(output.program.source, output.path, count.matched, count.bytes, count.errors)
             for output, count in zip(job.outputs, counters.programs, strict=False)
         ],
-        warnings=_warnings(job, counters, monitor.tx_frames),
+        warnings=_warnings(job, card, counters, monitor.tx_frames),
         fault=fault,
+        missed=west.rx_missed,
     )
 
 
-def _warnings(job: FilterJob, counters: FilterCounters, sent: int) -> list[str]:
+def _warnings(job: FilterJob, card: Card, counters: FilterCounters, sent: int) -> list[str]:
     warnings = []
+    if parse_source(job.source).live and (too_long := _too_long(card, counters)):
+        warnings.append(too_long)
     for output, count in zip(job.outputs, counters.programs, strict=False):
         if count.errors:
             name = output.program.source or "the filter"
             reason = "the instruction budget or a jump out of the program"
             warnings.append(f"{name}: {count.errors:,} runs were stopped by {reason}, and count as not matched")
-    if sent != counters.forwarded:
+    if sent != counters.forwarded and job.count is None:
         warnings.append(f"{counters.forwarded - sent:,} packets were still at the monitor port at the end")
     return warnings

@@ -79,6 +79,8 @@ def filter_figures(data: Mapping[str, Any]) -> Table:
     table.add_row("packets", f"{packets:,} ({_size(data['bytes'])}), {data['matched']:,} matched", "measured")
     table.add_row("not inspected", _loss(data["uninspected"], packets), "measured")
     table.add_row("lost", _loss(data["lost"], packets), "measured")
+    if data.get("missed"):
+        table.add_row("missed before the card", _loss(data["missed"], packets + data["missed"]), "measured")
     if data["held_ns"]:
         table.add_row("link held off", f"{data['held_ns'] / 1e6:,.3f} ms", "measured")
     if data["latency_cycles"]:

@@ -23,7 +23,7 @@ Rate = Annotated[
     typer.Option(
         metavar="lossless|line|recorded|NG",
         help="How packets are offered: at 100 Gb/s but held off while the filters can't keep up (lossless), at "
-        "100 Gb/s whatever happens (line), at their recorded times, or at N Gb/s.",
+        "100 Gb/s whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
     ),
 ]
 

@@ -26,6 +26,8 @@ headrace filter 'tcp port 80' in.pcap -w web.pcap --also arp -w arp.pcap --json 
 
 zcat in.pcap.gz | headrace filter 'host 10.0.0.1' - -w - | tcpdump -nr -
 
+headrace filter icmp iface:eth0 -w - | tcpdump -nr -
+
 headrace filter -d 'tcp src port 100'
 """
 
@@ -39,7 +41,9 @@ def filter_command(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EXPR IN", help="Filter expression, and the capture to read: a file, - for stdin, or gen:SPEC."
+            metavar="EXPR IN",
+            help="Filter expression, and what to read: a file, - for stdin, gen:SPEC, or live from iface:NAME, "
+            "xdp:NAME or tap:NAME.",
         ),
     ] = None,
     write: Annotated[
@@ -68,6 +72,7 @@ def filter_command(
     snaplen: Annotated[
         int | None, typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes.")
     ] = None,
+    count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End with COUNT matches.")] = None,
     plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
@@ -81,7 +86,8 @@ def filter_command(
 ) -> int:
     """Copy out of a capture what tcpdump filters match, by the filter card.
 
-    OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted.
+    OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted. Live links run
+    until they are interrupted.
     """
     if dump and also:
         raise HeadraceError("-d prints one filter: leave --also out", 2)
@@ -93,6 +99,8 @@ def filter_command(
 
         print(bpf.dump(programs[0], dump), end="")
         return 0
+    if count is not None and also:
+        raise HeadraceError("-c counts the matches of one filter: leave --also out", 2)
     common.one_of("--timestamps", timestamps, ("recorded", "card"))
     paths = _outputs(write or [], len(programs), source, json)
     offered, settings = common.rate(rate), common.parameters(parameter)
@@ -100,7 +108,7 @@ def filter_command(
     from headrace.filter import FilterJob, FilterOutput, run_filter
 
     outputs = [FilterOutput(program, path, snaplen or None) for program, path in zip(programs, paths, strict=True)]
-    job = FilterJob(outputs, source, offered, cores, timestamps, trace, settings)
+    job = FilterJob(outputs, source, offered, cores, timestamps, trace, settings, count)
     with common.progress_line() as progress:
         report = run_filter(job, progress)
     return _show(report, json, quiet)

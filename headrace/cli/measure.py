@@ -24,6 +24,8 @@ headrace measure size in.pcap --order counter --plot sizes.png
 
 headrace measure 'tcp\\[tcpflags] & tcp-syn != 0' in.pcap
 
+headrace measure size iface:eth0 -c 10000
+
 headrace measure @mine.bpf in.pcap --json -
 """
 
@@ -38,7 +40,10 @@ def measure_command(
         str | None,
         typer.Argument(metavar="EXPR-OR-PROGRAM", help="A measurement's name, a filter, or @FILE (a program)."),
     ] = None,
-    source: Annotated[str | None, typer.Argument(metavar="IN", help="The capture to read (- for stdin).")] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="IN", help="What to read: a file, - for stdin, or a live link such as iface:eth0."),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the ready measurements and stop.")] = False,
     dump: Annotated[
         int,
@@ -53,6 +58,7 @@ def measure_command(
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the counters: .png, .svg or .pdf.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Counters to show.")] = 20,
     order: Annotated[str, typer.Option(metavar="packets|bytes|counter", help="How to order them.")] = "packets",
+    count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End after COUNT packets.")] = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
     parameter: common.Parameters = None,
@@ -84,9 +90,10 @@ def measure_command(
 
     console = Console()
     counts: Counts = {}
+    run = run_measure(measurement.program, source, offered, cores, settings, _progress(), count=count)
     with ExitStack() as stack:
         live = None
-        for counts in run_measure(measurement.program, source, offered, cores, settings, _progress()):
+        for counts in run:
             if live is None and console.is_terminal and json != "-":  # only now: a build shows a line of its own
                 live = stack.enter_context(Live(console=console, refresh_per_second=4, vertical_overflow="visible"))
             if live is not None:

@@ -284,7 +284,7 @@ def test_a_reader_that_has_gone_gets_no_message(card: Stand, capture: str, capsy
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     calls: list[tuple[Any, ...]] = []
 
-    def run(*arguments: Any) -> Iterator[Mapping[int, tuple[int, int]]]:
+    def run(*arguments: Any, **_options: Any) -> Iterator[Mapping[int, tuple[int, int]]]:
         calls.append(arguments)
         yield {6: (10, 1000)}
         yield {6: (70, 7000), 17: (20, 2000), 256: (10, 600), measurements.OUT_OF_RANGE: (3, 0)}

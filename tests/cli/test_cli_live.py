@@ -1,0 +1,217 @@
+"""``headrace filter`` and ``measure`` on live links, as a user runs them: the real card, real interfaces, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from network import add_pair, ip, numbered, own_network, send, wait_for, wait_for_capture, why_not
+from oracle import random_packets
+
+from headrace import bpf
+from headrace.build import build_card
+
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+    pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump is the oracle"),
+]
+
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+FILTER = "udp or (tcp[tcpflags] & tcp-ack != 0) or arp"
+HEADER = 24  # bytes of a pcap file
+
+
+@pytest.fixture(autouse=True)
+def pair() -> Iterator[None]:
+    """card0 and peer0, with a cable between them."""
+    build_card("filter", progress=False)
+    with own_network():
+        add_pair("card0", "peer0")
+        yield
+
+
+def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*HEADRACE, *map(str, arguments)],
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options,  # type: ignore[call-overload]
+    )
+
+
+def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[str, str]:
+    """Ends a live run as a user does. Gives what it said."""
+    process.send_signal(number)
+    return process.communicate(timeout=30)
+
+
+def frames(path: Path) -> list[bytes]:
+    """Of a little-endian pcap file that ends with a whole record."""
+    data, at, found = path.read_bytes(), HEADER, []
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        assert at + 16 + length <= len(data)
+        found.append(data[at + 16 : at + 16 + length])
+        at += 16 + length
+    return found
+
+
+def traffic(count: int) -> list[bytes]:
+    """Without VLAN tags: Linux takes them off before tcpdump's filter sees a live packet, and puts them on again."""
+    some = [p.data for p in random_packets(3, 700) if 60 <= len(p.data) <= 1514]
+    some = [data for data in some if data[12:14] not in (b"\x81\x00", b"\x88\xa8")]
+    return [some[n % len(some)] for n in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["iface", "xdp"])
+def test_20000_packets_none_lost_and_none_wrong(tmp_path: Path, kind: str) -> None:
+    """tcpdump stands beside an interface that is copied; what XDP takes away only the sender knows."""
+    out, theirs, packets = tmp_path / "out.pcap", tmp_path / "theirs.pcap", traffic(20_000)
+    running = start("filter", FILTER, f"{kind}:card0", "-w", out, "--json", tmp_path / "report.json")
+    wait_for(out, HEADER)
+    if kind == "iface":
+        command = ["tcpdump", "-i", "card0", "-B", "65536", "-U", "-w", theirs, FILTER]
+        beside = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert beside.stderr is not None and any("listening on" in line for line in iter(beside.stderr.readline, ""))
+    send("peer0", packets, receiver="card0")
+    time.sleep(0.2)
+    end(running)
+    assert running.returncode == 0
+    verdicts = bpf.run_many(bpf.compile(FILTER), [(packet, len(packet)) for packet in packets])
+    expected = [packet for packet, verdict in zip(packets, verdicts, strict=True) if verdict]
+    if kind == "iface":
+        end(beside)
+        assert frames(theirs) == expected
+    assert 2000 < len(expected) < 18_000
+    assert frames(out) == expected
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["packets"], report["matched"]) == (20_000, len(expected))
+    assert (report["lost"], report["missed"], report["uninspected"], report["fault"]) == (0, 0, 0, None)
+    assert 0 <= time.time() - struct.unpack_from("<I", out.read_bytes(), HEADER)[0] < 60
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_live_run_with_its_report_and_code_0(tmp_path: Path, number: int) -> None:
+    out = tmp_path / "out.pcapng"
+    running = start("filter", "", "iface:card0", "-w", out)
+    wait_for(out, 1)
+    send("peer0", numbered(10))
+    _, said = end(running, number)
+    assert running.returncode == 0 and "10 (" in said and "10 matched" in said
+    listed = subprocess.run(["tcpdump", "-nqtr", out], capture_output=True, text=True, check=True)
+    assert listed.stdout.count("Ethertype") == 10
+
+
+def test_standard_output_gets_each_packet_at_once() -> None:
+    running = start("filter", "", "iface:card0", "-w", "-", "-q", text=False)
+    assert running.stdout is not None and len(running.stdout.read(HEADER)) == HEADER
+    for packet in numbered(5):
+        sent = time.monotonic()
+        send("peer0", [packet])
+        assert running.stdout.read(16 + len(packet))[16:] == packet  # type: ignore[comparison-overlap]
+        assert time.monotonic() - sent < 0.5
+    end(running)
+    assert running.returncode == 0
+
+
+def test_a_number_of_matches_ends_the_run(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    running = start("filter", "ether[17] & 1 = 0", "iface:card0", "-c", 7, "-w", out)
+    wait_for(out, HEADER)
+    send("peer0", numbered(40))
+    running.communicate(timeout=20)
+    assert running.returncode == 0 and frames(out) == numbered(40)[:14:2]
+
+
+def test_a_number_of_matches_ends_the_run_that_only_counts() -> None:
+    result = subprocess.run([*HEADRACE, "filter", "", "gen:size=60", "-c", "5"], capture_output=True, check=False)
+    assert result.returncode == 0
+    result = subprocess.run(
+        [*HEADRACE, "filter", "tcp", "gen:size=60", "-c", "5", "--also", "udp"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr.strip()) == (
+        2,
+        "headrace: -c counts the matches of one filter: leave --also out",
+    )
+
+
+def test_an_interface_that_vanishes_is_one_line_and_code_1(tmp_path: Path) -> None:
+    out, packets = tmp_path / "out.pcap", numbered(300)
+    running = start("filter", "", "iface:card0", "-w", out, "-q")
+    wait_for(out, HEADER)
+    send("peer0", packets)
+    ip("link", "del", "card0")
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 1 and said.startswith("headrace: iface:card0: ") and said.count("\n") == 1
+    assert frames(out) == packets
+
+
+@pytest.mark.parametrize("command", ["filter", "measure"])
+def test_a_missing_interface_and_missing_rights_are_one_line_and_code_1(command: str) -> None:
+    what = "tcp" if command == "filter" else "size"
+    for prefix, link, message in (
+        ([], "iface:absent", "iface:absent: no such interface"),
+        ([], "xdp:absent", "xdp:absent: no such interface"),
+        (
+            ["setpriv", "--bounding-set", "-all"],
+            "iface:card0",
+            "iface:card0: not permitted: to capture takes root or CAP_NET_RAW",
+        ),
+    ):
+        result = subprocess.run([*prefix, *HEADRACE, command, what, link], capture_output=True, text=True, check=False)
+        assert (result.returncode, result.stderr) == (1, f"headrace: {message}\n")
+
+
+def test_measure_counts_live_packets_up_to_a_number() -> None:
+    running = start("measure", "size", "iface:card0", "-c", 50, "--json", "-")
+    wait_for_capture()
+    send("peer0", numbered(100))
+    said, _ = running.communicate(timeout=20)
+    assert running.returncode == 0 and json.loads(said)["packets"] == 50
+
+
+def test_measure_ends_with_the_counts_when_it_is_interrupted() -> None:
+    running = start("measure", "size", "xdp:card0", "--json", "-")
+    deadline = time.monotonic() + 20
+    while "xdp" not in subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    send("peer0", numbered(100))
+    said, _ = end(running)
+    assert running.returncode == 0 and json.loads(said)["packets"] == 100
+    assert "xdp" not in subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_terminal_shows_what_has_come(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    out = tmp_path / "out.pcap"
+    running = start("filter", "ether[17] & 1 = 0", "iface:card0", "-w", out, stderr=theirs)
+    os.close(theirs)
+    wait_for(out, HEADER)
+    send("peer0", numbered(40))
+    seen = b""
+    while b"40 packets, 20 matched" not in seen:
+        seen += os.read(ours, 4096)
+    running.send_signal(signal.SIGINT)
+    while chunk := _read(ours):
+        seen += chunk
+    os.close(ours)
+    assert running.wait(timeout=20) == 0
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # the other end is closed
+        return b""
