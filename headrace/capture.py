@@ -30,10 +30,8 @@ DEFAULT_CORES = 4
 DEFAULT_RING = 1 << 22  # bytes
 LINE_RATE = 100e9  # bit/s
 
-_LIVE_TIMEOUT_NS = 10_000  # of card time: a live packet is seen at once
-_SLICE_S = 0.05
+_SLICE_S = 0.05  # of wall time: how long packets wait at most until the host looks into the ring by itself
 _SHOW_S = 0.2
-_DRAIN_S = 5.0  # of wall time, for what is on its way when a capture is stopped
 
 
 @dataclass(frozen=True)
@@ -230,11 +228,13 @@ class _Capture:
             pass
 
     def _finish(self) -> None:
-        """Gets what is on its way into the files, once nothing more is to come."""
+        """Gets what is on its way into the files, once nothing more is to come. An interrupt leaves the rest out."""
         self._feed.end(abandon=self._files.done)
-        deadline = time.monotonic() + _DRAIN_S
-        while time.monotonic() < deadline and not self._turn():
-            pass
+        try:
+            while not self._turn():
+                pass
+        except KeyboardInterrupt:
+            self._feed.end(abandon=True)
 
     def _turn(self) -> bool:
         """Brings the card what there is, and lets it work; gives whether everything is through."""
@@ -342,7 +342,6 @@ def _settings(job: CaptureJob) -> CaptureSettings:
         ring_bytes=ring,
         snaplen=snaplen,
         watermark=watermark,
-        timeout_ns=_LIVE_TIMEOUT_NS if job.source.live else 0,
         wait_for_room=lossless,
         flow_control=lossless,
     )

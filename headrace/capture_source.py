@@ -19,6 +19,7 @@ KINDS = ("pcap", "gen", "iface", "xdp", "tap")
 _LIVE = ("iface", "xdp", "tap")
 _BATCH = 4096  # packets that are posted at once, at most
 _BUFFER = 1 << 26  # bytes, for packets in host memory
+_XDP_BUFFER = 1 << 27  # there each packet has 4,096 bytes: 32,768 packets
 _WAIT_MS = 50
 _PORT = 0
 
@@ -162,7 +163,8 @@ class MemoryFeed:
         self._driver = driver
         self._live = source.live
         self._times = times
-        self._packets = PacketMemory(card, source.link, card.memory.reserve(_BUFFER), _BUFFER)
+        size = _XDP_BUFFER if source.kind == "xdp" else _BUFFER
+        self._packets = PacketMemory(card, source.link, card.memory.reserve(size), size)
         self._posted = 0  # and not yet read by the card
         self._ended = False
 
