@@ -25,6 +25,7 @@ module packet_fifo_proof #(
   logic valid, s_axis_tready, m_axis_tvalid, m_axis_tlast, dropped, idle;
   logic [7:0] m_axis_tdata;
   logic [0:0] m_axis_tkeep, m_axis_tuser;
+  logic [ADDR_W:0] used;
   beat_t s_beat, m_beat;
   logic push, pop;
 
@@ -164,6 +165,9 @@ module packet_fifo_proof #(
   always_comb begin
     if (valid) begin
       assert (stored + open_stored <= count_t'(DEPTH));
+      // `used` counts what is inside but for what is on its way out and for the rest of a frame that is thrown away.
+      assert (used <= (ADDR_W + 1)'(DEPTH));
+      if (!dut.discard_q) assert (count_t'(used) + count_t'(on_the_way) + count_t'(m_axis_tvalid) == held);
       assert (kept_q + (ended_q && !dropped ? ended_length_q : '0)
               == stored + count_t'(on_the_way) + count_t'(m_axis_tvalid));
       if (ended_q && !dropped) assert (stored >= ended_length_q && ended_length_q != 0);
