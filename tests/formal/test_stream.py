@@ -28,6 +28,7 @@ class Case(NamedTuple):
 CASES = [
     Case("stream_reg", {}),
     *(Case("stream_fifo", {"DEPTH": depth, "BLOCK_RAM": block}) for depth in (4, 5, 6) for block in (0, 1)),
+    *(Case("stream_queue", {"DEPTH": depth}) for depth in (2, 4, 8)),
     *(Case("packet_fifo", {"DROP_WHEN_FULL": drop, "BLOCK_RAM": block}) for drop in (0, 1) for block in (0, 1)),
     *(Case("stream_width", {"S_LANES": s, "M_LANES": m}) for s, m in ((2, 1), (1, 2), (4, 2), (3, 1), (1, 3))),
     *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 1}) for inputs in (2, 3, 4, 5, 8)),
@@ -71,6 +72,8 @@ BUGS = [
     Bug("stream_reg", {}, "stream_reg", "ready_q <= advance || (ready_q && !s_valid)", "ready_q <= 1'b1"),
     Bug("stream_fifo", {"DEPTH": 5}, "stream_fifo", "place == place_t'(DEPTH - 1)", "place == place_t'(DEPTH - 2)"),
     Bug("stream_fifo", {"BLOCK_RAM": 1}, "fifo_store", "(advance || !rd_valid_q) rd_valid_q", "(advance) rd_valid_q"),
+    Bug("stream_queue", {}, "stream_queue", "valid_q <= wr_d != rd_d", "valid_q <= wr_q != rd_d"),
+    Bug("stream_queue", {"DEPTH": 2}, "stream_queue", "(wr_d ^ rd_d) != (ADDR_W + 1)'(DEPTH)", "1'b1"),
     Bug("packet_fifo", {}, "packet_fifo", "rewind = no_room || discard_q", "rewind = no_room"),
     Bug("packet_fifo", {}, "packet_fifo", ".rd_avail(rd_q != commit_q)", ".rd_avail(rd_q != wr_q)"),
     Bug(
