@@ -1,7 +1,7 @@
 // Packs the beats of records into words without a gap between records: byte 0 of a beat goes to the next free lane.
 // A word comes out when it is full; the one that is being filled can be looked at.
 // Latency: 2 cycles. Throughput: 1 word and 1 beat a cycle; a beat that fills two words takes two.
-// Backpressure: what is in each of the two stages waits there.
+// Backpressure: s_ready is a register; what is in the stages waits there.
 module byte_packer #(
     parameter int unsigned MEM_W = 64,
     parameter int unsigned IN_W = 64,       // of a beat: less than two words
@@ -30,52 +30,56 @@ module byte_packer #(
   localparam int unsigned SUM_W = $clog2(BYTES + IN_BYTES);
 
   // Stage 1: lanes are shifted to their place.
-  logic valid_q;
-  logic [LANE_W-1:0] lane_q, beat_lane_q;  // of the next beat, of the beat in this stage
-  logic [SUM_W-1:0] sum_q;                 // bytes from the first word's lane 0 to the beat's end
-  logic [3*MEM_W-1:0] placed_q;
-  logic done;                              // the beat in this stage goes on, all of it
-  wire [SUM_W-1:0] sum = SUM_W'(lane_q) + SUM_W'(s_count);
+  typedef struct packed {
+    logic [LANE_W-1:0]  lane;    // of the beat's first byte
+    logic [SUM_W-1:0]   sum;     // bytes from lane 0 of its first word to the beat's end
+    logic [3*MEM_W-1:0] data;
+  } placed_t;
 
-  assign s_ready = !valid_q || done;
+  logic [LANE_W-1:0] lane_q;  // of the next beat
+  wire [SUM_W-1:0] sum = SUM_W'(lane_q) + SUM_W'(s_count);
+  logic placed_valid, done;   // done: the beat in this stage goes on, all of it
+  placed_t placed;
+  stream_reg #(
+      .WIDTH($bits(placed_t))
+  ) u_placed (
+      .clk,
+      .rst,
+      .s_valid,
+      .s_ready,
+      .s_data (placed_t'{lane_q, sum, (3 * MEM_W)'(s_data) << (8 * 32'(lane_q))}),
+      .m_valid(placed_valid),
+      .m_ready(done),
+      .m_data (placed)
+  );
   always_ff @(posedge clk) begin
-    if (done) valid_q <= 1'b0;
-    if (s_valid && s_ready) begin
-      valid_q     <= 1'b1;
-      placed_q    <= (3 * MEM_W)'(s_data) << (8 * 32'(lane_q));
-      beat_lane_q <= lane_q;
-      sum_q       <= sum;
-      lane_q      <= sum[LANE_W-1:0];
-    end
+    if (s_valid && s_ready) lane_q <= sum[LANE_W-1:0];
     if (rewind) lane_q <= rewind_lane;
-    if (rst) begin
-      valid_q <= 1'b0;
-      lane_q  <= '0;
-    end
+    if (rst) lane_q <= '0;
   end
 
   // Stage 2: a full word, and the one that is being filled.
   logic full_q, second_q;  // second_q: the beat's first word is out, it fills another one
   logic [MEM_W-1:0] full_word_q, part_q, merged;
   logic [COUNT_W-1:0] part_count_q;
-  wire fills = 32'(sum_q) >= BYTES;
-  wire fills_two = 32'(sum_q) >= 2 * BYTES;
+  wire fills = 32'(placed.sum) >= BYTES;
+  wire fills_two = 32'(placed.sum) >= 2 * BYTES;
 
   always_comb begin
-    for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(beat_lane_q)) ? part_q[8*i+:8] : placed_q[8*i+:8];
+    for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(placed.lane)) ? part_q[8*i+:8] : placed.data[8*i+:8];
   end
 
-  wire step = valid_q && (!full_q || word_ready);
+  wire step = placed_valid && (!full_q || word_ready);
   assign done = step && (!fills_two || second_q);
   always_ff @(posedge clk) begin
     if (word_ready) full_q <= 1'b0;
     if (step) begin
       if (fills) full_q <= 1'b1;
-      full_word_q <= second_q ? placed_q[MEM_W+:MEM_W] : merged;
+      full_word_q <= second_q ? placed.data[MEM_W+:MEM_W] : merged;
       second_q    <= fills_two && !second_q;
       if (done) begin
-        part_q       <= fills_two ? placed_q[2*MEM_W+:MEM_W] : fills ? placed_q[MEM_W+:MEM_W] : merged;
-        part_count_q <= COUNT_W'(sum_q[LANE_W-1:0]);
+        part_q       <= fills_two ? placed.data[2*MEM_W+:MEM_W] : fills ? placed.data[MEM_W+:MEM_W] : merged;
+        part_count_q <= COUNT_W'(placed.sum[LANE_W-1:0]);
       end
     end
     if (rewind) begin
@@ -91,6 +95,6 @@ module byte_packer #(
 
   assign word       = full_q ? full_word_q : part_q;
   assign word_count = full_q ? COUNT_W'(BYTES) : part_count_q;
-  assign idle       = !valid_q && !full_q;
+  assign idle       = !placed_valid && !full_q;
 
 endmodule

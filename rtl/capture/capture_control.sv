@@ -141,7 +141,7 @@ module capture_control
     regs_in.status.descriptor_error.next = descriptor_error;
     regs_in.producer.bytes.next          = producer;
     regs_in.consumer.bytes.hwclr         = restart;
-    regs_in.last_address.address.next    = ring_base + 64'(offset);
+    regs_in.last_address.address.next    = ring_base | 64'(offset);
     regs_in.wraps.value.next             = wraps_q;
     regs_in.descriptor_head.slots.hwclr  = restart;
     regs_in.descriptor_tail.value.next   = descriptor_tail;

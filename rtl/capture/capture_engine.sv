@@ -126,6 +126,9 @@ module capture_engine
   assign slots_ready   = cmd_ready;
   assign fetched_ready = queue_ready && (fetched.empty || (cmd_ready && !slots_read));
 
+  logic reader_valid, reader_ready, reader_last, reader_error;
+  logic [MEM_W-1:0] reader_data;
+  logic [BYTES-1:0] reader_keep;
   logic read_valid, read_ready, read_last, read_error;
   logic [MEM_W-1:0] read_data;
   logic [BYTES-1:0] read_keep;
@@ -158,19 +161,33 @@ module capture_engine
       .arrived,
       .arrived_direct,
       .arrived_error,
-      .m_axis_tvalid(read_valid),
-      .m_axis_tready(read_ready),
-      .m_axis_tdata (read_data),
-      .m_axis_tkeep (read_keep),
-      .m_axis_tlast (read_last),
-      .m_axis_tuser (read_error),
+      .m_axis_tvalid(reader_valid),
+      .m_axis_tready(reader_ready),
+      .m_axis_tdata (reader_data),
+      .m_axis_tkeep (reader_keep),
+      .m_axis_tlast (reader_last),
+      .m_axis_tuser (reader_error),
       .idle         (reader_idle)
+  );
+
+  stream_reg #(
+      .WIDTH(MEM_W + BYTES + 2)
+  ) u_read (
+      .clk,
+      .rst,
+      .s_valid(reader_valid),
+      .s_ready(reader_ready),
+      .s_data ({reader_error, reader_last, reader_keep, reader_data}),
+      .m_valid(read_valid),
+      .m_ready(read_ready),
+      .m_data ({read_error, read_last, read_keep, read_data})
   );
 
   logic ahead_valid, ahead_ready;
   packet_t ahead;
+  logic [$clog2(AHEAD+1)-1:0] ahead_count;
   wire fetched_taken = fetched_valid && fetched_ready;
-  stream_queue #(
+  stream_fifo #(
       .WIDTH($bits(packet_t)),
       .DEPTH(AHEAD)
   ) u_ahead (
@@ -181,7 +198,8 @@ module capture_engine
       .s_data (fetched),
       .m_valid(ahead_valid),
       .m_ready(ahead_ready),
-      .m_data (ahead)
+      .m_data (ahead),
+      .count  (ahead_count)
   );
 
   wire packet_arrived = arrived && !arrived_direct;
@@ -207,9 +225,9 @@ module capture_engine
       .count  (frame_count)
   );
 
-  logic stamp_valid, stamp_ready, order_s_ready, memory_goes;
+  logic stamp_valid, stamp_ready, memory_goes;
   packet_t stamp;
-  assign stamp_valid   = (memory_goes || frame_waits) && order_s_ready;
+  assign stamp_valid   = memory_goes || frame_waits;
   assign stamp         = memory_goes ? ahead : s_axis_tuser;
   wire stamped = stamp_valid && stamp_ready;
   assign s_axis_tready = frame_s_ready && (!sop_q || (stamped && !memory_goes));
@@ -245,6 +263,7 @@ module capture_engine
 
   logic timed_valid, timed_ready;
   packet_t timed;
+  logic [LEN_W:0] timed_total;
   logic [31:0] sec, nsec;
   record_time u_time (
       .clk,
@@ -256,31 +275,19 @@ module capture_engine
       .m_valid (timed_valid),
       .m_ready (timed_ready),
       .m_packet(timed),
+      .m_total (timed_total),
       .m_sec   (sec),
       .m_nsec  (nsec)
-  );
-
-  logic order_valid, record_ready, from_memory;
-  stream_queue #(
-      .WIDTH(1),
-      .DEPTH(16)
-  ) u_order (
-      .clk,
-      .rst,
-      .s_valid(stamped),
-      .s_ready(order_s_ready),
-      .s_data (stamp.memory),
-      .m_valid(order_valid),
-      .m_ready(record_ready),
-      .m_data (from_memory)
   );
 
   // ------------------------------------------------------------------ which packets have all their data, and good ones
   logic status_valid, status_bad, unused_status_ready;
   logic [1:0] owed_q;  // packets that went on before their data were whole
   wire late = owed_q != 0 && status_valid;
-  wire hands_over = timed_valid && timed_ready && timed.memory && !timed.empty;
-  wire whole = !timed.memory || timed.empty || (owed_q == 0 && status_valid);
+  wire reads = timed.memory && !timed.empty;
+  wire whole = !reads || (owed_q == 0 && status_valid);
+  wire hands_over = timed_valid && timed_ready && reads;
+  logic taken_whole;
   stream_queue #(
       .WIDTH(1),
       .DEPTH(2 * AHEAD)
@@ -291,25 +298,26 @@ module capture_engine
       .s_ready(unused_status_ready),
       .s_data (arrived_error),
       .m_valid(status_valid),
-      .m_ready(late || (hands_over && whole)),
+      .m_ready(late || (hands_over && taken_whole)),
       .m_data (status_bad)
   );
   always_ff @(posedge clk) begin
-    owed_q <= owed_q + 2'(hands_over && !whole) - 2'(late);
+    owed_q <= owed_q + 2'(hands_over && !taken_whole) - 2'(late);
     if (rst) owed_q <= '0;
   end
 
   // ------------------------------------------------------------------------------------------------------ the ring
   logic placed_valid, placed_ready, record_valid;
   record_t placed, record;
-  logic burst_valid, burst_ready, hungry, written, drained, rewind, planner_idle, packer_idle, writer_idle;
+  logic burst_valid, burst_ready, hungry, written, drained, rewind, planner_idle, builder_idle, packer_idle, writer_idle;
+  logic record_ready, record_done, from_memory;
   logic [63:0] burst_addr;
   logic [7:0] burst_len;
   logic [LANE_W-1:0] burst_lead;
   logic [COUNT_W-1:0] burst_tail;
   logic [31:0] burst_end_pos, rewind_pos;
   logic dropped_after_error, lost_after_error;
-  assign drained = written && packer_idle && !record_valid;
+  assign drained = written && packer_idle && builder_idle && !record_valid;
 
   ring_planner #(
       .MEM_W(MEM_W),
@@ -326,10 +334,12 @@ module capture_engine
       .packet_valid(timed_valid),
       .packet_ready(timed_ready),
       .packet      (timed),
+      .packet_total(timed_total),
       .packet_sec  (sec),
       .packet_nsec (nsec),
       .packet_whole(whole),
-      .packet_bad  (timed.memory && !timed.empty && status_bad),
+      .packet_bad  (reads && status_bad),
+      .taken_whole,
       .late,
       .late_bad    (status_bad),
       .record_valid(placed_valid),
@@ -381,9 +391,10 @@ module capture_engine
   ) u_builder (
       .clk,
       .rst,
-      .record_valid(record_valid && order_valid),
+      .record_valid,
       .record_ready,
       .record,
+      .memory      (from_memory),
       .data_valid  (from_memory ? read_valid : frame_valid),
       .data_ready,
       .data        (from_memory ? read_data : frame_data),
@@ -395,7 +406,9 @@ module capture_engine
       .m_count     (built_count),
       .m_last      (built_last),
       .m_good      (built_good),
-      .m_end_pos   (built_end_pos)
+      .m_end_pos   (built_end_pos),
+      .done        (record_done),
+      .idle        (builder_idle)
   );
   assign built_ready = packer_ready && end_ready;
 
@@ -462,7 +475,7 @@ module capture_engine
       .idle        (writer_idle)
   );
 
-  wire packet_done = FILTERED ? ahead_ready : record_ready && from_memory;
+  wire packet_done = FILTERED ? ahead_ready : record_done && from_memory;
   always_ff @(posedge clk) begin
     packets_read <= packets_read + 32'(packet_done);
     if (rst) packets_read <= '0;
@@ -472,7 +485,7 @@ module capture_engine
   assign events.read_error  = packet_arrived && arrived_error;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = slots_idle && reader_idle && !ahead_valid && frame_count == 0 && !s_axis_tvalid && sop_q && !timed_valid && !order_valid
-      && planner_idle && !record_valid && packer_idle && writer_idle && !m_axis_tvalid;
+  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !timed_valid
+      && planner_idle && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
 
 endmodule

@@ -16,6 +16,7 @@ package capture_pkg;
   // A pcap record on its way through the writer.
   typedef struct packed {
     logic             drop;      // only throw its data away
+    logic             memory;
     logic             empty;
     logic [31:0]      end_pos;   // byte count of the ring after it
     logic [LEN_W-1:0] len;

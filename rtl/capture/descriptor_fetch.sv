@@ -52,27 +52,30 @@ module descriptor_fetch
     $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of the bus");
   end
 
-  // Slots are counted as head is: asked for, come in, given out.
-  logic [31:0] asked_q, in_q, out_q;
-  logic fetching_q;
+  // Slots are counted from the restart on. Of those behind out_q, held_q are asked for and in_q have come in.
+  logic [31:0] out_q;
+  logic [INDEX_W:0] held_q, in_q;
+  logic [INDEX_W-1:0] count_q;  // slots that are being fetched; 0: none
+  wire [16:0] asked = out_q[16:0] + 17'(held_q);
+  wire [16:0] waiting = head[16:0] - asked;
 
-  // Half of the slots at most, and not over the end of the ring
-  wire [31:0] waiting = head - asked_q;
-  wire [31:0] to_end = (32'd1 << ring_log2) - (asked_q & ((32'd1 << ring_log2) - 1));
-  wire [INDEX_W-1:0] most = to_end < SLOTS / 2 ? INDEX_W'(to_end) : INDEX_W'(SLOTS / 2);
-  wire [INDEX_W-1:0] count = waiting < 32'(most) ? INDEX_W'(waiting) : most;
-  wire [31:0] held = asked_q - out_q;
-  assign read_valid = enable && !error && !fetching_q && waiting != 0 && held <= FETCH_AT;
-  assign read_addr  = ring_base + 64'({asked_q & ((32'd1 << ring_log2) - 1), 4'd0});
-  assign read_bytes = {12'(count), 4'd0};
-
+  // Up to a multiple of half the store, and so never over the end of the ring
+  wire [31:0] ring_slots = 32'd1 << ring_log2;
+  wire [15:0] ring_mask = 16'(ring_slots - 1);
+  wire [INDEX_W-2:0] chunk_mask = 32'(ring_mask) < SLOTS / 2 ? (INDEX_W - 1)'(ring_mask) : '1;
+  wire [INDEX_W-1:0] most = INDEX_W'(chunk_mask) + 1'b1 - INDEX_W'(asked[INDEX_W-2:0] & chunk_mask);
+  wire [INDEX_W-1:0] count = waiting < 17'(most) ? INDEX_W'(waiting) : most;
+  wire fetch = enable && !error && count_q == 0 && waiting != 0 && held_q <= (INDEX_W + 1)'(FETCH_AT);
+  logic [15:0] read_slot_q;
+  assign read_addr  = ring_base | 64'({read_slot_q, 4'd0});
+  assign read_bytes = 16'({count_q, 4'd0});
   assign tail       = out_q;
 
   // Slots lie in the store as in the ring, so that a word which is fetched twice comes to the same place. Until all its
   // slots are given out (tail) the host must not change it.
   logic [ROW_W-1:0] assembled;
   logic row_full;
-  logic [31:0] row_slot_q;  // first slot of the row that comes in
+  logic [INDEX_W-1:0] row_slot_q;  // first slot of the row that comes in, modulo SLOTS
   if (ROW_WORDS > 1) begin : gen_assemble
     logic [ROW_W-MEM_W-1:0] before_q;
     logic [WORDS_W-1:0] words_q;
@@ -97,14 +100,14 @@ module descriptor_fetch
   ) u_store (
       .clk,
       .wr_en  (row_full),
-      .wr_addr(row_slot_q[LANE_W+:$clog2(ROWS)]),
+      .wr_addr(row_slot_q[INDEX_W-1:LANE_W]),
       .wr_data(assembled),
-      .rd_addr(out_q[LANE_W+:$clog2(ROWS)]),
+      .rd_addr(out_q[INDEX_W-1:LANE_W]),
       .rd_data(row)
   );
 
   wire [SLOT_W-1:0] slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
-  wire slot_valid = in_q != out_q;
+  wire slot_valid = in_q != 0;
   wire is_time = slot[95];
   wire [LEN_W-1:0] len = slot[64+:LEN_W];
   logic timed_q;
@@ -120,16 +123,21 @@ module descriptor_fetch
 
   wire out = slot_valid && (is_time || packet_ready);
   always_ff @(posedge clk) begin
-    if (read_valid && read_ready) begin
-      fetching_q <= 1'b1;
-      asked_q    <= asked_q + 32'(count);
-      row_slot_q <= asked_q / ROW_SLOTS * ROW_SLOTS;
+    held_q <= held_q - (INDEX_W + 1)'(out);
+    in_q   <= in_q - (INDEX_W + 1)'(out);
+    if (read_ready) read_valid <= 1'b0;
+    if (fetch) begin
+      read_valid  <= 1'b1;
+      read_slot_q <= asked[15:0] & ring_mask;
+      count_q     <= count;
+      row_slot_q  <= INDEX_W'(asked) & ~INDEX_W'(ROW_SLOTS - 1);
+      held_q      <= held_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count);
     end
-    if (row_full) row_slot_q <= row_slot_q + ROW_SLOTS;
+    if (row_full) row_slot_q <= row_slot_q + INDEX_W'(ROW_SLOTS);
     if (arrived) begin
-      fetching_q <= 1'b0;
+      count_q <= '0;
       if (arrived_error) error <= 1'b1;
-      else in_q <= asked_q;
+      else in_q <= in_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count_q);
     end
     if (out) begin
       out_q   <= out_q + 1'b1;
@@ -137,15 +145,16 @@ module descriptor_fetch
       if (is_time) time_q <= slot[63:0];
     end
     if (rst) begin
-      asked_q    <= '0;
-      in_q       <= '0;
+      read_valid <= 1'b0;
       out_q      <= '0;
-      fetching_q <= 1'b0;
+      held_q     <= '0;
+      in_q       <= '0;
+      count_q    <= '0;
       error      <= 1'b0;
       timed_q    <= 1'b0;
     end
   end
 
-  assign idle = !fetching_q && !slot_valid && (waiting == 0 || !enable || error);
+  assign idle = count_q == 0 && !slot_valid && (waiting == 0 || !enable || error);
 
 endmodule

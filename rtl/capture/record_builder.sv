@@ -1,6 +1,6 @@
 // Puts each record together: its pcap header, then as many bytes of its packet as it captures. What comes beyond is thrown
 // away, as are the data of a record that is dropped.
-// Latency: none. Throughput: 1 beat a cycle. On buses of up to 128 bits the header takes beats of its own; on wider ones it
+// Latency: 1 cycle from a record to its first beat. Throughput: 1 beat a cycle. On buses of up to 128 bits the header takes beats of its own; on wider ones it
 // goes below the first data, in one beat that is wider than the bus.
 // Backpressure: straight from the output to the data.
 module record_builder
@@ -19,6 +19,7 @@ module record_builder
     output logic               record_ready,
     input  record_t            record,
 
+    output logic               memory,      // the data that are wanted lie in host memory
     input  logic               data_valid,
     output logic               data_ready,
     input  logic [MEM_W-1:0]   data,
@@ -31,26 +32,30 @@ module record_builder
     output logic [COUNT_W-1:0] m_count,     // bytes of the beat
     output logic               m_last,      // of the record
     output logic               m_good,      // with m_last
-    output logic [31:0]        m_end_pos
+    output logic [31:0]        m_end_pos,
+    output logic               done,        // with a record: its packet's data have all been taken
+    output logic               idle
 );
 
   localparam int unsigned BYTES = MEM_W / 8;
 
-  wire [HEADER_W-1:0] header = {record.wire_len, 32'(record.len), record.nsec, record.sec};
+  logic busy_q, begun_q;
+  logic over_q;         // the record is out; the rest of its data is thrown away
+  record_t record_q;
+  logic [16:0] left_q;  // bytes of the record not yet given out
 
-  logic [16:0] left_q, left;  // bytes of the record not yet given out
-  logic begun_q;
-  logic over_q;     // the record is out; the rest of its data is thrown away
-  assign left = begun_q ? left_q : 17'(record.len) + 17'(HEADER_BYTES);
+  assign record_ready = !busy_q || done;
+  assign memory       = record_q.memory;
+  wire [HEADER_W-1:0] header = {record_q.wire_len, 32'(record_q.len), record_q.nsec, record_q.sec};
 
-  wire skip = record_valid && !over_q && record.drop;
+  wire skip = busy_q && !over_q && record_q.drop;
   wire give = m_valid && m_ready;
   logic wants;        // the beat needs data
   logic [16:0] room;  // bytes that go into it
-  wire final_beat = left <= room;
+  wire final_beat = left_q <= room;
 
   if (WIDE) begin : gen_wide
-    assign wants  = !record.empty;
+    assign wants  = !record_q.empty;
     assign m_data = begun_q ? OUT_W'(data) : {data, header};
     assign room   = begun_q ? 17'(BYTES) : 17'(BYTES + HEADER_BYTES);
   end else begin : gen_narrow
@@ -63,32 +68,40 @@ module record_builder
     assign room   = 17'(BYTES);
     always_ff @(posedge clk) begin
       if (give && heading) index_q <= index_q + 1'b1;
-      if (rst || record_ready) index_q <= '0;
+      if (rst || done) index_q <= '0;
     end
   end
 
-  assign m_valid    = record_valid && !over_q && !record.drop && (!wants || data_valid);
-  assign m_count    = COUNT_W'(final_beat ? left : room);
-  assign m_last     = final_beat;
-  assign m_good     = !(wants && data_last && data_error);
-  assign m_end_pos  = record.end_pos;
+  assign m_valid   = busy_q && !over_q && !record_q.drop && (!wants || data_valid);
+  assign m_count   = COUNT_W'(final_beat ? left_q : room);
+  assign m_last    = final_beat;
+  assign m_good    = !(wants && data_last && data_error);
+  assign m_end_pos = record_q.end_pos;
 
-  wire takes = wants && give;
-  assign data_ready = takes || over_q || (skip && !record.empty);
+  assign data_ready = (wants && give) || over_q || (skip && !record_q.empty);
   wire data_end = data_valid && data_ready && data_last;
-  wire all_in = data_end || record.empty;
-  assign record_ready = skip ? all_in : over_q ? data_end : give && final_beat && all_in;
+  wire all_in = data_end || record_q.empty;
+  assign done = skip ? all_in : over_q ? data_end : give && final_beat && all_in;
 
   always_ff @(posedge clk) begin
     if (give) begin
       begun_q <= 1'b1;
-      left_q  <= left - room;
+      left_q  <= left_q - room;
     end
     if (give && final_beat && !all_in) over_q <= 1'b1;
-    if (record_ready || rst) begin
-      begun_q <= 1'b0;
-      over_q  <= 1'b0;
+    if (record_ready) begin
+      busy_q   <= record_valid;
+      record_q <= record;
+      left_q   <= 17'(record.len) + 17'(HEADER_BYTES);
+      begun_q  <= 1'b0;
+      over_q   <= 1'b0;
+    end
+    if (rst) begin
+      busy_q <= 1'b0;
+      over_q <= 1'b0;
     end
   end
+
+  assign idle = !busy_q;
 
 endmodule

@@ -64,6 +64,9 @@ module ring_writer #(
   // ------------------------------------------------------------------------------------ each burst takes three ways
   logic data_s_ready, data_valid, data_ready, response_s_ready, response_valid;
   burst_t data;
+  logic [3:0] unused_data_count;
+  logic [5:0] responses;
+  logic [$clog2(RECORDS+1)-1:0] ends;
   logic [31:0] response_end_pos;
   logic aw_free;
 
@@ -83,7 +86,7 @@ module ring_writer #(
   assign m_axi_awsize  = 3'(LANE_W);
   assign m_axi_awburst = 2'b01;
 
-  stream_queue #(
+  stream_fifo #(
       .WIDTH($bits(burst_t)),
       .DEPTH(8)
   ) u_data (
@@ -94,9 +97,10 @@ module ring_writer #(
       .s_data (burst_t'{burst_len, burst_lead, burst_tail}),
       .m_valid(data_valid),
       .m_ready(data_ready),
-      .m_data (data)
+      .m_data (data),
+      .count  (unused_data_count)
   );
-  stream_queue #(
+  stream_fifo #(
       .WIDTH(32),
       .DEPTH(32)
   ) u_responses (
@@ -107,7 +111,8 @@ module ring_writer #(
       .s_data (burst_end_pos),
       .m_valid(response_valid),
       .m_ready(m_axi_bvalid),
-      .m_data (response_end_pos)
+      .m_data (response_end_pos),
+      .count  (responses)
   );
 
   // -------------------------------------------------------------------------------------------------------- data
@@ -138,7 +143,7 @@ module ring_writer #(
   logic [31:0] written_q;  // byte count up to which the ring is written
   logic waiting;
   logic [31:0] waiting_pos;
-  stream_queue #(
+  stream_fifo #(
       .WIDTH(32),
       .DEPTH(RECORDS)
   ) u_ends (
@@ -149,7 +154,8 @@ module ring_writer #(
       .s_data (end_pos),
       .m_valid(waiting),
       .m_ready(record || lost),
-      .m_data (waiting_pos)
+      .m_data (waiting_pos),
+      .count  (ends)
   );
   wire [31:0] ahead = written_q - waiting_pos;
 
@@ -177,7 +183,7 @@ module ring_writer #(
     if (rst) bursts_q <= '0;
   end
   assign hungry  = bursts_q <= 1;
-  assign drained = !m_axi_awvalid && !data_valid && !m_axi_wvalid && !response_valid;
-  assign idle    = drained && !waiting;
+  assign drained = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0;
+  assign idle    = drained && ends == 0;
 
 endmodule

@@ -1,7 +1,7 @@
 // Reads runs of bytes out of host memory: each command becomes a frame on the stream, byte 0 in lane 0.
 // Bursts have at most BURST beats and never cross 4 KB; several are under way at once, as many as the buffer has room for, so
 // that the bus is never held up: m_axi_rready is always high. All have the same ID: data come in order.
-// Latency: 2 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned address).
+// Latency: 3 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned address).
 // Throughput: 1 beat a cycle. Backpressure: the stream may stall for any time; then no new bursts are asked for.
 module axi_reader #(
     parameter int unsigned MEM_W = 64,
@@ -68,7 +68,6 @@ module axi_reader #(
 
   // ------------------------------------------------------------------------------------------- commands become bursts
   typedef struct packed {
-    logic                direct;
     logic [OFFSET_W-1:0] offset;  // of the first byte in its word
     logic [15:0]         bytes;
   } frame_t;
@@ -76,25 +75,29 @@ module axi_reader #(
   logic frame_s_ready, frame_valid, frame_ready;
   frame_t frame;
 
-  logic busy_q, direct_q;
-  logic [63-OFFSET_W:0] word_q;    // address of the next burst, in words
+  // Stage 1: the command; stage 2: its words, of which each burst takes some; stage 3: the next burst.
+  logic cmd_q, cmd_direct_q, busy_q, direct_q, burst_q, burst_final_q, burst_direct_q;
+  logic [63:0] cmd_addr_q;
+  logic [15:0] cmd_bytes_q;
+  logic [63-OFFSET_W:0] word_q, burst_word_q;  // addresses in words
   logic [WORDS_W-1:0] left_q;
+  logic [BEATS_W-1:0] burst_beats_q;
+  logic [ROOM_W-1:0] room_q;                   // of the buffer, not yet asked for
+
   wire [PAGE_W:0] to_page = (PAGE_W + 1)'(PAGE_BEATS) - {1'b0, word_q[PAGE_W-1:0]};
   wire [BEATS_W-1:0] limit = 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
   wire final_burst = left_q <= WORDS_W'(limit);
   wire [BEATS_W-1:0] beats = final_burst ? BEATS_W'(left_q) : limit;
 
-  logic burst_q, burst_final_q, burst_direct_q;  // the next burst
-  logic [63-OFFSET_W:0] burst_word_q;
-  logic [BEATS_W-1:0] burst_beats_q;
-  logic [ROOM_W-1:0] room_q;                     // of the buffer, not yet asked for
   logic bursts_ready;
   wire sent = m_axi_arvalid && m_axi_arready;
   wire advance = busy_q && (!burst_q || sent);
+  wire start = cmd_q && (!busy_q || (advance && final_burst));
   wire cmd_taken = cmd_valid && cmd_ready;
 
-  assign cmd_ready     = frame_s_ready && (!busy_q || advance && final_burst);
-  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || room_q >= ROOM_W'(burst_beats_q));
+  // Room for the longest burst is waited for: simpler than for the next one, and no slower.
+  assign cmd_ready     = frame_s_ready && (!cmd_q || start);
+  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || room_q >= ROOM_W'(MOST));
   assign m_axi_araddr  = {burst_word_q, OFFSET_W'(0)};
   assign m_axi_arlen   = 8'(burst_beats_q - 1'b1);
   assign m_axi_arsize  = 3'(OFFSET_W);
@@ -102,16 +105,23 @@ module axi_reader #(
 
   logic buffer_pop;
   always_ff @(posedge clk) begin
+    if (start) cmd_q <= 1'b0;
+    if (cmd_taken) begin
+      cmd_q        <= 1'b1;
+      cmd_direct_q <= cmd_direct;
+      cmd_addr_q   <= cmd_addr;
+      cmd_bytes_q  <= cmd_bytes;
+    end
     if (advance) begin
       busy_q <= !final_burst;
       word_q <= word_q + (64 - OFFSET_W)'(beats);
       left_q <= left_q - WORDS_W'(beats);
     end
-    if (cmd_taken) begin
+    if (start) begin
       busy_q   <= 1'b1;
-      direct_q <= cmd_direct;
-      word_q   <= cmd_addr[63:OFFSET_W];
-      left_q   <= WORDS_W'(({1'b0, cmd_bytes} + 17'(cmd_addr[OFFSET_W-1:0]) + 17'(BYTES - 1)) >> OFFSET_W);
+      direct_q <= cmd_direct_q;
+      word_q   <= cmd_addr_q[63:OFFSET_W];
+      left_q   <= WORDS_W'(({1'b0, cmd_bytes_q} + 17'(cmd_addr_q[OFFSET_W-1:0]) + 17'(BYTES - 1)) >> OFFSET_W);
     end
     if (sent) burst_q <= 1'b0;
     if (advance) begin
@@ -123,6 +133,7 @@ module axi_reader #(
     end
     room_q <= room_q + ROOM_W'(buffer_pop) - (sent && !burst_direct_q ? ROOM_W'(burst_beats_q) : '0);
     if (rst) begin
+      cmd_q   <= 1'b0;
       busy_q  <= 1'b0;
       burst_q <= 1'b0;
       room_q  <= ROOM_W'(BUFFER);
@@ -177,7 +188,8 @@ module axi_reader #(
   assign buffer_pop = word_valid && word_ready;
 
   // ----------------------------------------------------------------------------------- words become aligned beats
-  stream_queue #(
+  logic [$clog2(COMMANDS+1)-1:0] frames;
+  stream_fifo #(
       .WIDTH($bits(frame_t)),
       .DEPTH(COMMANDS)
   ) u_frames (
@@ -185,18 +197,20 @@ module axi_reader #(
       .rst,
       .s_valid(cmd_taken && !cmd_direct),
       .s_ready(frame_s_ready),
-      .s_data (frame_t'{cmd_direct, cmd_addr[OFFSET_W-1:0], cmd_bytes}),
+      .s_data (frame_t'{cmd_addr[OFFSET_W-1:0], cmd_bytes}),
       .m_valid(frame_valid),
       .m_ready(frame_ready),
-      .m_data (frame)
+      .m_data (frame),
+      .count  (frames)
   );
 
   // A beat takes the upper lanes of the word before and the lower lanes of this one. The first word of an unaligned frame
   // is only kept; the last beat may need no further word.
   logic started_q;            // the frame's first word is in before_q
   logic [MEM_W-1:0] before_q;
-  logic [15:0] given_q;       // bytes of the frame in beats before this one
-  wire [15:0] rest = frame.bytes - given_q;
+  logic begun_q;              // a beat of the frame is out
+  logic [15:0] rest_q;        // bytes after that
+  wire [15:0] rest = begun_q ? rest_q : frame.bytes;
   wire ends = rest <= 16'(BYTES);
   wire aligned = frame.offset == 0;
   wire in_before = started_q && 32'(rest) <= BYTES - 32'(frame.offset);  // the last beat is in the word before
@@ -217,7 +231,8 @@ module axi_reader #(
       m_axis_tkeep  <= ends ? ~({BYTES{1'b1}} << rest[OFFSET_W:0]) : '1;
       m_axis_tlast  <= ends;
       m_axis_tuser  <= frame_error_q || (!in_before && word_error);
-      given_q       <= ends ? '0 : given_q + 16'(BYTES);
+      begun_q       <= !ends;
+      rest_q        <= rest - 16'(BYTES);
     end
     if (buffer_pop) before_q <= word;
     started_q     <= (started_q || (fill && word_valid)) && !frame_ready;
@@ -225,11 +240,11 @@ module axi_reader #(
     if (rst) begin
       m_axis_tvalid <= 1'b0;
       started_q     <= 1'b0;
-      given_q       <= '0;
+      begun_q       <= 1'b0;
       frame_error_q <= 1'b0;
     end
   end
 
-  assign idle = !busy_q && !burst_q && !under_way && !frame_valid && !m_axis_tvalid;
+  assign idle = !cmd_q && !busy_q && !burst_q && !under_way && frames == 0 && !m_axis_tvalid;
 
 endmodule
