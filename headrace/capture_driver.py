@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import HeadraceError
-from headrace.record_writer import Ring
+from headrace.ring import Ring
 
 DATA, ERROR = 0, 1  # interrupt vectors
 RING_BYTES = (1 << 8, 1 << 31)  # smallest and largest

@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.card import pick
 from headrace.errors import CardError
+from headrace.ring import Ring
 
 if TYPE_CHECKING:
     from headrace.card import Card
 
 Stop = Literal["end", "packets", "time", "size"]
 _STOPS: tuple[Stop, ...] = ("end", "packets", "time", "size")  # by HR_WRITER_...
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Where a ring lies in host memory: its address and its size, a power of two, in bytes."""
-
-    address: int
-    size: int
 
 
 @dataclass(frozen=True)

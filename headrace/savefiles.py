@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headrace.record_writer import RecordWriter, Ring
+from headrace.record_writer import RecordWriter
+from headrace.ring import Ring
 
 _NS = 10**9
 

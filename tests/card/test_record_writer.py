@@ -11,7 +11,8 @@ import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card import CaptureError, Card, CardError
-from headrace.record_writer import RecordWriter, Ring
+from headrace.record_writer import RecordWriter
+from headrace.ring import Ring
 
 LOOP = Path(__file__).parent / "cards" / "loop"
 BASE = 0x7_0000_0000

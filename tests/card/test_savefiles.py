@@ -12,7 +12,8 @@ import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card import Card
-from headrace.record_writer import RecordWriter, Ring
+from headrace.record_writer import RecordWriter
+from headrace.ring import Ring
 from headrace.savefiles import Limits, SaveFiles
 
 LOOP = Path(__file__).parent / "cards" / "loop"

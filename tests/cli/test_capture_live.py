@@ -16,6 +16,7 @@ from network import add_pair, ip, numbered, own_network, send, wait_for, why_not
 from scapy.utils import RawPcapReader
 
 from headrace.build import build_card
+from headrace.network import best_interface, interfaces
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())", "capture"]
 CORES = 2
@@ -185,6 +186,16 @@ def test_rights_are_dropped_once_the_interface_is_open(tmp_path: Path) -> None:
     assert (theirs / "out").stat().st_uid == 65534
 
 
+def test_the_interfaces_to_choose_from_are_those_of_the_network_namespace() -> None:
+    found = interfaces()
+    assert {one.name: (one.up, one.loopback) for one in found if not one.name.startswith(("ifb", "sit"))} == {
+        HERE: (True, False),
+        THERE: (True, False),
+        "lo": (False, True),
+    }
+    assert best_interface(found) == found[0]
+
+
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
 @pytest.mark.parametrize("card", ["filter", "capture"])
 def test_tshark_captures_live_through_the_card(card: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +207,7 @@ def test_tshark_captures_live_through_the_card(card: str, tmp_path: Path, monkey
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     install()
-    prefix = f"extcap.headrace_{card}"
-    options = ["-o", f"{prefix}.source:iface:{HERE}", "-o", f"{prefix}.cores:{CORES}"]
+    options = ["-o", f"extcap.headrace_{card}.cores:{CORES}"]  # without a source: from the first interface that is up
     command = ["tshark", "-i", f"headrace-{card}", "-f", "ether[17] & 1 = 1", "-c", "10", *options]
     child = subprocess.Popen([*command, "-w", str(tmp_path / "out"), "-F", "pcap"], stderr=subprocess.PIPE, text=True)
     sent = numbered(20000)
