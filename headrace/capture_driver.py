@@ -115,9 +115,9 @@ class CaptureDriver:
     """Drives a capture engine.
 
     ``registers``: its bound register map, such as ``card.regs.capture``. ``memory``: host memory. ``allocate(size)``
-    gives the address of that many bytes for the card, a multiple of 64. ``interrupts()`` takes the vectors that were
-    raised since it was last asked. ``advance()`` lets time pass while the driver waits for the engine; a board's driver
-    would sleep.
+    gives the address of that many bytes for the card, a power of two, of which the address is a multiple.
+    ``interrupts()`` takes the vectors that were raised since it was last asked. ``advance()`` lets time pass while the
+    driver waits for the engine; a board's driver would sleep.
     """
 
     def __init__(
@@ -165,8 +165,8 @@ class CaptureDriver:
         regs.control.restart = 1
         self._forget()
         self.settings = settings
-        self.ring = Ring(self._place("ring", settings.ring_bytes), settings.ring_bytes)
-        descriptors = self._place("descriptors", settings.descriptor_slots * _SLOT.itemsize)
+        self.ring = Ring(self._place("record", settings.ring_bytes), settings.ring_bytes)
+        descriptors = self._place("descriptor", settings.descriptor_slots * _SLOT.itemsize)
         self._slots: npt.NDArray[Any] = np.frombuffer(
             self._memory.view(descriptors, settings.descriptor_slots * _SLOT.itemsize), _SLOT
         )
@@ -205,7 +205,10 @@ class CaptureDriver:
 
     def _place(self, what: str, size: int) -> int:
         if (what, size) not in self._places:
-            self._places[what, size] = self._allocate(size)
+            address = self._allocate(size)
+            if address % size:
+                raise ValueError(f"the {what} ring of {size:,} bytes lies at {address:#x}: no multiple of its size")
+            self._places[what, size] = address
         return self._places[what, size]
 
     # Packets in host memory

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 _ALLOCATED = 1 << 46  # where ranges go that may be anywhere
+_PAGE = 4096
 
 
 class HostMemory:
@@ -27,13 +28,18 @@ class HostMemory:
         self._card._check(self._card._lib.hr_memory_map(self._card._open, address, size, read_only))
 
     def reserve(self, size: int) -> int:
-        """Where a range of ``size`` bytes can be mapped that may be anywhere: an address that is a multiple of 4096."""
-        address, self._free = self._free, self._free + _pages(size)
+        """Where a range of ``size`` bytes, and the rest of their last page, can be mapped that may be anywhere.
+
+        The address is a multiple of 4096, and of the smallest power of two that isn't less than ``size``.
+        """
+        unit = max(_PAGE, 1 << (size - 1).bit_length())
+        address = -(-self._free // unit) * unit
+        self._free = address + _pages(size)
         return address
 
     def allocate(self, size: int) -> int:
-        """Maps ``size`` bytes of zeros, and the rest of their last page, where nothing is; gives their address, a
-        multiple of 4096. Raises CardError when there is no room."""
+        """Maps ``size`` bytes of zeros, and the rest of their last page, where nothing is; gives their address, as
+        ``reserve`` does. Raises CardError when there is no room."""
         address = self.reserve(size)
         self.map(address, _pages(size))
         return address
@@ -98,5 +104,5 @@ class HostMemory:
 
 
 def _pages(size: int) -> int:
-    """Bytes of the pages of 4096 bytes that ``size`` bytes take."""
-    return -(-size // 4096) * 4096
+    """Bytes of the pages that ``size`` bytes take."""
+    return -(-size // _PAGE) * _PAGE

@@ -318,6 +318,17 @@ def test_sizes_are_powers_of_two_within_limits(bench: Bench, settings: CaptureSe
         bench.driver.setup(settings)
 
 
+def test_rings_begin_at_multiples_of_their_size(opened: Card) -> None:
+    card = opened
+    for size in (16, 5000, 1 << 16, 1 << 22):
+        address = card.memory.allocate(size)
+        assert address % 4096 == address % (1 << (size - 1).bit_length()) == 0
+        card.memory.write(address + size - 1, b"x")
+    driver = CaptureDriver(card.regs.capture, card.memory, lambda _: 0x1234_5000, list, lambda: None)
+    with pytest.raises(ValueError, match="the record ring of 65,536 bytes lies at 0x12345000: no multiple of its size"):
+        driver.setup(CaptureSettings(ring_bytes=1 << 16))
+
+
 def test_another_engine_is_refused(opened: Card) -> None:
     engine = SimpleNamespace(fields=lambda: {"magic": 0x4652, "version": 1})
     with pytest.raises(HeadraceError, match="no capture engine of version 1: 0x4652, version 1 is there"):
