@@ -31,7 +31,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "size", "sim")
+GROUPS = ("filter", "capture", "size", "sim")
 
 
 def run(
@@ -45,6 +45,10 @@ def run(
             from headrace.bench import filter as bench_filter
 
             rows += bench_filter.run(quick, address, report)
+        elif group == "capture":
+            from headrace.bench import capture as bench_capture
+
+            rows += bench_capture.run(quick, address, report)
         elif group == "size":
             from headrace.bench import size
 

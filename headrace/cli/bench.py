@@ -20,6 +20,8 @@ headrace bench
 
 headrace bench filter --quick
 
+headrace bench capture
+
 headrace bench sim --json
 """
 
@@ -30,14 +32,16 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_command(
-    group: Annotated[str, typer.Argument(metavar="[GROUP]", help="filter, size, sim, or all of them.")] = "all",
+    group: Annotated[
+        str, typer.Argument(metavar="[GROUP]", help="filter, capture, size, sim, or all of them.")
+    ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
     ] = None,
     json: common.Json = False,
 ) -> int:
-    """Measure what must hold, and compare: line rate, CPI, size, speed of the simulator.
+    """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
     The exit code is 1 when a figure misses what it must be.
     """
