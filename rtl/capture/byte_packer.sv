@@ -23,6 +23,7 @@ module byte_packer #(
 
     output logic [MEM_W-1:0]      word,         // the oldest word
     output logic [COUNT_W-1:0]    word_count,   // its bytes so far
+    output logic                  word_full,
     input  logic                  word_ready,   // it is taken; only when full
     output logic                  idle
 );
@@ -58,9 +59,9 @@ module byte_packer #(
     if (rst) lane_q <= '0;
   end
 
-  // Stage 2: a full word, and the one that is being filled.
-  logic full_q, second_q;  // second_q: the beat's first word is out, it fills another one
-  logic [MEM_W-1:0] full_word_q, part_q, merged;
+  // Stage 2: full words, and the one that is being filled.
+  logic words_ready, second_q;  // second_q: the beat's first word is out, it fills another one
+  logic [MEM_W-1:0] full_word, part_q, merged;
   logic [COUNT_W-1:0] part_count_q;
   wire fills = 32'(placed.sum) >= BYTES;
   wire fills_two = 32'(placed.sum) >= 2 * BYTES;
@@ -69,32 +70,36 @@ module byte_packer #(
     for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(placed.lane)) ? part_q[8*i+:8] : placed.data[8*i+:8];
   end
 
-  wire step = placed_valid && (!full_q || word_ready);
+  wire step = placed_valid && words_ready;
   assign done = step && (!fills_two || second_q);
+  stream_reg #(
+      .WIDTH(MEM_W)
+  ) u_words (
+      .clk,
+      .rst,
+      .s_valid(placed_valid && fills),
+      .s_ready(words_ready),
+      .s_data (second_q ? placed.data[MEM_W+:MEM_W] : merged),
+      .m_valid(word_full),
+      .m_ready(word_ready),
+      .m_data (full_word)
+  );
+
   always_ff @(posedge clk) begin
-    if (word_ready) full_q <= 1'b0;
-    if (step) begin
-      if (fills) full_q <= 1'b1;
-      full_word_q <= second_q ? placed.data[MEM_W+:MEM_W] : merged;
-      second_q    <= fills_two && !second_q;
-      if (done) begin
-        part_q       <= fills_two ? placed.data[2*MEM_W+:MEM_W] : fills ? placed.data[MEM_W+:MEM_W] : merged;
-        part_count_q <= COUNT_W'(placed.sum[LANE_W-1:0]);
-      end
+    if (step) second_q <= fills_two && !second_q;
+    if (done) begin
+      part_q       <= fills_two ? placed.data[2*MEM_W+:MEM_W] : fills ? placed.data[MEM_W+:MEM_W] : merged;
+      part_count_q <= COUNT_W'(placed.sum[LANE_W-1:0]);
     end
-    if (rewind) begin
-      full_q       <= 1'b0;
-      part_count_q <= COUNT_W'(rewind_lane);
-    end
+    if (rewind) part_count_q <= COUNT_W'(rewind_lane);
     if (rst) begin
-      full_q       <= 1'b0;
       second_q     <= 1'b0;
       part_count_q <= '0;
     end
   end
 
-  assign word       = full_q ? full_word_q : part_q;
-  assign word_count = full_q ? COUNT_W'(BYTES) : part_count_q;
-  assign idle       = !placed_valid && !full_q;
+  assign word       = word_full ? full_word : part_q;
+  assign word_count = word_full ? COUNT_W'(BYTES) : part_count_q;
+  assign idle       = !placed_valid && !word_full;
 
 endmodule

@@ -112,19 +112,24 @@ module capture_control
   assign descriptor_head = regs_out.descriptor_head.slots.value;
 
   // ---------------------------------------------------------------------------------------------------------- measures
-  logic [31:0] cycles_q, last_cycles_q, wraps_q;
+  logic [31:0] cycles_q, last_cycles_q, since_packet_q, packet_cycles_q, wraps_q;
   logic turn_q;  // the bit of producer that changes when the ring begins anew
   wire turn = 1'(producer >> ring_log2);
   wire [31:0] offset = producer & ((32'd1 << ring_log2) - 1);
   always_ff @(posedge clk) begin
     cycles_q <= busy ? cycles_q + 1'b1 : '0;
-    if (events.record) last_cycles_q <= cycles_q + 1'b1;
+    since_packet_q <= events.packet ? 32'd1 : since_packet_q + 1'b1;
+    if (events.record) begin
+      last_cycles_q   <= cycles_q + 1'b1;
+      packet_cycles_q <= since_packet_q + 1'b1;
+    end
     turn_q  <= turn;
     wraps_q <= wraps_q + 32'(turn != turn_q);
     if (restart) begin
-      last_cycles_q <= '0;
-      turn_q        <= 1'b0;
-      wraps_q       <= '0;
+      last_cycles_q   <= '0;
+      packet_cycles_q <= '0;
+      turn_q          <= 1'b0;
+      wraps_q         <= '0;
     end
   end
 
@@ -147,6 +152,7 @@ module capture_control
     regs_in.descriptor_tail.value.next   = descriptor_tail;
     regs_in.packets_read.value.next      = packets_read;
     regs_in.last_cycles.value.next       = last_cycles_q;
+    regs_in.packet_cycles.value.next     = packet_cycles_q;
 
     regs_in.interrupt.data.next  = 1'b0;
     regs_in.interrupt.data.we    = disarm[0];

@@ -261,6 +261,21 @@ module capture_engine
     end
   end
 
+  logic stamped_valid, stamped_ready;
+  packet_t stamped_packet;
+  stream_reg #(
+      .WIDTH($bits(packet_t))
+  ) u_stamp (
+      .clk,
+      .rst,
+      .s_valid(stamp_valid),
+      .s_ready(stamp_ready),
+      .s_data (stamp),
+      .m_valid(stamped_valid),
+      .m_ready(stamped_ready),
+      .m_data (stamped_packet)
+  );
+
   logic timed_valid, timed_ready;
   packet_t timed;
   logic [LEN_W:0] timed_total;
@@ -269,9 +284,9 @@ module capture_engine
       .clk,
       .rst,
       .time_ns,
-      .s_valid (stamp_valid),
-      .s_ready (stamp_ready),
-      .s_packet(stamp),
+      .s_valid (stamped_valid),
+      .s_ready (stamped_ready),
+      .s_packet(stamped_packet),
       .m_valid (timed_valid),
       .m_ready (timed_ready),
       .m_packet(timed),
@@ -317,7 +332,7 @@ module capture_engine
   logic [COUNT_W-1:0] burst_tail;
   logic [31:0] burst_end_pos, rewind_pos;
   logic dropped_after_error, lost_after_error;
-  assign drained = written && packer_idle && builder_idle && !record_valid;
+  assign drained = written && packer_idle && builder_idle && !queued_valid && !record_valid;
 
   ring_planner #(
       .MEM_W(MEM_W),
@@ -362,6 +377,8 @@ module capture_engine
       .idle        (planner_idle)
   );
 
+  logic queued_valid, queued_ready;
+  record_t queued;
   stream_queue #(
       .WIDTH($bits(record_t)),
       .DEPTH(8)
@@ -371,12 +388,24 @@ module capture_engine
       .s_valid(placed_valid),
       .s_ready(placed_ready),
       .s_data (placed),
+      .m_valid(queued_valid),
+      .m_ready(queued_ready),
+      .m_data (queued)
+  );
+  stream_reg #(
+      .WIDTH($bits(record_t))
+  ) u_record (
+      .clk,
+      .rst,
+      .s_valid(queued_valid),
+      .s_ready(queued_ready),
+      .s_data (queued),
       .m_valid(record_valid),
       .m_ready(record_ready),
       .m_data (record)
   );
 
-  logic data_ready, built_valid, built_ready, built_last, built_good, packer_ready, end_ready, word_ready;
+  logic data_ready, built_valid, built_ready, built_last, built_good, packer_ready, end_ready, word_ready, word_full;
   localparam int unsigned BUILT_W = MEM_W > 8 * HEADER_BYTES ? MEM_W + 8 * HEADER_BYTES : MEM_W;
   logic [BUILT_W-1:0] built_data;
   logic [$clog2(BUILT_W/8+1)-1:0] built_count;
@@ -426,6 +455,7 @@ module capture_engine
       .s_count    (built_count),
       .word,
       .word_count,
+      .word_full,
       .word_ready,
       .idle       (packer_idle)
   );
@@ -447,6 +477,7 @@ module capture_engine
       .burst_end_pos,
       .word,
       .word_count,
+      .word_full,
       .word_ready,
       .end_valid   (built_valid && built_ready && built_last && built_good),
       .end_ready,
@@ -485,7 +516,7 @@ module capture_engine
   assign events.read_error  = packet_arrived && arrived_error;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !timed_valid
-      && planner_idle && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
+  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && !timed_valid
+      && planner_idle && !queued_valid && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
 
 endmodule

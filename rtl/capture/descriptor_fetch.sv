@@ -1,6 +1,6 @@
 // Fetches descriptors from their ring in host memory, ahead of need, and gives out the packets that they name.
 // A slot has 16 bytes: a packet, or the time of the next packet (see the register map).
-// Latency: a packet comes out in the cycle after its slot has come in. Throughput: 1 slot a cycle.
+// Latency: a packet comes out 2 cycles after its slot has come in. Throughput: 1 slot a cycle.
 module descriptor_fetch
   import capture_pkg::*;
 #(
@@ -56,16 +56,15 @@ module descriptor_fetch
   logic [31:0] out_q;
   logic [INDEX_W:0] held_q, in_q;
   logic [INDEX_W-1:0] count_q;  // slots that are being fetched; 0: none
-  wire [16:0] asked = out_q[16:0] + 17'(held_q);
-  wire [16:0] waiting = head[16:0] - asked;
+  logic [16:0] asked_q, waiting_q;
 
   // Up to a multiple of half the store, and so never over the end of the ring
   wire [31:0] ring_slots = 32'd1 << ring_log2;
   wire [15:0] ring_mask = 16'(ring_slots - 1);
   wire [INDEX_W-2:0] chunk_mask = 32'(ring_mask) < SLOTS / 2 ? (INDEX_W - 1)'(ring_mask) : '1;
-  wire [INDEX_W-1:0] most = INDEX_W'(chunk_mask) + 1'b1 - INDEX_W'(asked[INDEX_W-2:0] & chunk_mask);
-  wire [INDEX_W-1:0] count = waiting < 17'(most) ? INDEX_W'(waiting) : most;
-  wire fetch = enable && !error && count_q == 0 && waiting != 0 && held_q <= (INDEX_W + 1)'(FETCH_AT);
+  wire [INDEX_W-1:0] most = INDEX_W'(chunk_mask) + 1'b1 - INDEX_W'(asked_q[INDEX_W-2:0] & chunk_mask);
+  wire [INDEX_W-1:0] count = waiting_q < 17'(most) ? INDEX_W'(waiting_q) : most;
+  wire fetch = enable && !error && count_q == 0 && waiting_q != 0 && held_q <= (INDEX_W + 1)'(FETCH_AT);
   logic [15:0] read_slot_q;
   assign read_addr  = ring_base | 64'({read_slot_q, 4'd0});
   assign read_bytes = 16'({count_q, 4'd0});
@@ -106,9 +105,12 @@ module descriptor_fetch
       .rd_data(row)
   );
 
-  wire [SLOT_W-1:0] slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
-  wire slot_valid = in_q != 0;
+  wire [SLOT_W-1:0] next_slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
+  logic slot_valid;
+  logic [SLOT_W-1:0] slot;
   wire is_time = slot[95];
+  wire used = slot_valid && (is_time || packet_ready);
+  wire out = in_q != 0 && (!slot_valid || used);
   wire [LEN_W-1:0] len = slot[64+:LEN_W];
   logic timed_q;
   logic [63:0] time_q;
@@ -121,16 +123,17 @@ module descriptor_fetch
   assign packet.time_ns  = timed_q ? time_q : time_ns;
   assign packet.empty    = len == 0 || snaplen == 0;
 
-  wire out = slot_valid && (is_time || packet_ready);
   always_ff @(posedge clk) begin
     held_q <= held_q - (INDEX_W + 1)'(out);
     in_q   <= in_q - (INDEX_W + 1)'(out);
+    waiting_q <= head[16:0] - asked_q;
     if (read_ready) read_valid <= 1'b0;
     if (fetch) begin
       read_valid  <= 1'b1;
-      read_slot_q <= asked[15:0] & ring_mask;
+      asked_q     <= asked_q + 17'(count);
+      read_slot_q <= asked_q[15:0] & ring_mask;
       count_q     <= count;
-      row_slot_q  <= INDEX_W'(asked) & ~INDEX_W'(ROW_SLOTS - 1);
+      row_slot_q  <= INDEX_W'(asked_q) & ~INDEX_W'(ROW_SLOTS - 1);
       held_q      <= held_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count);
     end
     if (row_full) row_slot_q <= row_slot_q + INDEX_W'(ROW_SLOTS);
@@ -139,22 +142,30 @@ module descriptor_fetch
       if (arrived_error) error <= 1'b1;
       else in_q <= in_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count_q);
     end
-    if (out) begin
-      out_q   <= out_q + 1'b1;
-      timed_q <= is_time;
+    if (used) begin
+      slot_valid <= 1'b0;
+      timed_q    <= is_time;
       if (is_time) time_q <= slot[63:0];
+    end
+    if (out) begin
+      slot_valid <= 1'b1;
+      slot       <= next_slot;
+      out_q      <= out_q + 1'b1;
     end
     if (rst) begin
       read_valid <= 1'b0;
+      asked_q    <= '0;
+      waiting_q  <= '0;
       out_q      <= '0;
       held_q     <= '0;
       in_q       <= '0;
       count_q    <= '0;
       error      <= 1'b0;
+      slot_valid <= 1'b0;
       timed_q    <= 1'b0;
     end
   end
 
-  assign idle = count_q == 0 && !slot_valid && (waiting == 0 || !enable || error);
+  assign idle = count_q == 0 && in_q == 0 && !slot_valid && ((waiting_q == 0 && head[16:0] == asked_q) || !enable || error);
 
 endmodule

@@ -27,8 +27,10 @@ module record_time
   logic packet_q, asked_q;
   logic [63:0] second_ns_q;  // beginning of the second that was found last
   logic [31:0] second_q;
-  logic [63:0] since_q;      // from there to the time asked for
-  wire same = since_q < 64'(SECOND);
+  logic [63:0] next_ns_q;    // and its end
+  logic [29:0] since_q;      // from the beginning to the time asked for
+  logic same_q;              // it lies in that second
+  wire [63:0] asking = s_valid ? s_packet.time_ns : time_ns;
 
   // Long division, a bit of the quotient a cycle
   logic dividing_q, found_q;
@@ -39,18 +41,19 @@ module record_time
   wire [30:0] shifted = {rest_q, low_q[QUOTIENT_W-1]};
   wire fits = shifted >= SECOND;
 
-  wire missed = asked_q && !same;
+  wire missed = asked_q && !same_q;
   assign s_ready = !dividing_q && !found_q && !missed && (!packet_q || m_ready);
-  assign m_valid = packet_q && same && !found_q;
+  assign m_valid = packet_q && same_q;
   assign m_sec   = second_q;
-  assign m_nsec  = since_q[31:0];
+  assign m_nsec  = 32'(since_q);
 
   always_ff @(posedge clk) begin
     if (s_ready) begin
       asked_q    <= 1'b1;
       packet_q   <= s_valid;
-      since_q    <= (s_valid ? s_packet.time_ns : time_ns) - second_ns_q;
-      dividend_q <= s_valid ? s_packet.time_ns : time_ns;
+      since_q    <= 30'(asking - second_ns_q);
+      same_q     <= asking >= second_ns_q && asking < next_ns_q;
+      dividend_q <= asking;
     end
     if (s_ready && s_valid) begin
       m_packet <= s_packet;
@@ -67,7 +70,9 @@ module record_time
       found_q     <= 1'b0;
       second_q    <= low_q[31:0];
       second_ns_q <= dividend_q - 64'(rest_q);
-      since_q     <= 64'(rest_q);
+      next_ns_q   <= dividend_q + 64'(SECOND - 31'(rest_q));
+      since_q     <= rest_q;
+      same_q      <= 1'b1;
     end else if (missed) begin
       dividing_q <= 1'b1;
       step_q     <= '0;
@@ -82,6 +87,7 @@ module record_time
       found_q     <= 1'b0;
       second_q    <= '0;
       second_ns_q <= '0;
+      next_ns_q   <= 64'(SECOND);
     end
   end
 

@@ -24,6 +24,7 @@ module ring_writer #(
 
     input  logic [MEM_W-1:0]   word,
     input  logic [COUNT_W-1:0] word_count,
+    input  logic               word_full,
     output logic               word_ready,
 
     input  logic               end_valid,     // a good record's last byte has gone into the words
@@ -56,6 +57,8 @@ module ring_writer #(
 );
 
   typedef struct packed {
+    logic               single; // one beat
+    logic               whole;  // its last word is full
     logic [7:0]         len;
     logic [LANE_W-1:0]  lead;
     logic [COUNT_W-1:0] tail;
@@ -94,7 +97,7 @@ module ring_writer #(
       .rst,
       .s_valid(start),
       .s_ready(data_s_ready),
-      .s_data (burst_t'{burst_len, burst_lead, burst_tail}),
+      .s_data (burst_t'{burst_len == 0, burst_tail == COUNT_W'(BYTES), burst_len, burst_lead, burst_tail}),
       .m_valid(data_valid),
       .m_ready(data_ready),
       .m_data (data),
@@ -117,25 +120,30 @@ module ring_writer #(
 
   // -------------------------------------------------------------------------------------------------------- data
   logic [7:0] beat_q;
-  wire first = beat_q == 0;
-  wire last = beat_q == data.len;
-  wire [COUNT_W-1:0] needed = last ? data.tail : COUNT_W'(BYTES);
-  wire send = data_valid && word_count >= needed && (!m_axi_wvalid || m_axi_wready);
+  logic first_q, last_q;  // last_q: unless it is the first
+  wire last = first_q ? data.single : last_q;
+  wire full = !last || data.whole;
+  wire there = full ? word_full : word_count >= data.tail;
+  wire send = data_valid && there && (!m_axi_wvalid || m_axi_wready);
+  wire [COUNT_W-1:0] bytes = full ? COUNT_W'(BYTES) : data.tail;
   assign data_ready = send && last;
-  assign word_ready = send && needed == COUNT_W'(BYTES);
+  assign word_ready = send && full;
 
   always_ff @(posedge clk) begin
     if (m_axi_wready) m_axi_wvalid <= 1'b0;
     if (send) begin
       m_axi_wvalid <= 1'b1;
       m_axi_wdata  <= word;
-      m_axi_wstrb  <= ({BYTES{1'b1}} << (first ? data.lead : '0)) & ~({BYTES{1'b1}} << needed);
+      m_axi_wstrb  <= ({BYTES{1'b1}} << (first_q ? data.lead : '0)) & ~({BYTES{1'b1}} << bytes);
       m_axi_wlast  <= last;
       beat_q       <= last ? '0 : beat_q + 1'b1;
+      first_q      <= last;
+      last_q       <= beat_q + 8'd1 == data.len;
     end
     if (rst) begin
       m_axi_wvalid <= 1'b0;
       beat_q       <= '0;
+      first_q      <= 1'b1;
     end
   end
 

@@ -2,7 +2,7 @@
 // Bursts have at most BURST beats and never cross 4 KB; several are under way at once, as many as the buffer has room for, so
 // that the bus is never held up: m_axi_rready is always high. All have the same ID: data come in order.
 // Latency: 3 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned address).
-// Throughput: 1 beat a cycle. Backpressure: the stream may stall for any time; then no new bursts are asked for.
+// Throughput: 1 beat a cycle, but a burst in 3 cycles at most. Backpressure: the stream may stall for any time; then no new bursts are asked for.
 module axi_reader #(
     parameter int unsigned MEM_W = 64,
     parameter int unsigned BURST = 16,
@@ -84,19 +84,22 @@ module axi_reader #(
   logic [BEATS_W-1:0] burst_beats_q;
   logic [ROOM_W-1:0] room_q;                   // of the buffer, not yet asked for
 
-  wire [PAGE_W:0] to_page = (PAGE_W + 1)'(PAGE_BEATS) - {1'b0, word_q[PAGE_W-1:0]};
-  wire [BEATS_W-1:0] limit = 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
-  wire final_burst = left_q <= WORDS_W'(limit);
-  wire [BEATS_W-1:0] beats = final_burst ? BEATS_W'(left_q) : limit;
+  // What is left follows a burst in the cycle after it, the limit of the next burst one later.
+  logic moving_q, settling_q;
+  logic [BEATS_W-1:0] limit_q;                 // beats to the end of the page, at most MOST
+  wire [PAGE_W-1:0] in_page = cmd_q && !busy_q ? cmd_addr_q[OFFSET_W+:PAGE_W] : word_q[PAGE_W-1:0];
+  wire [PAGE_W:0] to_page = (PAGE_W + 1)'(PAGE_BEATS) - {1'b0, in_page};
+  wire final_burst = left_q <= WORDS_W'(limit_q);
+  wire [BEATS_W-1:0] beats = final_burst ? BEATS_W'(left_q) : limit_q;
 
   logic bursts_ready;
   wire sent = m_axi_arvalid && m_axi_arready;
-  wire advance = busy_q && (!burst_q || sent);
-  wire start = cmd_q && (!busy_q || (advance && final_burst));
+  wire advance = busy_q && !moving_q && !settling_q && (!burst_q || sent);
+  wire start = cmd_q && !busy_q;
   wire cmd_taken = cmd_valid && cmd_ready;
 
   // Room for the longest burst is waited for: simpler than for the next one, and no slower.
-  assign cmd_ready     = frame_s_ready && (!cmd_q || start);
+  assign cmd_ready     = frame_s_ready && !cmd_q;
   assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || room_q >= ROOM_W'(MOST));
   assign m_axi_araddr  = {burst_word_q, OFFSET_W'(0)};
   assign m_axi_arlen   = 8'(burst_beats_q - 1'b1);
@@ -112,10 +115,13 @@ module axi_reader #(
       cmd_addr_q   <= cmd_addr;
       cmd_bytes_q  <= cmd_bytes;
     end
-    if (advance) begin
-      busy_q <= !final_burst;
-      word_q <= word_q + (64 - OFFSET_W)'(beats);
-      left_q <= left_q - WORDS_W'(beats);
+    limit_q    <= 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
+    moving_q   <= advance && !final_burst;
+    settling_q <= moving_q;
+    if (advance) busy_q <= !final_burst;
+    if (moving_q) begin
+      word_q <= word_q + (64 - OFFSET_W)'(burst_beats_q);
+      left_q <= left_q - WORDS_W'(burst_beats_q);
     end
     if (start) begin
       busy_q   <= 1'b1;
@@ -133,10 +139,12 @@ module axi_reader #(
     end
     room_q <= room_q + ROOM_W'(buffer_pop) - (sent && !burst_direct_q ? ROOM_W'(burst_beats_q) : '0);
     if (rst) begin
-      cmd_q   <= 1'b0;
-      busy_q  <= 1'b0;
-      burst_q <= 1'b0;
-      room_q  <= ROOM_W'(BUFFER);
+      cmd_q      <= 1'b0;
+      busy_q     <= 1'b0;
+      moving_q   <= 1'b0;
+      settling_q <= 1'b0;
+      burst_q    <= 1'b0;
+      room_q     <= ROOM_W'(BUFFER);
     end
   end
 
