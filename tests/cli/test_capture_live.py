@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from network import add_pair, ip, numbered, own_network, send, wait_for, why_not
+from network import add_pair, ip, numbered, own_network, received, send, wait_for, why_not
 from scapy.utils import RawPcapReader
 
 from headrace.build import build_card
@@ -96,6 +96,19 @@ def test_packets_that_xdp_hands_over_are_captured_out_of_its_memory(expression: 
     assert packets(tmp_path / "out") == [packet for packet in sent if not expression or packet[17] & 1]
     seconds = struct.unpack("<I", (tmp_path / "out").read_bytes()[24:28])[0]
     assert before // 10**9 <= seconds <= time.time()
+
+
+@pytest.mark.parametrize("kind", ["iface", "xdp"])
+def test_what_the_kernel_holds_when_a_capture_is_stopped_is_written(kind: str, tmp_path: Path) -> None:
+    sent = numbered(5000)
+    child = start("-i", f"{kind}:{HERE}", "-w", tmp_path / "out")
+    send(THERE, sent, pause_every=len(sent))
+    child.send_signal(signal.SIGINT)
+    came = received(HERE)  # a cable holds little: some may not have come
+    assert finish(child, None)[0] == f"{came} packets captured"
+    captured = packets(tmp_path / "out")
+    assert came == len(captured) > 1000
+    assert sorted(set(captured), key=sent.index) == captured
 
 
 def test_a_tap_interface_of_the_card_is_captured_from(tmp_path: Path) -> None:

@@ -92,3 +92,9 @@ def test_progress_is_told_while_packets_come(tmp_path: Path) -> None:
     assert len(captured) > 1
     assert captured == sorted(captured)
     assert all(progress.captured <= progress.received <= report.received == 150_000 for progress in seen)
+
+
+def test_a_small_ring_costs_little_because_the_card_calls_the_host(tmp_path: Path) -> None:
+    packets = [Packet(bytes(size), size, 10**18) for size in (7900, 9100) * 50]  # half a ring, and more than the rest
+    cycles = [capture(tmp_path, packets, ring_bytes=size).cycles for size in (1 << 22, 1 << 14)]
+    assert cycles[1] < 2 * cycles[0]
