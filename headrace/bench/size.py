@@ -1,4 +1,4 @@
-"""What a filter core costs, and how much work that buys, beside FFShark's core on the same tools."""
+"""What a filter core and a capture engine cost, and how much work that buys, beside FFShark's and bpfcap's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,56 @@ FFSHARK_ECP5_LUTS = 8277
 FFSHARK_ECP5_MHZ = 46.1
 FFSHARK_CYCLES = 20  # of 20 to 22 for the same path
 
+# bpfcap's engine (J. Duchniewicz, KTH, 2022, figure 5.6), by Quartus for a Cyclone V.
+BPFCAP_ALUTS = 1205
+ENGINE = {"MEM_W": 32, "SLOTS": 8, "READ_BUFFER": 32, "RECORDS": 32}
+ENGINE_LEAST_MHZ = 125
+
 MOST_LUTS, MOST_BRAM36, LEAST_MHZ, LEAST_GAIN = 2000, 12, 100, 10
 
 
 def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
-    """Rows of the core with 32 KB of packet memory at 512 bits: size on UltraScale+ and ECP5, Fmax on ECP5."""
+    """Rows of the filter core, then of the capture engine."""
     seeds = 1 if quick else 5
+    return _core(seeds, progress) + _engine(seeds, progress)
+
+
+def _engine(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row]:
+    """The capture engine without filters on a 32-bit bus: size on Cyclone V, Fmax on ECP5."""
+
+    def say(what: str) -> None:
+        progress(what, None)
+
+    cyclonev = synth.run("capture_engine", "cyclonev", ENGINE, hierarchy=False, progress=say)
+    ecp5 = synth.run("capture_engine", "ecp5", ENGINE, seeds=seeds, hierarchy=False, progress=say)
+    mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
+    settings = " ".join(f"-P {name}={value}" for name, value in ENGINE.items())
+    return [
+        Row(
+            "size",
+            "capture engine without filters, 32-bit bus, on Cyclone V",
+            "-",
+            cyclonev.total.luts,
+            "LUTs",
+            None,
+            MEASURED,
+            f"bpfcap {BPFCAP_ALUTS:,} ALUTs by Quartus; headrace synth capture_engine --target cyclonev {settings}",
+        ),
+        Row(
+            "size",
+            "its Fmax on ECP5, placed and routed",
+            f"at least {ENGINE_LEAST_MHZ}",
+            mhz,
+            "MHz",
+            mhz >= ENGINE_LEAST_MHZ,
+            MEASURED,
+            f"{ecp5.total.luts:,} LUT4, median of {seeds} seeds",
+        ),
+    ]
+
+
+def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row]:
+    """The filter core with 32 KB of packet memory at 512 bits: size on UltraScale+ and ECP5, Fmax on ECP5."""
     xcup = synth.run("bpf_core", "xcup", hierarchy=False, progress=lambda what: progress(what, None))
     ecp5 = synth.run("bpf_core", "ecp5", seeds=seeds, hierarchy=False, progress=lambda what: progress(what, None))
     placement = ecp5.placement

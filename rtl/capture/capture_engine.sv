@@ -323,7 +323,8 @@ module capture_engine
 
   // ------------------------------------------------------------------------------------------------------ the ring
   logic placed_valid, placed_ready, record_valid;
-  record_t placed, record;
+  logic queued_valid, queued_ready;
+  record_t placed, queued, record;
   logic burst_valid, burst_ready, hungry, written, drained, rewind, planner_idle, builder_idle, packer_idle, writer_idle;
   logic record_ready, record_done, from_memory;
   logic [63:0] burst_addr;
@@ -377,8 +378,6 @@ module capture_engine
       .idle        (planner_idle)
   );
 
-  logic queued_valid, queued_ready;
-  record_t queued;
   stream_queue #(
       .WIDTH($bits(record_t)),
       .DEPTH(8)

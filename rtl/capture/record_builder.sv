@@ -52,7 +52,7 @@ module record_builder
   wire give = m_valid && m_ready;
   logic wants;        // the beat needs data
   logic [16:0] room;  // bytes that go into it
-  wire final_beat = left_q <= room;
+  logic final_q;      // the beat is the record's last
 
   if (WIDE) begin : gen_wide
     assign wants  = !record_q.empty;
@@ -73,26 +73,28 @@ module record_builder
   end
 
   assign m_valid   = busy_q && !over_q && !record_q.drop && (!wants || data_valid);
-  assign m_count   = COUNT_W'(final_beat ? left_q : room);
-  assign m_last    = final_beat;
+  assign m_count   = COUNT_W'(final_q ? left_q : room);
+  assign m_last    = final_q;
   assign m_good    = !(wants && data_last && data_error);
   assign m_end_pos = record_q.end_pos;
 
   assign data_ready = (wants && give) || over_q || (skip && !record_q.empty);
   wire data_end = data_valid && data_ready && data_last;
   wire all_in = data_end || record_q.empty;
-  assign done = skip ? all_in : over_q ? data_end : give && final_beat && all_in;
+  assign done = skip ? all_in : over_q ? data_end : give && final_q && all_in;
 
   always_ff @(posedge clk) begin
     if (give) begin
       begun_q <= 1'b1;
       left_q  <= left_q - room;
+      final_q <= left_q <= room + 17'(BYTES);
     end
-    if (give && final_beat && !all_in) over_q <= 1'b1;
+    if (give && final_q && !all_in) over_q <= 1'b1;
     if (record_ready) begin
       busy_q   <= record_valid;
       record_q <= record;
       left_q   <= 17'(record.len) + 17'(HEADER_BYTES);
+      final_q  <= 32'(record.len) + HEADER_BYTES <= OUT_W / 8;
       begun_q  <= 1'b0;
       over_q   <= 1'b0;
     end

@@ -148,7 +148,7 @@ module ring_writer #(
   end
 
   // ------------------------------------------------------------------------------------------------------ commit
-  logic [31:0] written_q;  // byte count up to which the ring is written
+  logic [31:0] written_q;  // byte count up to which the ring is written; stands still after an error
   logic waiting;
   logic [31:0] waiting_pos;
   stream_fifo #(
@@ -168,15 +168,15 @@ module ring_writer #(
   wire [31:0] ahead = written_q - waiting_pos;
 
   assign m_axi_bready = 1'b1;
-  assign record       = waiting && !ahead[31] && !error;
+  assign record       = waiting && !ahead[31];
   assign record_bytes = record ? waiting_pos - producer : '0;
-  assign lost         = waiting && error;
+  assign lost         = waiting && ahead[31] && error;
   always_ff @(posedge clk) begin
-    if (m_axi_bvalid) begin
-      written_q <= response_end_pos;
+    if (m_axi_bvalid && !error) begin
       if (m_axi_bresp[1]) error <= 1'b1;
+      else written_q <= response_end_pos;
     end
-    if (rewind) written_q <= rewind_pos;
+    if (rewind && !error) written_q <= rewind_pos;
     if (record) producer <= waiting_pos;
     if (rst) begin
       written_q <= '0;
