@@ -27,12 +27,16 @@ async def start(dut: Any, *inputs: str) -> None:
 
 @dataclass
 class Burst:
-    """A burst as it was asked for: address in bytes, beats, cycle; `response` once it is known."""
+    """A burst as it was asked for, in bytes and beats, and the cycle; of a write, what became of it.
+
+    first_lane  the lowest lane that its first beat writes
+    """
 
     address: int
     beats: int
     cycle: int
     response: int = OKAY
+    first_lane: int = 0
 
 
 @dataclass
@@ -208,6 +212,8 @@ def _serve_writes(host: Host) -> Any:
             place = current.address + beat * host.size
             bad = host.bad_write(place)
             current.response = max(current.response, bad)
+            if beat == 0:
+                current.first_lane = (lanes & -lanes).bit_length() - 1
             if not bad:
                 old = bytearray(host.read(place, host.size))
                 new = value.to_bytes(host.size, "little")
