@@ -276,7 +276,7 @@ module capture_engine
       .m_data (stamped_packet)
   );
 
-  logic timed_valid, timed_ready;
+  logic timed_valid, timed_ready, time_idle;
   packet_t timed;
   logic [LEN_W:0] timed_total;
   logic [31:0] sec, nsec;
@@ -292,7 +292,8 @@ module capture_engine
       .m_packet(timed),
       .m_total (timed_total),
       .m_sec   (sec),
-      .m_nsec  (nsec)
+      .m_nsec  (nsec),
+      .idle    (time_idle)
   );
 
   // ------------------------------------------------------------------ which packets have all their data, and good ones
@@ -515,7 +516,7 @@ module capture_engine
   assign events.read_error  = packet_arrived && arrived_error;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && !timed_valid
+  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && time_idle
       && planner_idle && !queued_valid && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
 
 endmodule

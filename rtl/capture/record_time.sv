@@ -17,7 +17,8 @@ module record_time
     output packet_t        m_packet,
     output logic [LEN_W:0] m_total,  // bytes of its record
     output logic [31:0]    m_sec,
-    output logic [31:0]    m_nsec
+    output logic [31:0]    m_nsec,
+    output logic           idle      // no packet inside
 );
 
   localparam logic [30:0] SECOND = 31'd1_000_000_000;
@@ -90,5 +91,7 @@ module record_time
       next_ns_q   <= 64'(SECOND);
     end
   end
+
+  assign idle = !packet_q;
 
 endmodule
