@@ -1,7 +1,7 @@
 // Finds each record its place in the ring, or drops it whole where there is none, and plans the bursts that write them.
 //
 // A burst is planned as soon as its records are known, before their data are there: full bursts while there is enough for them,
-// what there is when the writer would run dry. A word that was written in part is written again, from its first new byte on.
+// what there is when the writer would run dry and no record follows. A word that was written in part is written again, from its first new byte on.
 // A record whose data are not whole yet (packet_whole low) goes ahead alone; if it turns out bad, its place is taken back
 // once it has been written.
 // Latency: 2 cycles from a packet to its record, 1 more to its burst. Throughput: a packet every second cycle.
@@ -77,7 +77,7 @@ module ring_planner
   logic rewind_q, all_planned;
 
   // A packet is judged in its first cycle here and taken in a later one.
-  logic go_q, drop_q, whole_q, spoilt_q, longer_q;
+  logic go_q, waits_q, drop_q, whole_q, spoilt_q, longer_q;
   logic [TOTAL_W-1:0] total_q;
   logic [31:0] after_q;               // byte count after its record
   wire longer = 32'(packet_total) > size;
@@ -107,6 +107,7 @@ module ring_planner
 
   always_ff @(posedge clk) begin
     go_q     <= packet_valid && !take && !rewind_q && (drop || fits);
+    waits_q  <= !drop && !fits;
     drop_q   <= drop;
     whole_q  <= packet_whole;
     spoilt_q <= spoilt;
@@ -171,7 +172,8 @@ module ring_planner
   wire [PENDING_W-LANE_W-1:0] full_words = pending_q[PENDING_W-1:LANE_W];
   wire [LANE_W-1:0] tail = pending_q[LANE_W-1:0];
   wire reaches = full_words >= (PENDING_W - LANE_W)'(limit_q);
-  wire flush = pending_q != PENDING_W'(lead_q) && hungry && !burst_valid;
+  wire follows = packet_valid && record_ready && !alone_q && !bad_q && !waits_q;  // a record is about to be placed
+  wire flush = pending_q != PENDING_W'(lead_q) && hungry && !burst_valid && !follows;
   wire plan = !planned_q && !settling_q && !rewind_q && (reaches || flush) && (!burst_valid || burst_ready);
   wire partial = !reaches && tail != 0;  // the last word is to be written again
   wire [8:0] words = reaches ? limit_q : 9'(full_words);  // that are done with
