@@ -15,11 +15,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from headrace.capture_driver import PACKET
 from headrace.card import Card
 
-PACKET = np.dtype([("address", "u8"), ("timestamp_ns", "u8"), ("length", "u4"), ("wire_length", "u4")])
-"""A packet: where its first byte lies, when it came (ns since the epoch; 0: the source has no times), the bytes in
-memory, and those that it had on the wire."""
+__all__ = ["PACKET", "PacketMemory"]
 
 
 class PacketMemory:
