@@ -26,7 +26,6 @@ _PACKETS = 0x1_0000_0000  # where packets lie in host memory
 _LOT = 1 << 24  # bytes there
 _PAGE = 4096
 _STAMP = 8  # bytes of a record's time, which isn't compared
-_TIME_SLOT = np.array([(0, 1 << 31, 0)], np.dtype([("value", "<u8"), ("length", "<u4"), ("wire_length", "<u4")]))
 
 
 @dataclass(frozen=True)
@@ -58,15 +57,16 @@ IDEAL = Memory()
 
 @dataclass(frozen=True)
 class Single:
-    """Packets of one size, one at a time. ``cycles`` of each: doorbell to the last record's response (`last_cycles`).
+    """Packets of one size: cycles until the response to the last write of each.
 
-    ``descriptor_cycles`` of these go by before the engine takes the packet up; with memory latencies at random they are
-    only those of one try. ``faults``: bytes of the ring that are wrong.
+    ``packet_cycles`` count from the packet's descriptor on, as the card's register of that name does;
+    ``doorbell_cycles`` from the doorbell, the fetch of the descriptor included (`last_cycles`). ``faults``: bytes of
+    the ring that are wrong.
     """
 
     size: int
-    cycles: tuple[int, ...]
-    descriptor_cycles: int
+    packet_cycles: tuple[int, ...]
+    doorbell_cycles: tuple[int, ...]
     faults: int
 
 
@@ -130,24 +130,23 @@ def single(
     with _open(mem_w, burst, clock_hz) as card:
         memory.apply(card)
         bench = _Bench(card, seed)
-        fetch = bench.descriptor_cycles() - 1
         for size in sizes:
-            cycles = []
+            cycles: list[tuple[int, int]] = []
             for _ in range(count):
                 if aligned:
                     bench.start()
                 else:
                     bench.post(_PACKETS, place.randrange(1, 68))
                 bench.post(_PACKETS + (0 if aligned else place.randrange(_PAGE)), size)
-                cycles.append(card.regs.capture.last_cycles.read())
-            results.append(Single(size, tuple(cycles), fetch, bench.take_faults()))
+                cycles.append(bench.cycles())
+            results.append(_single(size, cycles, bench))
     return results
 
 
 def together(
     mem_w: int, burst: int, clock_hz: int, sizes: Sequence[int], counts: Sequence[int], memory: Memory = IDEAL
 ) -> list[Single]:
-    """So many packets of each size with one doorbell: a run for each of ``counts``, ``cycles`` in the same order.
+    """So many packets of each size with one doorbell: a run for each of ``counts``, cycles in the same order.
 
     Packets and the first record begin at multiples of 64 bytes.
     """
@@ -156,13 +155,18 @@ def together(
         memory.apply(card)
         bench = _Bench(card, 1)
         for size in sizes:
-            cycles = []
+            cycles: list[tuple[int, int]] = []
             for count in counts:
                 bench.start()
                 bench.post(_PACKETS, size, count)
-                cycles.append(card.regs.capture.last_cycles.read())
-            results.append(Single(size, tuple(cycles), 0, bench.take_faults()))
+                cycles.append(bench.cycles())
+            results.append(_single(size, cycles, bench))
     return results
+
+
+def _single(size: int, cycles: Sequence[tuple[int, int]], bench: _Bench) -> Single:
+    packet, doorbell = zip(*cycles, strict=True)
+    return Single(size, packet, doorbell, bench.take_faults())
 
 
 def stream(
@@ -262,16 +266,10 @@ class _Bench:
         self.driver.setup(CaptureSettings(ring_bytes=self.RING, descriptor_slots=1 << 15))
         self._frames = np.empty((0, 0), np.uint8)
 
-    def descriptor_cycles(self) -> int:
-        """Cycles that the engine takes from a doorbell until it has used up one slot that isn't a packet."""
+    def cycles(self) -> tuple[int, int]:
+        """Of the last packet: from its descriptor on, and from the doorbell on."""
         regs = self._card.regs.capture
-        self._card.memory.write(regs.descriptor_base.read(), _TIME_SLOT.tobytes())
-        before = regs.busy_cycles.read()
-        regs.descriptor_head.write(1)
-        self._card.run()
-        cycles = int(regs.busy_cycles.read() - before)
-        self.start()
-        return cycles
+        return int(regs.packet_cycles.read()), int(regs.last_cycles.read())
 
     def random_frames(self, size: int, count: int) -> list[bytes]:
         """Frames whose bytes the check knows."""

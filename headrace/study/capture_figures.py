@@ -236,7 +236,7 @@ def _memory_latency(study: CaptureStudy) -> _Drawn:
     if any(row.read_buffer > READ_BUFFER for row in flows):
         left.plot([], [], color=_COLOURS[-1], marker=_MARKERS[-1], label="512 bits, READ_BUFFER=512 (streams)")
     left.set_ylabel("ns")
-    left.set_ylim(bottom=0)
+    left.set_ylim(0, 1.5 * max(row.mean_ns for row in singles))  # room for the legend
     left.yaxis.set_major_formatter(_plain)
     left.legend()
     left.set_title("One packet of 1,024 bytes", loc="left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from headrace.bench.capture import MOST_LAG
 from headrace.study import capture_text
 from headrace.study.capture_points import BURSTS, CLOCKS_MHZ, PAYLOADS
 from headrace.study.capture_rows import HEADERS, FlowRow, TableRow
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+_TOGETHER_SIZES = (72, 296, 1064)  # the others are in the CSV file
 _BPFCAP_RTL = (49, 57, 77, 117, 197, 357)  # cycles with one wait per write burst, simulated
 
 
@@ -78,8 +80,15 @@ def _summary(rows: Sequence[TableRow]) -> str:
     for memory in dict.fromkeys(row.memory for row in rows):
         for burst in BURSTS:
             chosen = [row for row in rows if (row.memory, row.burst_words) == (memory, burst)]
+            if not chosen:
+                continue
             ratios = [_mean(row.ratio for row in chosen if row.payload_bytes == payload) for payload in PAYLOADS]
             lines.append([f"{memory}, bursts of {burst}", *(f"{ratio:.2f}" for ratio in ratios)])
+    for burst in BURSTS:
+        chosen = [row for row in rows if (row.memory, row.burst_words) == ("bridge", burst)]
+        if chosen:
+            ratios = [_mean(row.doorbell_ratio for row in chosen if row.payload_bytes == size) for size in PAYLOADS]
+            lines.append([f"bridge, bursts of {burst}, from the doorbell", *(f"{ratio:.2f}" for ratio in ratios)])
     head = ["published mean / ours (mean of three clocks), payload", *(f"{payload:,}" for payload in PAYLOADS)]
     return _grid(head, lines)
 
@@ -94,12 +103,12 @@ def _cycles(rows: Sequence[TableRow]) -> str:
         if not same:
             continue
         board = _mean(row.published_mean_ns * row.clock_mhz / 1000 for row in same)
-        ours = (_mean(row.mean_cycles for row in same if row.memory == memory) for memory in memories)
+        ours = [_mean(row.mean_cycles for row in same if row.memory == memory) for memory in memories]
+        ours += [_mean(row.doorbell_mean_cycles for row in same if row.memory == memory) for memory in memories]
         lines.append([f"{payload + HEADERS:,} bytes", f"{board:.0f}", f"{theirs}", *(f"{value:.1f}" for value in ours)])
     head = ["bursts of 16", "bpfcap, board", "its RTL, one wait", *(f"ours, {memory}" for memory in memories)]
-    first = next((row.descriptor_cycles for row in chosen if row.memory == "ideal"), None)
-    note = f"Of ours, {first} cycles go by before the engine takes up the packet (ideal memory)." if first else ""
-    return f"{_grid(head, lines)}\n\n{note}"
+    head += [f"{memory}, from the doorbell" for memory in memories]
+    return _grid(head, lines)
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -111,7 +120,7 @@ def _one_table(rows: Sequence[TableRow]) -> str:
     head = ["payload", "published mean", _SIGMA, "median", "min", "max"]
     memories = list(dict.fromkeys(row.memory for row in rows))
     for memory in memories:
-        head += [f"ours, {memory}: mean", _SIGMA, "median", "min", "max", "published / ours"]
+        head += [f"ours, {memory}: mean", _SIGMA, "median", "min", "max", "from the doorbell", "published / ours"]
     lines = []
     for payload in PAYLOADS:
         chosen = {row.memory: row for row in rows if row.payload_bytes == payload}
@@ -128,7 +137,7 @@ def _one_table(rows: Sequence[TableRow]) -> str:
         line = [f"{payload:,}", *(f"{value:,}" for value in published)]
         for memory in memories:
             row = chosen[memory]
-            ours = (row.mean_ns, row.sigma_ns, row.median_ns, row.min_ns, row.max_ns)
+            ours = (row.mean_ns, row.sigma_ns, row.median_ns, row.min_ns, row.max_ns, row.doorbell_mean_ns)
             line += [*(f"{value:,.0f}" for value in ours), f"{row.ratio:.2f}"]
         lines.append(line)
     return _grid(head, lines)
@@ -169,6 +178,7 @@ def _together(study: CaptureStudy) -> str:
             f"{(row.size + 16) * 8 / row.mem_w:.1f}",
         ]
         for row in study.back_to_back
+        if row.size in _TOGETHER_SIZES
     ]
     return _grid(head, lines)
 
@@ -188,16 +198,26 @@ def _wire_text(flows: Sequence[FlowRow]) -> str:
     packets, dropped = sum(row.packets for row in one), sum(row.dropped for row in one)
     lag = max((row.lag_cycles for row in one), default=0)
     sizes = len({row.size for row in one})
-    return capture_text.WIRE.format(packets=packets, sizes=sizes, dropped=dropped, lag=lag)
+    lossy = sorted({int(row.size) if row.size.isdigit() else 0 for row in one if row.dropped})
+    where = f" (at {', '.join(f'{size:,}' if size else 'imix' for size in lossy)} bytes)" if lossy else ""
+    meaning = ": nothing piles up" if lag < MOST_LAG else ""
+    return capture_text.WIRE.format(
+        packets=packets, sizes=sizes, dropped=dropped, where=where, lag=lag, meaning=meaning
+    )
 
 
 def _both_ports(flows: Sequence[FlowRow]) -> str:
     both = [row for row in flows if row.ports == 2]
     lines = [
-        [row.size, f"{row.share:.1%}", f"{row.dropped / row.packets:.1%}", f"{row.cycles / row.packets:.2f}"]
+        [
+            f"{int(row.size):,}" if row.size.isdigit() else row.size,
+            f"{row.share:.1%}",
+            f"{row.dropped / row.packets:.1%}",
+            f"{row.cycles / (row.packets - row.dropped):.2f}",
+        ]
         for row in both
     ]
-    head = ["two ports, bytes", "of the bus's bandwidth", "dropped", "cycles a frame that came"]
+    head = ["two ports, bytes", "of the bus's bandwidth", "dropped", "cycles a record"]
     return _grid(head, lines) if both else ""
 
 

@@ -1,8 +1,8 @@
 """The words of the report of the capture card's study."""
 
 KNOWN = """\
-- **measured**: cycles of the RTL, counted by the card itself (`last_cycles`: from the doorbell to the response to the
-  last record's last write; `busy_cycles` for streams). The same on every machine and in every run.
+- **measured**: cycles of the RTL, counted by the card itself (`packet_cycles`, `last_cycles`, and `busy_cycles` for
+  streams). The same on every machine and in every run.
 - **modelled**: nanoseconds and Gb/s, which are cycles times a nominal clock; and host memory, which answers as
   described.
 - **published**: table 5.1 of J. Duchniewicz, *FPGA accelerated packet capture with eBPF*, degree project, KTH,
@@ -13,8 +13,8 @@ Power can't be measured here: a simulated card draws none. The thesis' table 5.2
 
 TABLE = """\
 A packet of payload + {headers} bytes in host memory becomes a record in a ring in host memory, over a 32-bit bus, one
-packet at a time. Ours counts from the doorbell to the last write's response, the fetch of the descriptor included;
-bpfcap counts from the write of its packet's address into a register."""
+packet at a time. bpfcap counts from the write of the packet's address into a register; ours likewise, from the packet's
+descriptor on, to the response to the last write. *From the doorbell* counts the fetch of the descriptor, too."""
 
 MEMORIES = """\
 | host memory | read latency | response to a write | waits of a write burst's first word |
@@ -57,9 +57,9 @@ their number."""
 
 WIRE = """\
 One port at 100 Gb/s, frames one right after the other, memory latency 500 ns: {packets:,} frames of {sizes:,} sizes,
-{dropped:,} dropped. All work ends at most {lag:,} cycles after the last byte: nothing piles up. `headrace bench
-capture` takes every size from 60 to 1,514. Two ports bring up to 200 Gb/s, more than the bus takes: what is dropped is
-counted."""
+{dropped:,} dropped{where}. All work ends at most {lag:,} cycles after the last byte{meaning}. `headrace bench capture`
+takes every size from 60 to 1,514. Two ports bring up to 200 Gb/s, more than the bus or the engine takes: what is dropped
+is counted."""
 
 SOFTWARE = """\
 The thesis (section 5.1.1) gives {published_us} µs from a packet's arrival in the kernel to user space, on the board's
