@@ -88,14 +88,17 @@ module filter_control
       .instr
   );
 
+  // The address counts up in the cycle of the write: one later, the bus may be writing it.
   logic instr_written_q;
+  logic [BASE_W-1:0] instr_addr_q;
   logic [SETS*PROGRAMS-1:0] program_written_q;
   always_ff @(posedge clk) begin
     instr_written_q <= regs_out.imem_code.code.swmod;
+    instr_addr_q    <= regs_out.imem_addr.address.value[BASE_W-1:0];
     for (int i = 0; i < int'(SETS * PROGRAMS); i++) program_written_q[i] <= regs_out.program_slot[i].base.swmod;
 
     load.instr_we   <= instr_written_q;
-    load.instr_addr <= regs_out.imem_addr.address.value[BASE_W-1:0];
+    load.instr_addr <= instr_addr_q;
     load.instr      <= instr;
     load.program_we <= program_written_q != 0;
     for (int i = 0; i < int'(SETS * PROGRAMS); i++) begin
@@ -141,7 +144,7 @@ module filter_control
     regs_in.status.ready.next     = ready;
     regs_in.status.set0_busy.next = set_busy[0];
     regs_in.status.set1_busy.next = set_busy[1];
-    regs_in.imem_addr.address.incr = instr_written_q;
+    regs_in.imem_addr.address.incr = regs_out.imem_code.code.swmod;
 
     for (int port = 0; port < 2; port++) begin
       regs_in.ingress[port].packets.count.incr          = events.ingress[port].packet;
@@ -184,7 +187,7 @@ module filter_control
     regs_in.monitor_ignored.count.incr           = events.monitor_ignored;
     regs_in.monitor_ignored.count.incrvalue      = 1'b1;
 
-    regs_in.measurement.wr_ack  = regs_out.measurement.req && regs_out.measurement.req_is_wr;
+    regs_in.measurement.wr_ack  = 1'b0;  // the memory is read-only: the register block answers writes itself, but has the input
     regs_in.measurement.rd_ack  = measure_read_done || measure_high_q;
     regs_in.measurement.rd_data = measure_entry[32*measure_word_q+:32];
   end

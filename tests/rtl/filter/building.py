@@ -1,11 +1,22 @@
 """Builds blocks of the filter engine, or the modules of this folder around them, and runs cocotb benches on them."""
 
+from functools import cache
 from pathlib import Path
 
 import simulation
 
+from headrace.registers import generate_rtl
+
 HERE = Path(__file__).parent
 LAYERS = ("pkg", "memory", "stream", "filter")
+NEED_REGISTERS = ("filter_control", "filter_control_fields")
+
+
+@cache
+def registers() -> list[Path]:
+    """The generated registers of the filter card, the package first."""
+    files = generate_rtl(simulation.ROOT / "regs" / "filter.rdl", simulation.BUILD / "filter_regs")
+    return [path for path in files if path.suffix == ".sv"]
 
 
 def sources() -> list[Path]:
@@ -13,10 +24,16 @@ def sources() -> list[Path]:
 
     The block RAM is the strict one of this folder: noise is read from an address that is being written.
     """
-    absent = {"filter_control", "ram_sdp"}  # the first needs generated registers
-    return [path for path in [*simulation.rtl(*LAYERS), *sorted(HERE.glob("*.sv"))] if path.stem not in absent]
+    return [path for path in [*simulation.rtl(*LAYERS), *sorted(HERE.glob("*.sv"))] if path.stem != "ram_sdp"]
 
 
-def simulate(block: str, bench: str, **parameters: int) -> None:
-    """Build `block` with `parameters` and run every cocotb test of the module `bench` on it."""
-    simulation.simulate(block, bench, folder="filter", sources=sources(), build_args=["-O3"], **parameters)
+def simulate(block: str, bench: str, *, with_registers: bool = False, **parameters: int) -> None:
+    """Build `block` with `parameters` and run every cocotb test of the module `bench` on it.
+
+    with_registers  the block contains filter_control: its generated registers are built in
+    """
+    if with_registers:
+        needed = [*registers(), *sources()]
+    else:
+        needed = [path for path in sources() if path.stem not in NEED_REGISTERS]
+    simulation.simulate(block, bench, folder="filter", sources=needed, build_args=["-O3"], **parameters)
