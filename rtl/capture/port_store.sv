@@ -1,7 +1,7 @@
 // Takes the frames of an Ethernet port, stamps them, drops bad ones and keeps good ones until they are wanted: whole, so that
 // their length is known with their first beat.
 // Never stalls the port: a frame that finds no room is dropped whole and counted. With flow_control it holds a frame off before
-// its first beat while the store is more than half full, so that none of up to half its size is lost.
+// its first beat while the store is half full (of bytes or of frames), so that none of up to half its size is lost.
 module port_store
   import capture_pkg::*;
   import headrace_pkg::rx_meta_t;
@@ -45,7 +45,8 @@ module port_store
   // Stage 1: length and time of the frame
   logic sop_q, held, beat;
   logic [$clog2(ROWS):0] used;
-  assign held      = flow_control && sop_q && used > ($clog2(ROWS) + 1)'(ROWS / 2);
+  logic [$clog2(FRAMES+1)-1:0] meta_count;
+  assign held      = flow_control && sop_q && (32'(used) >= ROWS / 2 || 32'(meta_count) >= FRAMES / 2);
   assign rx_tready = !held;
   assign beat      = rx_tvalid && !held;
 
@@ -114,7 +115,6 @@ module port_store
   // What is known of a frame follows once it is sure that the store has it.
   packet_t packet_q;
   logic ended_q;
-  logic [$clog2(FRAMES+1)-1:0] meta_count;
   logic meta_valid, meta_s_ready;
   stream_fifo #(
       .WIDTH($bits(packet_t)),
