@@ -1,0 +1,204 @@
+"""What the interrupts promise: causes are levels, each arming gives one interrupt, and time is the card's."""
+
+import random
+from typing import Any
+
+import cocotb
+from capture.host import start
+from cocotb.triggers import RisingEdge
+from streams import behaviour, cycles, until
+
+NEVER = 0xFFFFFFFF
+NS_A_CYCLE = 5
+
+
+class Bench:
+    """The registers around the block, and the interrupts that came: (vector, time)."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.armed = 0
+        self.came: list[tuple[int, int]] = []
+        self.now = random.getrandbits(60)
+        self.takes = True
+
+    async def start(self) -> "Bench":
+        dut = self.dut
+        dut.watermark.value = NEVER
+        dut.time_ns.value = self.now
+        await start(dut, "producer", "consumer", "timeout_ns", "error", "armed", "irq_ready")
+        cocotb.start_soon(self.watch())
+        await cycles(dut.clk, 4)
+        assert dut.idle.value
+        return self
+
+    async def watch(self) -> None:
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        offered = None
+        while True:
+            dut.armed.value = self.armed
+            dut.irq_ready.value = int(self.takes)
+            await edge
+            self.now += NS_A_CYCLE
+            dut.time_ns.value = self.now
+            self.armed &= ~int(dut.disarm.value)
+            if dut.irq_valid.value:
+                vector = int(dut.irq_vector.value)
+                assert offered in (None, vector) and not dut.irq_function.value
+                offered = vector
+                if dut.irq_ready.value:
+                    self.came.append((vector, self.now))
+                    offered = None
+            else:
+                assert offered is None, "an interrupt was withdrawn"
+
+    @property
+    def vectors(self) -> list[int]:
+        return [vector for vector, _ in self.came]
+
+
+@behaviour()
+async def the_watermark_is_a_level_and_each_arming_gives_one(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    dut.watermark.value = 100
+    bench.armed = 1
+    base = random.getrandbits(32)
+    dut.producer.value = dut.consumer.value = base
+    await cycles(dut.clk, 5)
+    dut.producer.value = (base + 99) % (1 << 32)
+    await cycles(dut.clk, 20)
+    assert not bench.came
+    dut.producer.value = (base + 100) % (1 << 32)
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [0] and not bench.armed
+    dut.producer.value = (base + 500) % (1 << 32)
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [0]
+    bench.armed = 1
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [0, 0]
+    dut.consumer.value = (base + 450) % (1 << 32)
+    await cycles(dut.clk, 4)
+    bench.armed = 1
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [0, 0] and bench.armed == 1
+
+
+@behaviour()
+@cocotb.parametrize(timeout=[1, 200, 1000])
+async def a_record_waits_no_longer_than_the_timeout(dut: Any, timeout: int) -> None:
+    bench = await Bench(dut).start()
+    dut.timeout_ns.value = timeout
+    bench.armed = 1
+    await cycles(dut.clk, 500)
+    assert not bench.came and dut.idle.value
+    dut.producer.value = 60
+    began = bench.now
+    await cycles(dut.clk, 20)
+    dut.producer.value = 120  # a second record does not start the wait anew
+    await until(dut.clk, lambda: bool(bench.came), 400)
+    assert timeout <= bench.came[0][1] - began <= timeout + 8 * NS_A_CYCLE + 20 * NS_A_CYCLE * (timeout == 1)
+    dut.consumer.value = 60  # what is left waits anew
+    began = bench.now
+    await cycles(dut.clk, 3)
+    bench.armed = 1
+    await until(dut.clk, lambda: len(bench.came) == 2, 400)
+    assert timeout <= bench.came[1][1] - began <= timeout + 8 * NS_A_CYCLE
+    dut.consumer.value = 120
+    await cycles(dut.clk, 3)
+    bench.armed = 1
+    await cycles(dut.clk, 500)
+    assert len(bench.came) == 2 and dut.idle.value
+
+
+@behaviour()
+async def without_a_timeout_nothing_comes_however_long_it_waits(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    bench.armed = 3
+    dut.producer.value = 16
+    await cycles(dut.clk, 1000)
+    assert not bench.came and dut.idle.value and bench.armed == 3
+
+
+@behaviour()
+async def not_armed_nothing_comes(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    dut.watermark.value = dut.timeout_ns.value = 1
+    dut.producer.value = 100
+    dut.error.value = 1
+    await cycles(dut.clk, 100)
+    assert not bench.came and dut.idle.value
+
+
+@behaviour()
+async def an_error_goes_first_and_has_its_own_arming(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    dut.watermark.value = 1
+    dut.producer.value = 100
+    dut.error.value = 1
+    await cycles(dut.clk, 5)
+    bench.armed = 3
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [1, 0] and not bench.armed
+    bench.armed = 2
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [1, 0, 1]
+
+
+@behaviour()
+async def an_interrupt_waits_until_it_is_taken(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    bench.takes = False
+    bench.armed = 2
+    dut.error.value = 1
+    await cycles(dut.clk, 5)
+    dut.error.value = 0
+    await cycles(dut.clk, 50)
+    assert dut.irq_valid.value and not dut.idle.value
+    bench.takes = True
+    await cycles(dut.clk, 5)
+    assert bench.vectors == [1] and dut.idle.value
+
+
+@behaviour()
+async def it_is_idle_only_while_no_interrupt_can_come_by_itself(dut: Any) -> None:
+    """The simulation skips time while all is idle: an interrupt in an idle time would be late."""
+    bench = await Bench(dut).start()
+    idle_before = [True] * 3
+    for _ in range(1500):
+        choice = random.random()
+        if choice < 0.02:
+            dut.producer.value = random.randrange(1000, 2000)
+        elif choice < 0.04:
+            dut.consumer.value = random.randrange(1000)
+        elif choice < 0.06:
+            bench.armed |= random.randrange(4)
+        elif choice < 0.07:
+            dut.watermark.value = random.choice((1, 500, NEVER))
+        elif choice < 0.08:
+            dut.timeout_ns.value = random.choice((0, 20, 300))
+        elif choice < 0.09:
+            dut.error.value = random.getrandbits(1)
+        before = len(bench.came)
+        await cycles(dut.clk, 1)
+        if choice < 0.09:
+            idle_before = [False] * 3  # something was done to it
+        assert len(bench.came) == before or not all(idle_before)
+        idle_before = [*idle_before[1:], bool(dut.idle.value)]
+    assert len(bench.came) > 5
+
+
+@behaviour()
+async def reset_takes_it_back(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    bench.takes = False
+    bench.armed = 2
+    dut.error.value = 1
+    await cycles(dut.clk, 5)
+    dut.error.value = 0
+    await RisingEdge(dut.clk)
+    dut.rst.value = 1
+    bench.armed = 0
+    await RisingEdge(dut.clk)
+    await RisingEdge(dut.clk)
+    assert not dut.irq_valid.value and not dut.disarm.value
