@@ -14,6 +14,8 @@ of a .toml file. The keys of the file:
 ``data_w``         width of the Ethernet ports in bits, unless there is a parameter ``DATA_W``; 512 if absent
 ``mem_w``          width of the host memory port in bits, unless there is a parameter ``MEM_W``; 64 if absent
 ``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
+``constraints``    a table ``[[constraints]]`` for each: ``any``, a list of comparisons such as ``"A * 2 <= B"``
+                   (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
 =================  ===================================================================================================
 """
 
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import paths
+from headrace.constraints import Comparison, Constraint
 from headrace.errors import HeadraceError
 
 Value = int | str
@@ -44,6 +47,7 @@ _KEYS = {
     "data_w": int,
     "mem_w": int,
     "parameters": dict,
+    "constraints": list,
 }
 _REQUIRED = ("top", "sources", "ports", "clock_hz")
 _PARAMETER_KEYS = {"default", "help", "min", "max", "choices"}
@@ -108,11 +112,13 @@ class CardDescription:
     data_w: int
     mem_w: int
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
 
     def resolve(self, chosen: Mapping[str, Value] | None = None) -> dict[str, Value]:
         """All parameters with their values: the chosen ones, and defaults for the others.
 
-        Raises HeadraceError for a name that the card doesn't have or a value that it doesn't allow.
+        Raises HeadraceError for a name that the card doesn't have, a value that it doesn't allow or values that don't
+        go together.
         """
         values: dict[str, Value] = {name: p.default for name, p in self.parameters.items()}
         for name, value in (chosen or {}).items():
@@ -121,6 +127,9 @@ class CardDescription:
                 known = ", ".join(self.parameters) or "none"
                 raise HeadraceError(f"card {self.name} has no parameter {name}; its parameters are: {known}", 2)
             values[name] = parameter.check(value)
+        for constraint in self.constraints:
+            if not constraint.holds(values):
+                raise HeadraceError(constraint.refusal(values), 2)
         return values
 
     def data_width(self, values: Mapping[str, Value]) -> int:
@@ -206,7 +215,8 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
     if not 1 <= table["clock_hz"] <= 1_000_000_000:
         raise wrong("'clock_hz' must be 1 to 1000000000")
     registers = table.get("registers")
-    return CardDescription(
+    parameters = {n: _parse_parameter(n, p, path) for n, p in table.get("parameters", {}).items()}
+    card = CardDescription(
         name=name,
         path=path,
         description=table.get("description", ""),
@@ -218,8 +228,14 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         clock_hz=table["clock_hz"],
         data_w=table.get("data_w", 512),
         mem_w=table.get("mem_w", 64),
-        parameters={n: _parse_parameter(n, p, path) for n, p in table.get("parameters", {}).items()},
+        parameters=parameters,
+        constraints=tuple(_parse_constraint(c, parameters, path) for c in table.get("constraints", ())),
     )
+    try:
+        card.resolve()
+    except HeadraceError as error:
+        raise wrong(f"the defaults of {error}") from None
+    return card
 
 
 def _parse_parameter(name: str, table: Any, path: Path) -> Parameter:
@@ -242,6 +258,21 @@ def _parse_parameter(name: str, table: Any, path: Path) -> Parameter:
     except HeadraceError as error:
         raise HeadraceError(f"{path}: the default of {error}", 2) from None
     return parameter
+
+
+def _parse_constraint(table: Any, parameters: Mapping[str, Parameter], path: Path) -> Constraint:
+    if not isinstance(table, dict) or set(table) != {"any", "message"}:
+        raise HeadraceError(f"{path}: a constraint needs a table with 'any' and 'message'", 2)
+    if not isinstance(table["any"], list) or not table["any"]:
+        raise HeadraceError(f"{path}: 'any' of a constraint must be a list of comparisons", 2)
+    try:
+        constraint = Constraint(tuple(Comparison.parse(str(text)) for text in table["any"]), str(table["message"]))
+    except ValueError as error:
+        raise HeadraceError(f"{path}: constraint {error}", 2) from None
+    for name in constraint.names:
+        if name not in parameters or isinstance(parameters[name].default, str):
+            raise HeadraceError(f"{path}: constraint on {name}, which is no parameter with whole numbers", 2)
+    return constraint
 
 
 def _in_order_of_use(packages: list[Path]) -> list[Path]:
