@@ -126,9 +126,6 @@ module capture_engine
   assign slots_ready   = cmd_ready;
   assign fetched_ready = queue_ready && (fetched.empty || (cmd_ready && !slots_read));
 
-  logic reader_valid, reader_ready, reader_last, reader_error;
-  logic [MEM_W-1:0] reader_data;
-  logic [BYTES-1:0] reader_keep;
   logic read_valid, read_ready, read_last, read_error;
   logic [MEM_W-1:0] read_data;
   logic [BYTES-1:0] read_keep;
@@ -161,26 +158,13 @@ module capture_engine
       .arrived,
       .arrived_direct,
       .arrived_error,
-      .m_axis_tvalid(reader_valid),
-      .m_axis_tready(reader_ready),
-      .m_axis_tdata (reader_data),
-      .m_axis_tkeep (reader_keep),
-      .m_axis_tlast (reader_last),
-      .m_axis_tuser (reader_error),
+      .m_axis_tvalid(read_valid),
+      .m_axis_tready(read_ready),
+      .m_axis_tdata (read_data),
+      .m_axis_tkeep (read_keep),
+      .m_axis_tlast (read_last),
+      .m_axis_tuser (read_error),
       .idle         (reader_idle)
-  );
-
-  stream_reg #(
-      .WIDTH(MEM_W + BYTES + 2)
-  ) u_read (
-      .clk,
-      .rst,
-      .s_valid(reader_valid),
-      .s_ready(reader_ready),
-      .s_data ({reader_error, reader_last, reader_keep, reader_data}),
-      .m_valid(read_valid),
-      .m_ready(read_ready),
-      .m_data ({read_error, read_last, read_keep, read_data})
   );
 
   logic ahead_valid, ahead_ready;
@@ -506,17 +490,21 @@ module capture_engine
       .idle        (writer_idle)
   );
 
-  wire packet_done = FILTERED ? ahead_ready : record_done && from_memory;
+  logic packet_done_q;
   always_ff @(posedge clk) begin
-    packets_read <= packets_read + 32'(packet_done);
-    if (rst) packets_read <= '0;
+    packet_done_q <= FILTERED ? ahead_ready : record_done && from_memory;
+    packets_read  <= packets_read + 32'(packet_done_q);
+    if (rst) begin
+      packet_done_q <= 1'b0;
+      packets_read  <= '0;
+    end
   end
 
   assign events.packet      = fetched_taken;
   assign events.read_error  = packet_arrived && arrived_error;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = slots_idle && reader_idle && !read_valid && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && time_idle
+  assign idle = !packet_done_q && slots_idle && reader_idle && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && time_idle
       && planner_idle && !queued_valid && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
 
 endmodule

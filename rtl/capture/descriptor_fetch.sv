@@ -111,17 +111,19 @@ module descriptor_fetch
   wire is_time = slot[95];
   wire used = slot_valid && (is_time || packet_ready);
   wire out = in_q != 0 && (!slot_valid || used);
-  wire [LEN_W-1:0] len = slot[64+:LEN_W];
+  wire [LEN_W-1:0] next_len = next_slot[64+:LEN_W];
+  logic [LEN_W-1:0] len_q;  // cut to the snaplen
+  logic empty_q;
   logic timed_q;
   logic [63:0] time_q;
 
   assign packet_valid    = slot_valid && !is_time;
   assign packet_addr     = slot[63:0];
   assign packet.memory   = 1'b1;
-  assign packet.len      = len < snaplen ? len : snaplen;
+  assign packet.len      = len_q;
   assign packet.wire_len = slot[127:96];
   assign packet.time_ns  = timed_q ? time_q : time_ns;
-  assign packet.empty    = len == 0 || snaplen == 0;
+  assign packet.empty    = empty_q;
 
   always_ff @(posedge clk) begin
     held_q <= held_q - (INDEX_W + 1)'(out);
@@ -150,6 +152,8 @@ module descriptor_fetch
     if (out) begin
       slot_valid <= 1'b1;
       slot       <= next_slot;
+      len_q      <= next_len < snaplen ? next_len : snaplen;
+      empty_q    <= next_len == 0 || snaplen == 0;
       out_q      <= out_q + 1'b1;
     end
     if (rst) begin

@@ -68,6 +68,8 @@ module axi_reader #(
 
   // ------------------------------------------------------------------------------------------- commands become bursts
   typedef struct packed {
+    logic                single;  // one beat
+    logic                tight;   // unaligned, but in no more words than beats: the last beat needs no further word
     logic [OFFSET_W-1:0] offset;  // of the first byte in its word
     logic [15:0]         bytes;
   } frame_t;
@@ -196,6 +198,10 @@ module axi_reader #(
   assign buffer_pop = word_valid && word_ready;
 
   // ----------------------------------------------------------------------------------- words become aligned beats
+  // Bytes in the last beat and in the last word: with fewer bytes in the last beat than lanes behind the offset, it ends in
+  // the word before.
+  wire [OFFSET_W-1:0] last_byte = OFFSET_W'(cmd_bytes - 1'b1);
+  wire tight = cmd_addr[OFFSET_W-1:0] != 0 && 32'(last_byte) + 32'(cmd_addr[OFFSET_W-1:0]) < BYTES;
   logic [$clog2(COMMANDS+1)-1:0] frames;
   stream_fifo #(
       .WIDTH($bits(frame_t)),
@@ -205,7 +211,7 @@ module axi_reader #(
       .rst,
       .s_valid(cmd_taken && !cmd_direct),
       .s_ready(frame_s_ready),
-      .s_data (frame_t'{cmd_addr[OFFSET_W-1:0], cmd_bytes}),
+      .s_data (frame_t'{cmd_bytes <= 16'(BYTES), tight, cmd_addr[OFFSET_W-1:0], cmd_bytes}),
       .m_valid(frame_valid),
       .m_ready(frame_ready),
       .m_data (frame),
@@ -216,42 +222,55 @@ module axi_reader #(
   // is only kept; the last beat may need no further word.
   logic started_q;            // the frame's first word is in before_q
   logic [MEM_W-1:0] before_q;
-  logic begun_q;              // a beat of the frame is out
+  logic begun_q, ends_q;      // a beat of the frame is out; the next one is its last
   logic [15:0] rest_q;        // bytes after that
   wire [15:0] rest = begun_q ? rest_q : frame.bytes;
-  wire ends = rest <= 16'(BYTES);
+  wire ends = begun_q ? ends_q : frame.single;
   wire aligned = frame.offset == 0;
-  wire in_before = started_q && 32'(rest) <= BYTES - 32'(frame.offset);  // the last beat is in the word before
-  wire free = !m_axis_tvalid || m_axis_tready;
+  wire in_before = started_q && ends && frame.tight;
   wire fill = frame_valid && !aligned && !started_q;
-  wire give = frame_valid && !fill && free && (word_valid || in_before);
+  logic out_ready, out_valid;
+  assign out_valid = frame_valid && !fill && (word_valid || in_before);
+  wire give = out_valid && out_ready;
   wire [2*MEM_W-1:0] pair = aligned ? (2 * MEM_W)'(word) : {word, before_q};
   logic frame_error_q;
 
-  assign word_ready  = fill || (give && !in_before);
+  assign word_ready  = fill || (frame_valid && out_ready && !in_before);
   assign frame_ready = give && ends;
 
   always_ff @(posedge clk) begin
-    if (free) m_axis_tvalid <= 1'b0;
     if (give) begin
-      m_axis_tvalid <= 1'b1;
-      m_axis_tdata  <= MEM_W'(pair >> (8 * 32'(frame.offset)));
-      m_axis_tkeep  <= ends ? ~({BYTES{1'b1}} << rest[OFFSET_W:0]) : '1;
-      m_axis_tlast  <= ends;
-      m_axis_tuser  <= frame_error_q || (!in_before && word_error);
-      begun_q       <= !ends;
-      rest_q        <= rest - 16'(BYTES);
+      begun_q <= !ends;
+      rest_q  <= rest - 16'(BYTES);
+      ends_q  <= rest <= 16'(2 * BYTES);
     end
     if (buffer_pop) before_q <= word;
     started_q     <= (started_q || (fill && word_valid)) && !frame_ready;
     frame_error_q <= (frame_error_q || (buffer_pop && word_error)) && !frame_ready;
     if (rst) begin
-      m_axis_tvalid <= 1'b0;
       started_q     <= 1'b0;
       begun_q       <= 1'b0;
       frame_error_q <= 1'b0;
     end
   end
+
+  stream_reg #(
+      .WIDTH(MEM_W + BYTES + 2)
+  ) u_out (
+      .clk,
+      .rst,
+      .s_valid(out_valid),
+      .s_ready(out_ready),
+      .s_data ({
+        frame_error_q || (!in_before && word_error),
+        ends,
+        ends ? ~({BYTES{1'b1}} << rest[OFFSET_W:0]) : {BYTES{1'b1}},
+        MEM_W'(pair >> (8 * 32'(frame.offset)))
+      }),
+      .m_valid(m_axis_tvalid),
+      .m_ready(m_axis_tready),
+      .m_data ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
+  );
 
   assign idle = !cmd_q && !busy_q && !burst_q && !under_way && frames == 0 && !m_axis_tvalid;
 
