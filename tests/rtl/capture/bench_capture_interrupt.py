@@ -95,6 +95,7 @@ async def a_record_waits_no_longer_than_the_timeout(dut: Any, timeout: int) -> N
     dut.producer.value = 60
     began = bench.now
     await cycles(dut.clk, 20)
+    assert bench.came or not dut.idle.value  # a timer runs
     dut.producer.value = 120  # a second record does not start the wait anew
     await until(dut.clk, lambda: bool(bench.came), 400)
     assert timeout <= bench.came[0][1] - began <= timeout + 8 * NS_A_CYCLE + 20 * NS_A_CYCLE * (timeout == 1)
@@ -164,28 +165,25 @@ async def an_interrupt_waits_until_it_is_taken(dut: Any) -> None:
 async def it_is_idle_only_while_no_interrupt_can_come_by_itself(dut: Any) -> None:
     """The simulation skips time while all is idle: an interrupt in an idle time would be late."""
     bench = await Bench(dut).start()
-    idle_before = [True] * 3
-    for _ in range(1500):
-        choice = random.random()
-        if choice < 0.02:
-            dut.producer.value = random.randrange(1000, 2000)
-        elif choice < 0.04:
-            dut.consumer.value = random.randrange(1000)
-        elif choice < 0.06:
-            bench.armed |= random.randrange(4)
-        elif choice < 0.07:
-            dut.watermark.value = random.choice((1, 500, NEVER))
-        elif choice < 0.08:
-            dut.timeout_ns.value = random.choice((0, 20, 300))
-        elif choice < 0.09:
-            dut.error.value = random.getrandbits(1)
+    undisturbed = 0  # cycles in which it was idle and nothing was done to it
+    for _ in range(6000):
+        deeds: dict[float, Any] = {
+            0.004: lambda: setattr(dut.producer, "value", random.randrange(1000, 2000)),
+            0.008: lambda: setattr(dut.consumer, "value", random.randrange(1000)),
+            0.014: lambda: setattr(bench, "armed", bench.armed | random.randrange(4)),
+            0.016: lambda: setattr(dut.watermark, "value", random.choice((1, 500, NEVER))),
+            0.018: lambda: setattr(dut.timeout_ns, "value", random.choice((0, 20, 100))),
+            0.020: lambda: setattr(dut.error, "value", random.getrandbits(1)),
+        }
+        dice = random.random()
+        deed = next((deeds[limit] for limit in deeds if dice < limit), None)
+        if deed:
+            deed()
         before = len(bench.came)
         await cycles(dut.clk, 1)
-        if choice < 0.09:
-            idle_before = [False] * 3  # something was done to it
-        assert len(bench.came) == before or not all(idle_before)
-        idle_before = [*idle_before[1:], bool(dut.idle.value)]
-    assert len(bench.came) > 5
+        assert len(bench.came) == before or undisturbed < 3
+        undisturbed = 0 if deed or not dut.idle.value else undisturbed + 1
+    assert len(bench.came) > 10
 
 
 @behaviour()
