@@ -53,12 +53,13 @@ module axil_demux #(
 
   // A write: its address is taken, then its data may pass, then comes the answer.
   logic write_q, write_to_q;
+  logic data_q;  // the data have passed: what is offered now belongs to the next write
   wire write_done = s_axil_bvalid && s_axil_bready;
   assign s_axil_awready = !write_q;
-  assign s_axil_wready  = write_q && m_axil_wready[write_to_q];
+  assign s_axil_wready  = write_q && !data_q && m_axil_wready[write_to_q];
   assign m_axil_wdata   = s_axil_wdata;
   assign m_axil_wstrb   = s_axil_wstrb;
-  assign m_axil_wvalid  = {write_to_q, !write_to_q} & {2{write_q && s_axil_wvalid}};
+  assign m_axil_wvalid  = {write_to_q, !write_to_q} & {2{write_q && !data_q && s_axil_wvalid}};
   assign s_axil_bvalid  = write_q && m_axil_bvalid[write_to_q];
   assign s_axil_bresp   = m_axil_bresp[write_to_q];
   assign m_axil_bready  = {write_to_q, !write_to_q} & {2{write_q && s_axil_bready}};
@@ -78,6 +79,7 @@ module axil_demux #(
   always_ff @(posedge clk) begin
     m_axil_awvalid <= m_axil_awvalid & ~m_axil_awready;
     if (write_done) write_q <= 1'b0;
+    data_q <= write_q && (data_q || (s_axil_wvalid && s_axil_wready));
     if (s_axil_awvalid && s_axil_awready) begin
       write_q        <= 1'b1;
       write_to_q     <= s_axil_awaddr >= BOUNDARY;
