@@ -58,8 +58,8 @@ their number."""
 WIRE = """\
 One port at 100 Gb/s, frames one right after the other, memory latency 500 ns: {packets:,} frames of {sizes:,} sizes,
 {dropped:,} dropped{where}. All work ends at most {lag:,} cycles after the last byte{meaning}. `headrace bench capture`
-takes every size from 60 to 1,514. Two ports bring up to 200 Gb/s, more than the bus or the engine takes: what is dropped
-is counted."""
+takes every size from 60 to 1,514. Two ports bring up to 200 Gb/s, more than the bus or the engine takes: what is
+dropped is counted."""
 
 SOFTWARE = """\
 The thesis (section 5.1.1) gives {published_us} µs from a packet's arrival in the kernel to user space, on the board's
