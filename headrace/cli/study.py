@@ -13,7 +13,7 @@ _EPILOG = """Examples:
 
 headrace study capture
 
-headrace study capture --quick --out /tmp/capture-study
+headrace study capture --quick --out quick-study
 
 headrace study capture --cluster tcp://head:8786 --json study.json
 """
