@@ -1,0 +1,9 @@
+"""descriptor_fetch: words of a quarter slot to four slots, with the fewest slots that it can hold and with more."""
+
+import pytest
+from capture.building import simulate
+
+
+@pytest.mark.parametrize(("mem_w", "slots"), [(32, 4), (32, 32), (128, 8), (256, 4), (512, 8), (512, 64)])
+def test_descriptor_fetch(mem_w: int, slots: int) -> None:
+    simulate("descriptor_fetch", "bench_descriptor_fetch", MEM_W=mem_w, SLOTS=slots)
