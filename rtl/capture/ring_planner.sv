@@ -121,7 +121,7 @@ module ring_planner
     give_q     <= freed_q + (place || rewind_q ? give_q : '0);
     space_q    <= space_q + (rewind_q ? 32'(placed_total_q) : place ? -32'(total_q) : give_q);
     if (!enable && !packet_valid) begin
-      space_q <= size - (end_q - consumer_q);
+      space_q <= size - (end_q - consumer);
       freed_q <= '0;
       give_q  <= '0;
     end
@@ -146,6 +146,7 @@ module ring_planner
     if (rst) begin
       go_q       <= 1'b0;
       end_q      <= '0;
+      space_q    <= size;
       consumer_q <= '0;
       freed_q    <= '0;
       give_q     <= '0;
