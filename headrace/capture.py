@@ -317,7 +317,7 @@ class _Capture:
         warnings = []
         if uninspected:
             limit = self._card.parameters["MAX_FRAME"]
-            advice = f": use -P MAX_FRAME={MAX_CAPTURED} -P PACKET_KB=256" if limit < MAX_CAPTURED else ""
+            advice = f": use -P MAX_FRAME={MAX_CAPTURED} -P PACKET_KB=128" if limit < MAX_CAPTURED else ""
             warnings.append(f"{uninspected:,} packets are longer than {limit:,} bytes and were not inspected{advice}")
         if counters.too_long:
             size = self._driver.ring.size

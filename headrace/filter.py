@@ -226,7 +226,7 @@ def _too_long(card: Card, counters: FilterCounters) -> str | None:
     if not too_long:
         return None
     limit = card.parameters["MAX_FRAME"]
-    advice = f": use -P MAX_FRAME={_LONGEST} -P PACKET_KB=256" if limit < _LONGEST else ""
+    advice = f": use -P MAX_FRAME={_LONGEST} -P PACKET_KB=128" if limit < _LONGEST else ""
     return f"{too_long:,} packets are longer than {limit:,} bytes and were not inspected{advice}"
 
 

@@ -263,7 +263,7 @@ def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsy
     assert capsys.readouterr().err.splitlines()[2:] == [
         "1 packet dropped by card: 1 not inspected",
         "headrace: warning: 1 packets are longer than 9,216 bytes and were not inspected: "
-        "use -P MAX_FRAME=65535 -P PACKET_KB=256",
+        "use -P MAX_FRAME=65535 -P PACKET_KB=128",
     ]
 
 
