@@ -317,7 +317,7 @@ module capture_engine
   logic [LANE_W-1:0] burst_lead;
   logic [COUNT_W-1:0] burst_tail;
   logic [31:0] burst_end_pos, rewind_pos;
-  logic dropped_after_error, lost_after_error;
+  logic read_error_seen, dropped_after_error, lost_after_error;
   assign drained = written && packer_idle && builder_idle && !queued_valid && !record_valid;
 
   ring_planner #(
@@ -357,6 +357,7 @@ module capture_engine
       .drained,
       .rewind,
       .rewind_pos,
+      .read_error  (read_error_seen),
       .ring_full   (events.ring_full),
       .too_long    (events.too_long),
       .after_error (dropped_after_error),
@@ -501,7 +502,7 @@ module capture_engine
   end
 
   assign events.packet      = fetched_taken;
-  assign events.read_error  = packet_arrived && arrived_error;
+  assign events.read_error  = FILTERED ? packet_arrived && arrived_error : read_error_seen;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
   assign idle = !packet_done_q && slots_idle && reader_idle && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && time_idle

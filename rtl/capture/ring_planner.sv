@@ -53,6 +53,8 @@ module ring_planner
     output logic               rewind,         // the next record takes the place of the last one, from rewind_pos on
     output logic [31:0]        rewind_pos,
 
+    // One of these for each packet that gets no place or loses it
+    output logic               read_error,
     output logic               ring_full,
     output logic               too_long,
     output logic               after_error,
@@ -101,6 +103,7 @@ module ring_planner
           nsec: packet_nsec,
           sec: packet_sec
       };
+  assign read_error  = (take && spoilt_q) || (late && late_bad && placed_q);
   assign after_error = take && drop_q && !spoilt_q && drop_all;
   assign too_long    = take && drop_q && !spoilt_q && !drop_all && longer_q;
   assign ring_full   = take && drop_q && !spoilt_q && !drop_all && !longer_q;
