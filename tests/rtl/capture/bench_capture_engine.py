@@ -8,7 +8,7 @@ import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR, SLVERR
 from capture.packets import HEADER_BYTES
-from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom
+from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, until
 
 
 def flat(packets: list[list[bytes]]) -> list[bytes]:
@@ -149,6 +149,37 @@ async def one_that_goes_ahead_alone_and_fails_gives_its_place_back(dut: Any, sta
     await engine.finish()
     assert [packet.number for packet in engine.came] == [number for number, wrong in enumerate(fates) if not wrong]
     assert engine.counts.dropped == engine.counts.read_error == sum(fates)
+
+
+@behaviour()
+@cocotb.parametrize(latency=[1, 60])
+async def one_that_has_no_place_and_cannot_be_read_either_is_counted_once(dut: Any, latency: int) -> None:
+    engine = Engine(dut, ring_log2=9, latency=lambda: latency, wait_for_room=False)
+    await engine.start()
+    sizes = []
+    for _ in range(16):
+        good = random.randint(0, 100)
+        await engine.post([*engine.put(random.randint(500, 900), SLVERR), *engine.put(good)])
+        sizes.append(good)
+        await engine.finish()
+    assert [len(packet.data) for packet in engine.came] == sizes
+    assert engine.counts.dropped == 16
+
+
+@behaviour()
+async def memory_and_wire_take_turns(dut: Any) -> None:
+    engine = await Engine(dut, ring_log2=13, latency=lambda: 2).start()
+    wire = [engine.frame(0, 0) for _ in range(80)]
+    packets = flat([engine.put(0, stamped=False) for _ in range(80)])
+    posting = cocotb.start_soon(engine.post(packets))
+    await until(dut.clk, lambda: bool(engine.came), 500)
+    await engine.send(wire, never())
+    await posting
+    await engine.finish()
+    sources = [packet.source for packet in engine.came]
+    last = {source: len(sources) - sources[::-1].index(source) for source in ("memory", "wire")}
+    both = sources[sources.index("wire") : min(last.values())]
+    assert 0.2 < both.count("wire") / len(both) < 0.8
 
 
 @behaviour()
