@@ -88,6 +88,8 @@ def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict
         ("stream_fifo", {"WIDTH": 64, "DEPTH": 64}, "ecp5", {"distributed"}),
         ("stream_fifo", {"WIDTH": 64, "DEPTH": 100}, "xcup", {"block"}),
         ("stream_fifo", {"WIDTH": 64, "DEPTH": 100}, "ecp5", {"block"}),
+        ("stream_queue", {"WIDTH": 64, "DEPTH": 32}, "xcup", {"distributed"}),
+        ("stream_queue", {"WIDTH": 64, "DEPTH": 32}, "ecp5", {"distributed"}),
         ("packet_fifo", {"DATA_W": 64, "DEPTH": 256}, "ecp5", {"block"}),
         ("stream_cdc_fifo", {"WIDTH": 64, "DEPTH": 16}, "ecp5", {"distributed"}),
         ("stream_reg", {"WIDTH": 64}, "ecp5", set()),
