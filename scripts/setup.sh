@@ -13,6 +13,12 @@ need() { # PACKAGE TEST...: notes the package if the test fails
   "$@" >/dev/null 2>&1 || packages+=("$package")
 }
 header() { echo "#include <$1>" | c++ -E -x c++ - ; }
+libpython() { # cocotb runs Python inside the simulator
+  python3 -c 'import ctypes, os, sysconfig
+folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+path = os.path.join(folder, name)
+ctypes.CDLL(path if os.path.exists(path) else name)'
+}
 
 need g++ c++ --version
 need make make --version
@@ -23,6 +29,7 @@ need tcpdump tcpdump --version
 need tshark tshark --version
 need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
+need libpython3-dev libpython
 need z3 z3 --version
 need libpcap-dev header pcap.h
 need gcc-bpf bpf-gcc --version

@@ -39,71 +39,77 @@ module record_builder
 
   localparam int unsigned BYTES = MEM_W / 8;
 
-  logic busy_q, begun_q;
-  logic over_q;         // the record is out; the rest of its data is thrown away
   record_t record_q;
+  logic active_q;       // the record is being given out
+  logic throw_q;        // its data, or what is left of them, are thrown away
+  logic void_q;         // there is nothing to do for it
+  logic begun_q;        // a beat of it is out
+  logic free_q;         // the next beat needs no data
+  logic final_q;        // and is the record's last
   logic [16:0] left_q;  // bytes of the record not yet given out
+  logic [16:0] room;    // of them, those that the next beat takes at most
 
-  assign record_ready = !busy_q || done;
+  assign record_ready = !(active_q || throw_q || void_q) || done;
   assign memory       = record_q.memory;
   wire [HEADER_W-1:0] header = {record_q.wire_len, 32'(record_q.len), record_q.nsec, record_q.sec};
 
-  wire skip = busy_q && !over_q && record_q.drop;
   wire give = m_valid && m_ready;
-  logic wants;        // the beat needs data
-  logic [16:0] room;  // bytes that go into it
-  logic final_q;      // the beat is the record's last
+  wire all_in = free_q ? record_q.empty : data_last;  // with the beat that is given
+  assign done = active_q ? give && final_q && all_in : throw_q ? data_valid && data_last : void_q;
 
   if (WIDE) begin : gen_wide
-    assign wants  = !record_q.empty;
     assign m_data = begun_q ? OUT_W'(data) : {data, header};
     assign room   = begun_q ? 17'(BYTES) : 17'(BYTES + HEADER_BYTES);
+    always_ff @(posedge clk) if (record_ready) free_q <= record.empty;
   end else begin : gen_narrow
     localparam int unsigned HEADER_BEATS = HEADER_BYTES / BYTES;
-    localparam int unsigned INDEX_W = $clog2(HEADER_BEATS + 1);
+    localparam int unsigned INDEX_W = HEADER_BEATS > 1 ? $clog2(HEADER_BEATS) : 1;
     logic [INDEX_W-1:0] index_q;  // beats of the header given out
-    wire heading = 32'(index_q) != HEADER_BEATS;
-    assign wants  = !heading;
-    assign m_data = heading ? OUT_W'(header >> (MEM_W * 32'(index_q))) : OUT_W'(data);
+    assign m_data = free_q ? OUT_W'(header >> (MEM_W * 32'(index_q))) : OUT_W'(data);
     assign room   = 17'(BYTES);
     always_ff @(posedge clk) begin
-      if (give && heading) index_q <= index_q + 1'b1;
-      if (rst || done) index_q <= '0;
+      if (give && free_q) begin
+        index_q <= index_q + 1'b1;
+        free_q  <= 32'(index_q) != HEADER_BEATS - 1;
+      end
+      if (record_ready) begin
+        index_q <= '0;
+        free_q  <= 1'b1;
+      end
     end
   end
 
-  assign m_valid   = busy_q && !over_q && !record_q.drop && (!wants || data_valid);
-  assign m_count   = COUNT_W'(final_q ? left_q : room);
-  assign m_last    = final_q;
-  assign m_good    = !(wants && data_last && data_error);
-  assign m_end_pos = record_q.end_pos;
-
-  assign data_ready = (wants && give) || over_q || (skip && !record_q.empty);
-  wire data_end = data_valid && data_ready && data_last;
-  wire all_in = data_end || record_q.empty;
-  assign done = skip ? all_in : over_q ? data_end : give && final_q && all_in;
+  assign m_valid    = active_q && (free_q || data_valid);
+  assign m_count    = COUNT_W'(final_q ? left_q : room);
+  assign m_last     = final_q;
+  assign m_good     = free_q || !(data_last && data_error);
+  assign m_end_pos  = record_q.end_pos;
+  assign data_ready = throw_q || (active_q && !free_q && m_ready);
 
   always_ff @(posedge clk) begin
     if (give) begin
-      begun_q <= 1'b1;
-      left_q  <= left_q - room;
-      final_q <= left_q <= room + 17'(BYTES);
+      begun_q  <= 1'b1;
+      left_q   <= left_q - room;
+      final_q  <= left_q <= room + 17'(BYTES);
+      active_q <= !final_q;
+      throw_q  <= final_q;
     end
-    if (give && final_q && !all_in) over_q <= 1'b1;
     if (record_ready) begin
-      busy_q   <= record_valid;
       record_q <= record;
+      active_q <= record_valid && !record.drop;
+      throw_q  <= record_valid && record.drop && !record.empty;
+      void_q   <= record_valid && record.drop && record.empty;
       left_q   <= 17'(record.len) + 17'(HEADER_BYTES);
       final_q  <= 32'(record.len) + HEADER_BYTES <= OUT_W / 8;
       begun_q  <= 1'b0;
-      over_q   <= 1'b0;
     end
     if (rst) begin
-      busy_q <= 1'b0;
-      over_q <= 1'b0;
+      active_q <= 1'b0;
+      throw_q  <= 1'b0;
+      void_q   <= 1'b0;
     end
   end
 
-  assign idle = !busy_q;
+  assign idle = !active_q && !throw_q && !void_q;
 
 endmodule

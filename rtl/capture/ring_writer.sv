@@ -56,6 +56,8 @@ module ring_writer #(
     output logic               idle           // and no record's end waits
 );
 
+  localparam logic [1:0] SLVERR = 2'b10;  // this and DECERR are errors
+
   typedef struct packed {
     logic               single; // one beat
     logic               whole;  // its last word is full
@@ -173,7 +175,7 @@ module ring_writer #(
   assign lost         = waiting && ahead[31] && error;
   always_ff @(posedge clk) begin
     if (m_axi_bvalid && !error) begin
-      if (m_axi_bresp[1]) error <= 1'b1;
+      if (m_axi_bresp >= SLVERR) error <= 1'b1;
       else written_q <= response_end_pos;
     end
     if (rewind && !error) written_q <= rewind_pos;

@@ -47,6 +47,7 @@ module axi_reader #(
     output logic             idle
 );
 
+  localparam logic [1:0] SLVERR = 2'b10;  // this and DECERR are errors
   localparam int unsigned OFFSET_W = $clog2(BYTES);
   localparam int unsigned PAGE_BEATS = 4096 / BYTES;
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
@@ -170,7 +171,7 @@ module axi_reader #(
   assign m_axi_rready   = 1'b1;
   assign arrived        = m_axi_rvalid && m_axi_rlast && under_final;
   assign arrived_direct = under_direct;
-  assign arrived_error  = error_q || m_axi_rresp[1];
+  assign arrived_error  = error_q || m_axi_rresp >= SLVERR;
   assign direct_valid   = m_axi_rvalid && under_direct;
   assign direct_data    = m_axi_rdata;
   always_ff @(posedge clk) begin
