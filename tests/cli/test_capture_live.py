@@ -187,7 +187,7 @@ def test_who_may_not_capture_is_told_so(kind: str, tmp_path: Path) -> None:
 
 
 def test_rights_are_dropped_once_the_interface_is_open(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o755)
     theirs = tmp_path / "theirs"
     theirs.mkdir()

@@ -215,7 +215,7 @@ def test_each_packet_is_written_at_once_if_wanted(tmp_path: Path, packets: list[
 
 @root
 def test_root_becomes_another_user_before_the_file_is_opened(tmp_path: Path, capture: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o755)
     theirs = tmp_path / "theirs"
     theirs.mkdir()

