@@ -3,7 +3,9 @@
 #include <net/if.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "error.h"
@@ -15,6 +17,7 @@ namespace headrace {
 namespace {
 
 constexpr uint32_t kMostQueues = 4096;
+constexpr int64_t kClockSet = 100'000'000;  // ns: a difference that grows by so much was not only read late
 
 }  // namespace
 
@@ -48,6 +51,8 @@ XdpReceiver::XdpReceiver(const InterfaceLink& link, uint8_t* memory, size_t size
     }
   }
   began_ns_ = LiveSource::clock_ns(CLOCK_MONOTONIC);
+  day_ns_ = day_now();
+  for (int again = 0; again < 4; ++again) day_ns_ = std::min(day_ns_, day_now());
   program_->attach(index);
 }
 
@@ -77,13 +82,22 @@ void XdpReceiver::stop() {
 
 // The program may have left the time at which it saw the packet in 8 bytes before it; what lies there otherwise is no
 // time since the beginning. A stamp is wiped out, so that a later packet in the same memory doesn't seem to have it.
-uint64_t XdpReceiver::time_of(uint8_t* data) const {
-  const uint64_t now = LiveSource::clock_ns(CLOCK_MONOTONIC);
-  const uint64_t time = LiveSource::clock_ns(CLOCK_REALTIME);
+//
+// Stamps become times of day by one difference of the clocks, so that packets keep their order: a difference that is
+// read anew has an error, as long as what comes between its two readings. Only when the clock was set it changes.
+uint64_t XdpReceiver::time_of(uint8_t* data) {
   uint64_t stamp;
   std::memcpy(&stamp, data - sizeof stamp, sizeof stamp);
   std::memset(data - sizeof stamp, 0, sizeof stamp);
-  return stamp < began_ns_ || stamp > now ? time : time - (now - stamp);
+  const int64_t day = day_now();
+  if (std::abs(day - day_ns_) > kClockSet) day_ns_ = day;
+  const uint64_t now = LiveSource::clock_ns(CLOCK_MONOTONIC);
+  return static_cast<uint64_t>(day_ns_) + (stamp < began_ns_ || stamp > now ? now : stamp);
+}
+
+int64_t XdpReceiver::day_now() {
+  const uint64_t now = LiveSource::clock_ns(CLOCK_MONOTONIC);
+  return static_cast<int64_t>(LiveSource::clock_ns(CLOCK_REALTIME) - now);
 }
 
 uint64_t XdpReceiver::dropped() const {

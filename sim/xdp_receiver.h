@@ -47,7 +47,8 @@ class XdpReceiver {
   std::string fault() const;
 
  private:
-  uint64_t time_of(uint8_t* data) const;
+  uint64_t time_of(uint8_t* data);
+  static int64_t day_now();
 
   std::string shown_;
   Interface interface_;
@@ -58,6 +59,7 @@ class XdpReceiver {
   Descriptor any_;
   size_t turn_ = 0;
   uint64_t began_ns_ = 0;
+  int64_t day_ns_ = 0;  // from the monotonic clock to the time of day
   bool stopped_ = false;
 };
 
