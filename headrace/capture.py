@@ -20,7 +20,7 @@ from headrace.capture_driver import (
 from headrace.capture_source import Feed, MemoryFeed, Path, Source, WireFeed
 from headrace.card import Card
 from headrace.errors import HeadraceError
-from headrace.filter_driver import FilterDriver, Slot
+from headrace.filter_driver import FilterDriver, Slot, not_inspected
 from headrace.privileges import drop_privileges
 from headrace.record_writer import RecordWriter
 from headrace.savefiles import Limits, SaveFiles
@@ -316,9 +316,7 @@ class _Capture:
     def _warnings(self, counters: CaptureCounters, uninspected: int) -> list[str]:
         warnings = []
         if uninspected:
-            limit = self._card.parameters["MAX_FRAME"]
-            advice = f": use -P MAX_FRAME={MAX_CAPTURED} -P PACKET_KB=128" if limit < MAX_CAPTURED else ""
-            warnings.append(f"{uninspected:,} packets are longer than {limit:,} bytes and were not inspected{advice}")
+            warnings.append(not_inspected(uninspected, self._card.parameters["MAX_FRAME"]))
         if counters.too_long:
             size = self._driver.ring.size
             warnings.append(

@@ -12,12 +12,11 @@ from headrace.bpf import Program
 from headrace.capture_source import parse_source
 from headrace.card import Card, Stats
 from headrace.errors import HeadraceError
-from headrace.filter_driver import FilterCounters, FilterDriver, Slot
+from headrace.filter_driver import LONGEST_FRAME, FilterCounters, FilterDriver, Slot, not_inspected
 from headrace.stop_requests import StopRequests
 
 WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
 _RET_A = 0x16
-_LONGEST = 65535  # frame that a filter card can be built for, in bytes
 LINE_RATE = 100e9  # bit/s, of all ports
 
 Progress = Callable[[str, float | None], None]
@@ -202,7 +201,7 @@ def _attach_source(
 
 def _snaplen(output: FilterOutput, alone: bool) -> int | None:
     """Where to cut a filter's file; None where the card has done it, as it does for a filter that runs alone."""
-    return output.snaplen if alone else min(max(output.program.return_constants), output.snaplen or _LONGEST)
+    return output.snaplen if alone else min(max(output.program.return_constants), output.snaplen or LONGEST_FRAME)
 
 
 def _check_snaplens(outputs: list[FilterOutput]) -> None:
@@ -225,9 +224,7 @@ def _too_long(card: Card, counters: FilterCounters) -> str | None:
     too_long = sum(port.bad for port in counters.ingress)
     if not too_long:
         return None
-    limit = card.parameters["MAX_FRAME"]
-    advice = f": use -P MAX_FRAME={_LONGEST} -P PACKET_KB=128" if limit < _LONGEST else ""
-    return f"{too_long:,} packets are longer than {limit:,} bytes and were not inspected{advice}"
+    return not_inspected(too_long, card.parameters["MAX_FRAME"])
 
 
 def _stopping(source: str) -> AbstractContextManager[StopRequests]:

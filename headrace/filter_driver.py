@@ -18,6 +18,7 @@ SLOTS = 4
 MEASURES = 1024
 MAX_PROGRAM = 4096
 DEFAULT_BUDGET = 16384
+LONGEST_FRAME = 65535  # that a filter card can be built for, in bytes
 
 _MAGIC = 0x4652
 
@@ -227,3 +228,9 @@ class FilterDriver:
 
 def _read(kind: Any, group: Any) -> Any:
     return kind(**{field.name: getattr(group, field.name).read() for field in fields(kind)})
+
+
+def not_inspected(packets: int, max_frame: int) -> str:
+    """What to tell of packets that were longer than ``max_frame`` bytes, the most that the card's filters inspect."""
+    advice = f": use -P MAX_FRAME={LONGEST_FRAME} -P PACKET_KB=128" if max_frame < LONGEST_FRAME else ""
+    return f"{packets:,} packets are longer than {max_frame:,} bytes and were not inspected{advice}"
