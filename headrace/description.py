@@ -12,7 +12,8 @@ of a .toml file. The keys of the file:
 ``ports``          number of Ethernet ports
 ``clock_hz``       nominal clock
 ``data_w``         width of the Ethernet ports in bits, unless there is a parameter ``DATA_W``; 512 if absent
-``mem_w``          width of the host memory port in bits, unless there is a parameter ``MEM_W``; 64 if absent
+``mem_w``          width of the host memory port in bits, or the name of the parameter that says it, unless there is a
+                   parameter ``MEM_W``; 64 if absent
 ``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
 ``constraints``    a table ``[[constraints]]`` for each: ``any``, a list of comparisons such as ``"A * 2 <= B"``
                    (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
@@ -36,7 +37,7 @@ from headrace.errors import HeadraceError
 Value = int | str
 USER_FILE = "card.toml"
 
-_KEYS = {
+_KEYS: dict[str, type | tuple[type, ...]] = {
     "description": str,
     "top": str,
     "sources": list,
@@ -45,7 +46,7 @@ _KEYS = {
     "ports": int,
     "clock_hz": int,
     "data_w": int,
-    "mem_w": int,
+    "mem_w": (int, str),
     "parameters": dict,
     "constraints": list,
 }
@@ -110,7 +111,7 @@ class CardDescription:
     ports: int
     clock_hz: int
     data_w: int
-    mem_w: int
+    mem_w: int | str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
 
@@ -138,7 +139,8 @@ class CardDescription:
 
     def memory_width(self, values: Mapping[str, Value]) -> int:
         """Width of the host memory port in bits, with the given parameters."""
-        return int(values.get("MEM_W", self.mem_w))
+        width = self.mem_w if isinstance(self.mem_w, int) else values[self.mem_w]
+        return int(values.get("MEM_W", width))
 
 
 def load_card(card: str | Path) -> CardDescription:
@@ -206,7 +208,7 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         if key not in _KEYS:
             raise wrong(f"unknown key '{key}'; the keys are {', '.join(_KEYS)}")
         if not isinstance(value, _KEYS[key]) or isinstance(value, bool):
-            raise wrong(f"'{key}' must be of type {_KEYS[key].__name__}")
+            raise wrong(f"'{key}' must be of type {_type_name(_KEYS[key])}")
     for key in _REQUIRED:
         if key not in table:
             raise wrong(f"'{key}' is missing")
@@ -215,6 +217,9 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
     if not 1 <= table["clock_hz"] <= 1_000_000_000:
         raise wrong("'clock_hz' must be 1 to 1000000000")
     registers = table.get("registers")
+    mem_w = table.get("mem_w", 64)
+    if isinstance(mem_w, str) and mem_w not in table.get("parameters", {}):
+        raise wrong(f"'mem_w' names a parameter {mem_w}, which the card doesn't have")
     parameters = {n: _parse_parameter(n, p, path) for n, p in table.get("parameters", {}).items()}
     card = CardDescription(
         name=name,
@@ -227,7 +232,7 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         ports=table["ports"],
         clock_hz=table["clock_hz"],
         data_w=table.get("data_w", 512),
-        mem_w=table.get("mem_w", 64),
+        mem_w=mem_w,
         parameters=parameters,
         constraints=tuple(_parse_constraint(c, parameters, path) for c in table.get("constraints", ())),
     )
@@ -236,6 +241,10 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
     except HeadraceError as error:
         raise wrong(f"the defaults of {error}") from None
     return card
+
+
+def _type_name(kind: type | tuple[type, ...]) -> str:
+    return kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
 
 
 def _parse_parameter(name: str, table: Any, path: Path) -> Parameter:

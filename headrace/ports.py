@@ -10,6 +10,7 @@ from headrace.errors import HeadraceError
 
 _RX_META_W = 33
 PROGRAMS = 4  # headrace_pkg::PROGRAMS
+_OPTIONAL = {"wake_ns": ("output", 64)}
 _META_FIXED, _META_PER_PROGRAM = 137, 17  # bits of tx_meta_t, as in sim/config.h
 _DECLARATION = re.compile(r"VL_(IN|OUT)\w*\(&(\w+),(\d+),(\d+)")
 
@@ -27,6 +28,7 @@ def check_ports(description: CardDescription, values: Mapping[str, Value], model
     expected = _expected(ports, description.data_width(values), description.memory_width(values))
     found = _declared(model_header)
     where = f"card {description.name}: module {description.top}"
+    expected |= {name: port for name, port in _OPTIONAL.items() if name in found}
     for name, (direction, width) in expected.items():
         if name not in found:
             raise HeadraceError(f"{where} has no port {name} ({direction}, {width} bits)")

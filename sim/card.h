@@ -115,6 +115,8 @@ class Card {
   bool wait_for_sources(int milliseconds);
   void skip_to(Cycle cycle);
   Cycle next_due() const;
+  Cycle next_timer() const;
+  int milliseconds_until(Cycle cycle) const;
   Cycle drained_at() const;
   void attach_sources();
   CaptureFormat capture_format() const;

@@ -14,6 +14,16 @@ constexpr unsigned kSettled = 4;
 constexpr unsigned kCheckInterval = 1024;  // cycles between looks at the wall clock
 constexpr int kDefaultSnapshot = 262144;   // tcpdump's
 
+// When the card's earliest timer is due, of cards that say it by an output wake_ns.
+template <typename Card>
+uint64_t wake_ns(const Card& model) {
+  if constexpr (requires { model.wake_ns; }) {
+    return model.wake_ns;
+  } else {
+    return UINT64_MAX;
+  }
+}
+
 }  // namespace
 
 int Card::run(const hr_run_limits& limits) {
@@ -55,10 +65,21 @@ int Card::run_loop(const hr_run_limits& limits) {
       wait_for_sources(0);
     }
     if (quiet_ >= kSettled) {
-      const Cycle due = next_due();
-      if (due == kNever && limits.until_idle && waiting_sources() && !faulty_sources()) {
+      const Cycle arrival = next_due();
+      const Cycle timer = next_timer();
+      const Cycle due = std::min(arrival, timer);
+      if (arrival == kNever && limits.until_idle && waiting_sources() && !faulty_sources()) {
         flush_sinks();  // whoever reads our output may be who feeds our input
-        if (!wait_for_sources(limits.slice_ms == 0 ? -1 : static_cast<int>(limits.slice_ms))) return HR_STOP_SLICE;
+        const int slice_ms = limits.slice_ms == 0 ? -1 : static_cast<int>(limits.slice_ms);
+        const int timer_ms = timer == kNever ? -1 : milliseconds_until(timer);
+        const bool timer_first = timer_ms >= 0 && (slice_ms < 0 || timer_ms <= slice_ms);
+        if (!wait_for_sources(timer_first ? timer_ms : slice_ms)) {
+          if (!timer_first) return HR_STOP_SLICE;
+          if (skip_idle_) {
+            skip_to(std::min(timer, end));
+            continue;
+          }
+        }
       } else if (due == kNever && limits.until_idle) {
         const Cycle drained = std::min(drained_at(), end);
         if (clock_.cycle() >= drained) return HR_STOP_IDLE;
@@ -143,6 +164,17 @@ Cycle Card::next_due() const {
   Cycle due = kNever;
   for (const MacRx& mac : rx_) due = std::min(due, mac.due());
   return due;
+}
+
+Cycle Card::next_timer() const {
+  const uint64_t wake = wake_ns(*model_);
+  return wake == UINT64_MAX ? kNever : std::max(clock_.cycle_at(wake), clock_.cycle());
+}
+
+// Wall time that live sources get before a timer, rounded down.
+int Card::milliseconds_until(Cycle cycle) const {
+  const uint64_t ns = clock_.ns_in(static_cast<uint64_t>(cycle - clock_.cycle()));
+  return static_cast<int>(std::min<uint64_t>(ns / 1'000'000, 1000));
 }
 
 Cycle Card::drained_at() const {
