@@ -133,4 +133,59 @@ package bridge_pkg;
     logic [31:0] timeout_ns;  // since the batch's first packet; 0: none
   } batching_t;
 
+  // What happens in a cycle, for the counters.
+  typedef struct packed {
+    logic        frame;
+    logic [15:0] frame_bytes;
+    logic        bad;
+    logic        disabled;
+    logic        too_long;
+    logic        overflow;
+    logic        unknown;
+    logic        sent;
+    logic        tx_malformed;
+    logic        held;
+  } port_events_t;
+
+  typedef struct packed {
+    logic        packet;
+    logic [15:0] packet_bytes;
+    logic        packet_express;
+    logic        malformed;
+    logic        too_long;
+    logic        no_room;
+    logic        disabled;
+    logic        closed;
+    logic [2:0]  closed_reason;
+    logic        write_error;
+    logic [12:0] write_error_packets;
+    logic        buffer_refused;
+  } h2s_events_t;
+
+  typedef struct packed {
+    logic        packet;
+    logic [15:0] packet_bytes;
+    logic        malformed;
+    logic        read_error;
+  } s2h_events_t;
+
+  typedef struct packed {
+    logic received;
+    logic overflow;
+    logic malformed;
+    logic unknown;
+    logic refused;
+    logic sent;
+  } slot_events_t;
+
+  // The traffic of a window.
+  typedef struct packed {
+    logic [31:0] packets;
+    logic [31:0] bytes;
+    logic [31:0] gap_min;   // ns
+    logic [31:0] gap_max;
+    logic [15:0] size_min;  // bytes
+    logic [15:0] size_max;
+  } traffic_t;
+
 endpackage

@@ -1,0 +1,520 @@
+// The bridge card: two Ethernet ports, functional blocks, and the ways to software and back, on a network on chip. Software gets
+// and gives packets in batches (h2s, s2h).
+// Switch 0: Ethernet ports 0 and 1, H2S, S2H. The other switches: four slots for functional blocks each.
+// Conservation, in packets: entered = delivered + no_block + in flight on the network on chip; each block counts what it drops.
+module bridge_card
+  import headrace_pkg::*;
+#(
+    parameter int unsigned DATA_W = 64,            // of ports, network on chip and host memory bus
+    parameter int unsigned SWITCHES = 2,
+    parameter int unsigned CRC_SLOTS = 'hAAA,      // bit n: slot n has a CRC-32 check, otherwise a generic block
+    parameter int unsigned H2S_KB = 128,
+    parameter int unsigned EXPRESS_KB = 4,
+    parameter int unsigned S2H_KB = 128,
+    parameter int unsigned STORE_KB = 64,          // of each Ethernet port
+    parameter int unsigned SLOT_KB = 32,
+    parameter int unsigned BURST = 16,
+    parameter int unsigned MAX_PACKET = 1514,
+    localparam int unsigned PORTS = 2
+) (
+    input  logic                           clk,
+    input  logic                           rst,
+    input  logic [63:0]                    time_ns,
+
+    input  logic [PORTS-1:0]               rx_tvalid,
+    output logic [PORTS-1:0]               rx_tready,
+    input  logic [PORTS-1:0][DATA_W-1:0]   rx_tdata,
+    input  logic [PORTS-1:0][DATA_W/8-1:0] rx_tkeep,
+    input  logic [PORTS-1:0]               rx_tlast,
+    input  rx_meta_t [PORTS-1:0]           rx_tuser,
+    output logic [PORTS-1:0]               tx_tvalid,
+    input  logic [PORTS-1:0]               tx_tready,
+    output logic [PORTS-1:0][DATA_W-1:0]   tx_tdata,
+    output logic [PORTS-1:0][DATA_W/8-1:0] tx_tkeep,
+    output logic [PORTS-1:0]               tx_tlast,
+    output tx_meta_t [PORTS-1:0]           tx_tuser,
+
+    input  logic [15:0]                    s_axil_awaddr,
+    input  logic [2:0]                     s_axil_awprot,
+    input  logic                           s_axil_awvalid,
+    output logic                           s_axil_awready,
+    input  logic [31:0]                    s_axil_wdata,
+    input  logic [3:0]                     s_axil_wstrb,
+    input  logic                           s_axil_wvalid,
+    output logic                           s_axil_wready,
+    output logic [1:0]                     s_axil_bresp,
+    output logic                           s_axil_bvalid,
+    input  logic                           s_axil_bready,
+    input  logic [15:0]                    s_axil_araddr,
+    input  logic [2:0]                     s_axil_arprot,
+    input  logic                           s_axil_arvalid,
+    output logic                           s_axil_arready,
+    output logic [31:0]                    s_axil_rdata,
+    output logic [1:0]                     s_axil_rresp,
+    output logic                           s_axil_rvalid,
+    input  logic                           s_axil_rready,
+
+    output logic [7:0]                     m_axi_awid,
+    output logic [63:0]                    m_axi_awaddr,
+    output logic [7:0]                     m_axi_awlen,
+    output logic [2:0]                     m_axi_awsize,
+    output logic [1:0]                     m_axi_awburst,
+    output logic [15:0]                    m_axi_awuser,
+    output logic                           m_axi_awvalid,
+    input  logic                           m_axi_awready,
+    output logic [DATA_W-1:0]               m_axi_wdata,
+    output logic [DATA_W/8-1:0]             m_axi_wstrb,
+    output logic                           m_axi_wlast,
+    output logic                           m_axi_wvalid,
+    input  logic                           m_axi_wready,
+    input  logic [7:0]                     m_axi_bid,
+    input  logic [1:0]                     m_axi_bresp,
+    input  logic                           m_axi_bvalid,
+    output logic                           m_axi_bready,
+    output logic [7:0]                     m_axi_arid,
+    output logic [63:0]                    m_axi_araddr,
+    output logic [7:0]                     m_axi_arlen,
+    output logic [2:0]                     m_axi_arsize,
+    output logic [1:0]                     m_axi_arburst,
+    output logic [15:0]                    m_axi_aruser,
+    output logic                           m_axi_arvalid,
+    input  logic                           m_axi_arready,
+    input  logic [7:0]                     m_axi_rid,
+    input  logic [DATA_W-1:0]               m_axi_rdata,
+    input  logic [1:0]                     m_axi_rresp,
+    input  logic                           m_axi_rlast,
+    input  logic                           m_axi_rvalid,
+    output logic                           m_axi_rready,
+
+    output logic                           irq_valid,
+    input  logic                           irq_ready,
+    output logic [15:0]                    irq_function,
+    output logic [15:0]                    irq_vector,
+
+    output logic                           idle,
+    output logic [63:0]                    wake_ns   // when the earliest timer is due
+);
+  import bridge_pkg::*;
+
+  localparam int unsigned KEEP_W = DATA_W / 8;
+  localparam int unsigned N = SWITCHES * BLOCKS;
+  localparam int unsigned SLOTS = N - BLOCKS;
+  localparam int unsigned HOST_BUFFERS = 16;
+  localparam int unsigned H2S = 2, S2H = 3;      // blocks of switch 0
+  localparam logic [N-1:0] SINKS = ~(N'(1) << S2H);
+
+  // ---------------------------------------------------------------------------------------------------- network on chip
+  // up: from a block into the network; down: to the block.
+  logic [N-1:0] up_tvalid, up_tready, up_tlast, down_tvalid, down_tready, down_tlast;
+  logic [N-1:0][DATA_W-1:0] up_tdata, down_tdata;
+  logic [N-1:0][KEEP_W-1:0] up_tkeep, down_tkeep;
+  logic epoch, noc_idle;
+  logic [1:0][15:0] in_flight;
+  logic [$clog2(N+1)-1:0] entered, delivered, no_block;
+  table_write_t table_write;
+
+  noc #(
+      .DATA_W(DATA_W),
+      .SWITCHES(SWITCHES),
+      .SINKS(SINKS)
+  ) u_noc (
+      .clk,
+      .rst,
+      .s_axis_tvalid(up_tvalid),
+      .s_axis_tready(up_tready),
+      .s_axis_tdata (up_tdata),
+      .s_axis_tkeep (up_tkeep),
+      .s_axis_tlast (up_tlast),
+      .m_axis_tvalid(down_tvalid),
+      .m_axis_tready(down_tready),
+      .m_axis_tdata (down_tdata),
+      .m_axis_tkeep (down_tkeep),
+      .m_axis_tlast (down_tlast),
+      .epoch,
+      .in_flight,
+      .entered,
+      .delivered,
+      .dropped      (no_block),
+      .idle         (noc_idle)
+  );
+
+  // --------------------------------------------------------------------------------------------------------- Ethernet
+  logic [PORTS-1:0] port_enable, port_flow_control, port_idle;
+  logic [PORTS-1:0][6:0] port_key_offset;
+  port_events_t [PORTS-1:0] port_events;
+
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
+    localparam noc_address_t HERE = '{switch_id: 4'd0, block: 2'(p)};
+    ethernet_block #(
+        .DATA_W(DATA_W),
+        .STORE_KB(STORE_KB),
+        .MAX_PACKET(MAX_PACKET)
+    ) u_ethernet (
+        .clk,
+        .rst,
+        .time_ns,
+        .here         (HERE),
+        .table_write,
+        .enable       (port_enable[p]),
+        .flow_control (port_flow_control[p]),
+        .key_offset   (port_key_offset[p]),
+        .rx_tvalid    (rx_tvalid[p]),
+        .rx_tready    (rx_tready[p]),
+        .rx_tdata     (rx_tdata[p]),
+        .rx_tkeep     (rx_tkeep[p]),
+        .rx_tlast     (rx_tlast[p]),
+        .rx_tuser     (rx_tuser[p]),
+        .tx_tvalid    (tx_tvalid[p]),
+        .tx_tready    (tx_tready[p]),
+        .tx_tdata     (tx_tdata[p]),
+        .tx_tkeep     (tx_tkeep[p]),
+        .tx_tlast     (tx_tlast[p]),
+        .tx_tuser     (tx_tuser[p]),
+        .s_axis_tvalid(down_tvalid[p]),
+        .s_axis_tready(down_tready[p]),
+        .s_axis_tdata (down_tdata[p]),
+        .s_axis_tkeep (down_tkeep[p]),
+        .s_axis_tlast (down_tlast[p]),
+        .m_axis_tvalid(up_tvalid[p]),
+        .m_axis_tready(up_tready[p]),
+        .m_axis_tdata (up_tdata[p]),
+        .m_axis_tkeep (up_tkeep[p]),
+        .m_axis_tlast (up_tlast[p]),
+        .frame        (port_events[p].frame),
+        .frame_bytes  (port_events[p].frame_bytes),
+        .bad          (port_events[p].bad),
+        .disabled     (port_events[p].disabled),
+        .too_long     (port_events[p].too_long),
+        .overflow     (port_events[p].overflow),
+        .unknown      (port_events[p].unknown),
+        .sent         (port_events[p].sent),
+        .tx_malformed (port_events[p].tx_malformed),
+        .held         (port_events[p].held),
+        .idle         (port_idle[p])
+    );
+  end
+
+  // ------------------------------------------------------------------------------------------------ functional blocks
+  logic [SLOTS-1:0] slot_enable, slot_hold, slot_idle, slot_waiting;
+  logic [SLOTS-1:0][31:0] slot_packet_ns, slot_byte_ns_256;
+  slot_events_t [SLOTS-1:0] slot_events;
+  logic [SLOTS-1:0][63:0] slot_wake_ns;
+
+  for (genvar n = 0; n < SLOTS; n++) begin : gen_slot
+    localparam noc_address_t HERE = '{switch_id: 4'(1 + n / BLOCKS), block: 2'(n % BLOCKS)};
+    localparam int unsigned B = BLOCKS + n;
+    functional_block #(
+        .DATA_W(DATA_W),
+        .KIND(CRC_SLOTS >> n & 1),
+        .STORE_KB(SLOT_KB),
+        .MAX_PACKET(MAX_PACKET)
+    ) u_slot (
+        .clk,
+        .rst,
+        .time_ns,
+        .here         (HERE),
+        .table_write,
+        .enable       (slot_enable[n]),
+        .hold         (slot_hold[n]),
+        .packet_ns    (slot_packet_ns[n]),
+        .byte_ns_256  (slot_byte_ns_256[n]),
+        .s_axis_tvalid(down_tvalid[B]),
+        .s_axis_tready(down_tready[B]),
+        .s_axis_tdata (down_tdata[B]),
+        .s_axis_tkeep (down_tkeep[B]),
+        .s_axis_tlast (down_tlast[B]),
+        .m_axis_tvalid(up_tvalid[B]),
+        .m_axis_tready(up_tready[B]),
+        .m_axis_tdata (up_tdata[B]),
+        .m_axis_tkeep (up_tkeep[B]),
+        .m_axis_tlast (up_tlast[B]),
+        .received     (slot_events[n].received),
+        .overflow     (slot_events[n].overflow),
+        .malformed    (slot_events[n].malformed),
+        .unknown      (slot_events[n].unknown),
+        .refused      (slot_events[n].refused),
+        .sent         (slot_events[n].sent),
+        .idle         (slot_idle[n]),
+        .waiting      (slot_waiting[n]),
+        .wake_ns      (slot_wake_ns[n])
+    );
+  end
+
+  // ---------------------------------------------------------------------------------------------- hardware to software
+  logic h2s_enable, h2s_wait_for_room, h2s_express, h2s_flush, h2s_post_valid, h2s_express_post_valid, h2s_idle;
+  logic h2s_message_valid, h2s_message_take, express_message_valid, express_message_take;
+  logic unused_post_ready, unused_express_post_ready, unused_s2h_post_ready;
+  buffer_t h2s_post;
+  h2s_message_t h2s_message, express_message;
+  h2s_events_t h2s_events;
+  batching_t most, batching;
+  logic [31:0] batches_closed, express_closed;
+  logic [63:0] h2s_wake_ns;
+
+  assign up_tvalid[H2S] = 1'b0;
+  assign up_tdata[H2S]  = '0;
+  assign up_tkeep[H2S]  = '0;
+  assign up_tlast[H2S]  = 1'b0;
+
+  h2s #(
+      .DATA_W(DATA_W),
+      .BUFFER_KB(H2S_KB),
+      .EXPRESS_KB(EXPRESS_KB),
+      .MAX_PACKET(MAX_PACKET),
+      .BURST(BURST),
+      .HOST_BUFFERS(HOST_BUFFERS)
+  ) u_h2s (
+      .clk,
+      .rst,
+      .time_ns,
+      .enable               (h2s_enable),
+      .wait_for_room        (h2s_wait_for_room),
+      .express              (h2s_express),
+      .flush                (h2s_flush),
+      .batching,
+      .post_valid           (h2s_post_valid),
+      .post_ready           (unused_post_ready),
+      .post                 (h2s_post),
+      .express_post_valid   (h2s_express_post_valid),
+      .express_post_ready   (unused_express_post_ready),
+      .express_post         (h2s_post),
+      .message_valid        (h2s_message_valid),
+      .message              (h2s_message),
+      .message_take         (h2s_message_take),
+      .express_message_valid,
+      .express_message,
+      .express_message_take,
+      .s_axis_tvalid        (down_tvalid[H2S]),
+      .s_axis_tready        (down_tready[H2S]),
+      .s_axis_tdata         (down_tdata[H2S]),
+      .s_axis_tkeep         (down_tkeep[H2S]),
+      .s_axis_tlast         (down_tlast[H2S]),
+      .m_axi_awid,
+      .m_axi_awaddr,
+      .m_axi_awlen,
+      .m_axi_awsize,
+      .m_axi_awburst,
+      .m_axi_awvalid,
+      .m_axi_awready,
+      .m_axi_wdata,
+      .m_axi_wstrb,
+      .m_axi_wlast,
+      .m_axi_wvalid,
+      .m_axi_wready,
+      .m_axi_bid,
+      .m_axi_bresp,
+      .m_axi_bvalid,
+      .m_axi_bready,
+      .packet               (h2s_events.packet),
+      .packet_bytes         (h2s_events.packet_bytes),
+      .packet_express       (h2s_events.packet_express),
+      .malformed            (h2s_events.malformed),
+      .too_long             (h2s_events.too_long),
+      .no_room              (h2s_events.no_room),
+      .disabled             (h2s_events.disabled),
+      .closed               (h2s_events.closed),
+      .closed_reason        (h2s_events.closed_reason),
+      .write_error          (h2s_events.write_error),
+      .write_error_packets  (h2s_events.write_error_packets),
+      .buffer_refused       (h2s_events.buffer_refused),
+      .batches_closed,
+      .express_closed,
+      .idle                 (h2s_idle),
+      .wake_ns              (h2s_wake_ns)
+  );
+  assign m_axi_awuser = '0;
+
+  // -------------------------------------------------------------------------------------------------------- adaptation
+  logic adaptive, window, analyser_idle, adaptation_idle;
+  logic [31:0] target_ns, service_ns;
+  logic [4:0] window_log2;
+  logic [63:0] analyser_wake_ns, adaptation_wake_ns;
+  traffic_t traffic;
+  wire bulk_packet = h2s_events.packet && !h2s_events.packet_express;
+
+  traffic_analyser u_analyser (
+      .clk,
+      .rst,
+      .time_ns,
+      .window_log2,
+      .packet      (bulk_packet),
+      .packet_bytes(h2s_events.packet_bytes),
+      .window,
+      .packets     (traffic.packets),
+      .bytes       (traffic.bytes),
+      .gap_min     (traffic.gap_min),
+      .gap_max     (traffic.gap_max),
+      .size_min    (traffic.size_min),
+      .size_max    (traffic.size_max),
+      .idle        (analyser_idle),
+      .wake_ns     (analyser_wake_ns)
+  );
+
+  adaptive_batching u_adaptation (
+      .clk,
+      .rst,
+      .time_ns,
+      .enable    (adaptive),
+      .target_ns,
+      .most,
+      .packet    (bulk_packet),
+      .closed    (h2s_events.closed),
+      .taken     (h2s_message_take),
+      .window,
+      .packets   (traffic.packets),
+      .bytes     (traffic.bytes),
+      .gap_min   (traffic.gap_min),
+      .gap_max   (traffic.gap_max),
+      .chosen    (batching),
+      .service_ns,
+      .idle      (adaptation_idle),
+      .wake_ns   (adaptation_wake_ns)
+  );
+
+  // ---------------------------------------------------------------------------------------------- software to hardware
+  logic s2h_enable, s2h_post_valid, s2h_message_valid, s2h_message_take, s2h_idle;
+  buffer_t s2h_post;
+  s2h_message_t s2h_message;
+  s2h_events_t s2h_events;
+
+  assign down_tready[S2H] = 1'b0;  // the network drops what is sent here
+
+  s2h #(
+      .DATA_W(DATA_W),
+      .BUFFER_KB(S2H_KB),
+      .MAX_PACKET(MAX_PACKET),
+      .BURST(BURST),
+      .HOST_BUFFERS(HOST_BUFFERS)
+  ) u_s2h (
+      .clk,
+      .rst,
+      .enable       (s2h_enable),
+      .post_valid   (s2h_post_valid),
+      .post_ready   (unused_s2h_post_ready),
+      .post         (s2h_post),
+      .message_valid(s2h_message_valid),
+      .message      (s2h_message),
+      .message_take (s2h_message_take),
+      .m_axis_tvalid(up_tvalid[S2H]),
+      .m_axis_tready(up_tready[S2H]),
+      .m_axis_tdata (up_tdata[S2H]),
+      .m_axis_tkeep (up_tkeep[S2H]),
+      .m_axis_tlast (up_tlast[S2H]),
+      .m_axi_arid,
+      .m_axi_araddr,
+      .m_axi_arlen,
+      .m_axi_arsize,
+      .m_axi_arburst,
+      .m_axi_arvalid,
+      .m_axi_arready,
+      .m_axi_rid,
+      .m_axi_rdata,
+      .m_axi_rresp,
+      .m_axi_rlast,
+      .m_axi_rvalid,
+      .m_axi_rready,
+      .packet       (s2h_events.packet),
+      .packet_bytes (s2h_events.packet_bytes),
+      .malformed    (s2h_events.malformed),
+      .read_error   (s2h_events.read_error),
+      .idle         (s2h_idle)
+  );
+  assign m_axi_aruser = '0;
+
+  // ---------------------------------------------------------------------------------------------------------- registers
+  logic control_idle;
+  bridge_control #(
+      .DATA_W(DATA_W),
+      .SWITCHES(SWITCHES),
+      .H2S_KB(H2S_KB),
+      .EXPRESS_KB(EXPRESS_KB),
+      .HOST_BUFFERS(HOST_BUFFERS),
+      .MAX_PACKET(MAX_PACKET),
+      .CRC_SLOTS(CRC_SLOTS)
+  ) u_control (
+      .clk,
+      .rst,
+      .s_axil_awaddr,
+      .s_axil_awprot,
+      .s_axil_awvalid,
+      .s_axil_awready,
+      .s_axil_wdata,
+      .s_axil_wstrb,
+      .s_axil_wvalid,
+      .s_axil_wready,
+      .s_axil_bresp,
+      .s_axil_bvalid,
+      .s_axil_bready,
+      .s_axil_araddr,
+      .s_axil_arprot,
+      .s_axil_arvalid,
+      .s_axil_arready,
+      .s_axil_rdata,
+      .s_axil_rresp,
+      .s_axil_rvalid,
+      .s_axil_rready,
+      .epoch,
+      .in_flight,
+      .entered,
+      .delivered,
+      .no_block,
+      .table_write,
+      .port_enable,
+      .port_flow_control,
+      .port_key_offset,
+      .port_events,
+      .h2s_enable,
+      .h2s_wait_for_room,
+      .h2s_express,
+      .h2s_flush,
+      .batching   (most),
+      .h2s_post_valid,
+      .h2s_express_post_valid,
+      .h2s_post,
+      .h2s_message_valid,
+      .h2s_message,
+      .h2s_message_take,
+      .express_message_valid,
+      .express_message,
+      .express_message_take,
+      .batches_closed,
+      .express_closed,
+      .h2s_events,
+      .adaptive,
+      .target_ns,
+      .window_log2,
+      .chosen     (batching),
+      .service_ns,
+      .traffic,
+      .s2h_enable,
+      .s2h_post_valid,
+      .s2h_post,
+      .s2h_message_valid,
+      .s2h_message,
+      .s2h_message_take,
+      .s2h_events,
+      .slot_enable,
+      .slot_hold,
+      .slot_packet_ns,
+      .slot_byte_ns_256,
+      .slot_idle,
+      .slot_events,
+      .irq_valid,
+      .irq_ready,
+      .irq_function,
+      .irq_vector,
+      .idle       (control_idle)
+  );
+
+  // Packets that a held slot keeps change nothing by themselves.
+  assign idle = control_idle && noc_idle && &port_idle && &(slot_idle | slot_waiting) && h2s_idle && s2h_idle
+      && analyser_idle && adaptation_idle;
+
+  always_comb begin
+    wake_ns = h2s_wake_ns;
+    if (analyser_wake_ns < wake_ns) wake_ns = analyser_wake_ns;
+    if (adaptation_wake_ns < wake_ns) wake_ns = adaptation_wake_ns;
+    for (int n = 0; n < int'(SLOTS); n++) if (slot_wake_ns[n] < wake_ns) wake_ns = slot_wake_ns[n];
+  end
+
+endmodule
