@@ -212,7 +212,7 @@ CaptureFormat Card::capture_format() const {
   for (const Port& port : ports_) {
     if (const auto found = port.source ? port.source->format() : std::nullopt) return *found;
   }
-  return {kDefaultSnapshot, 0};
+  return packets_.format().value_or(CaptureFormat{kDefaultSnapshot, 0});
 }
 
 void Card::begin_sinks() {

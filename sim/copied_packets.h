@@ -18,6 +18,7 @@ class CopiedPackets : public PacketMemory {
   void release(size_t count) override;
   hr_packets_state state() const override;
   void stop() override { source_->stop(); }
+  std::optional<CaptureFormat> format() const override { return source_->format(); }
 
  private:
   bool fetch();

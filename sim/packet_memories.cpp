@@ -27,6 +27,13 @@ void PacketMemories::close(int handle) {
   memory_.unmap(address);
 }
 
+std::optional<CaptureFormat> PacketMemories::format() const {
+  for (const auto& [handle, open] : open_) {
+    if (const auto found = open.packets->format()) return found;
+  }
+  return std::nullopt;
+}
+
 void PacketMemories::stop() {
   for (auto& [handle, open] : open_) open.packets->stop();
 }

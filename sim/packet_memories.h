@@ -20,6 +20,7 @@ class PacketMemories {
   PacketMemory& at(int handle) const;
   void close(int handle);
   void stop();
+  std::optional<CaptureFormat> format() const;
 
  private:
   struct Open {

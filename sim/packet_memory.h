@@ -1,12 +1,14 @@
 // Packets in host memory, put there by a source: what a card fetches by itself.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "error.h"
 #include "headrace.h"
 #include "host_memory.h"
+#include "source.h"
 
 namespace headrace {
 
@@ -28,6 +30,8 @@ class PacketMemory {
   virtual void release(size_t count) = 0;
   virtual hr_packets_state state() const = 0;
   virtual void stop() = 0;
+  // What the headers of the captures say that the packets come from.
+  virtual std::optional<CaptureFormat> format() const { return std::nullopt; }
 
  protected:
   static void check_release(size_t count, size_t taken) {

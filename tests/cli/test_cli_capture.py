@@ -72,6 +72,15 @@ def test_a_copy_is_tcpdumps_file(
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])
+def test_a_copy_says_how_long_the_fcs_is(way: str, capture: Path, tmp_path: Path) -> None:
+    with capture.open("r+b") as file:
+        file.seek(20)
+        file.write((1 | 0x2400_0000).to_bytes(4, "little"))  # Ethernet with an FCS of 4 bytes
+    assert run("-i", capture, "-w", tmp_path / "out", "--path", way) == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture)
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
 def test_a_filter_gives_tcpdumps_file(way: str, capture: Path, tmp_path: Path) -> None:
     expression = ["tcp", "and", "not", "port", "80"]
     assert run("-i", f"pcap:{capture}", "-w", tmp_path / "out", "--path", way, "--cores", CORES, *expression) == 0
