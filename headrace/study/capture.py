@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from headrace.bench import capture_loads
 from headrace.errors import HeadraceError
 from headrace.parallel import run_points
+from headrace.study import files
 from headrace.study.capture_points import TABLES, Point, all_points, cards
 from headrace.study.capture_rows import FlowRow, Row, SingleRow, TableRow, TogetherRow, rows_of
 from headrace.study.kernel_path import KernelRow, measure_kernel_path
@@ -106,20 +106,4 @@ def write(study: CaptureStudy, folder: Path) -> None:
     from headrace.study.capture_figures import draw
     from headrace.study.capture_report import markdown
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, rows in study.tables.items():
-            if rows:
-                _write_csv(folder / f"{name}.csv", rows)
-        figures = draw(study, folder)
-        (folder / "report.md").write_text(markdown(study, figures))
-    except OSError as error:
-        raise HeadraceError(f"{error.filename or folder}: {error.strerror}") from None
-
-
-def _write_csv(path: Path, rows: Sequence[Row | KernelRow]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(rows[0])])
-        for row in rows:
-            writer.writerow([round(value, 6) if isinstance(value, float) else value for value in asdict(row).values()])
+    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))

@@ -9,6 +9,7 @@ from headrace.bench.capture import MOST_LAG
 from headrace.study import capture_text
 from headrace.study.capture_points import BURSTS, CLOCKS_MHZ, PAYLOADS
 from headrace.study.capture_rows import HEADERS, FlowRow, TableRow
+from headrace.study.files import figure, files_list, grid
 from headrace.study.published import BPFCAP_KERNEL_NS
 
 if TYPE_CHECKING:
@@ -33,18 +34,9 @@ def markdown(study: CaptureStudy, figures: dict[str, str]) -> str:
         *_table_5_1(study, figures),
         *_beyond(study, figures),
         *_software(study),
-        "## Files\n\n" + "\n".join(f"- `{name}.csv`" for name, rows in study.tables.items() if rows),
+        files_list(study.tables),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _figure(name: str, figures: dict[str, str]) -> str:
-    return f"![{figures[name]}]({name}.png)\n\n*{figures[name]}.*" if name in figures else ""
-
-
-def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _table_5_1(study: CaptureStudy, figures: dict[str, str]) -> list[str]:
@@ -61,7 +53,7 @@ def _table_5_1(study: CaptureStudy, figures: dict[str, str]) -> list[str]:
         "### In cycles",
         _cycles(rows),
     ]
-    parts += [_figure(f"figure_5_{number}", figures) for number in range(1, 5)]
+    parts += [figure(f"figure_5_{number}", figures) for number in range(1, 5)]
     for clock in CLOCKS_MHZ:
         for burst in BURSTS:
             chosen = [row for row in rows if (row.clock_mhz, row.burst_words) == (clock, burst)]
@@ -90,7 +82,7 @@ def _summary(rows: Sequence[TableRow]) -> str:
             ratios = [_mean(row.doorbell_ratio for row in chosen if row.payload_bytes == size) for size in PAYLOADS]
             lines.append([f"bridge, bursts of {burst}, from the doorbell", *(f"{ratio:.2f}" for ratio in ratios)])
     head = ["published mean / ours (mean of three clocks), payload", *(f"{payload:,}" for payload in PAYLOADS)]
-    return _grid(head, lines)
+    return grid(head, lines)
 
 
 def _cycles(rows: Sequence[TableRow]) -> str:
@@ -108,7 +100,7 @@ def _cycles(rows: Sequence[TableRow]) -> str:
         lines.append([f"{payload + HEADERS:,} bytes", f"{board:.0f}", f"{theirs}", *(f"{value:.1f}" for value in ours)])
     head = ["bursts of 16", "bpfcap, board", "its RTL, one wait", *(f"ours, {memory}" for memory in memories)]
     head += [f"{memory}, from the doorbell" for memory in memories]
-    return _grid(head, lines)
+    return grid(head, lines)
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -140,7 +132,7 @@ def _one_table(rows: Sequence[TableRow]) -> str:
             ours = (row.mean_ns, row.sigma_ns, row.median_ns, row.min_ns, row.max_ns, row.doorbell_mean_ns)
             line += [*(f"{value:,.0f}" for value in ours), f"{row.ratio:.2f}"]
         lines.append(line)
-    return _grid(head, lines)
+    return grid(head, lines)
 
 
 def _beyond(study: CaptureStudy, figures: dict[str, str]) -> list[str]:
@@ -154,16 +146,16 @@ def _beyond(study: CaptureStudy, figures: dict[str, str]) -> list[str]:
             cycles = (f"{chosen[size].mean_cycles:,.0f}" for size in sizes)
             lines.append([f"{mem_w} bits, {memory}", *cycles])
         head = ["mean cycles for one packet, bursts of 16, bytes", *(f"{size:,}" for size in sizes)]
-        parts += ["### Bus width", _grid(head, lines)]
-    parts += ["### Burst length", _figure("burst_length", figures)]
-    parts += ["### Memory latency", capture_text.LATENCY, _figure("memory_latency", figures)]
+        parts += ["### Bus width", grid(head, lines)]
+    parts += ["### Burst length", figure("burst_length", figures)]
+    parts += ["### Memory latency", capture_text.LATENCY, figure("memory_latency", figures)]
     if study.back_to_back:
         parts += ["### Packets back to back", capture_text.TOGETHER, _together(study)]
     flows = [row for row in study.streams if row.sweep == "packet size"]
     if flows:
-        parts += ["### Streams out of memory", capture_text.STREAMS, _figure("streams", figures), _stream_table(flows)]
+        parts += ["### Streams out of memory", capture_text.STREAMS, figure("streams", figures), _stream_table(flows)]
     if study.wire:
-        parts += ["### Wire to memory", _wire_text(study.wire), _figure("wire", figures), _both_ports(study.wire)]
+        parts += ["### Wire to memory", _wire_text(study.wire), figure("wire", figures), _both_ports(study.wire)]
     return [part for part in parts if part]
 
 
@@ -180,7 +172,7 @@ def _together(study: CaptureStudy) -> str:
         for row in study.back_to_back
         if row.size in _TOGETHER_SIZES
     ]
-    return _grid(head, lines)
+    return grid(head, lines)
 
 
 def _stream_table(flows: Sequence[FlowRow]) -> str:
@@ -190,7 +182,7 @@ def _stream_table(flows: Sequence[FlowRow]) -> str:
         chosen = [row for row in flows if (row.mem_w, row.offset) == (mem_w, offset)]
         shares = [f"{row.share:.1%} ({row.payload_share:.1%}), {row.gbit_s:.1f}" for row in chosen]
         lines.append([f"{mem_w} bits, {clock:.0f} MHz{', 2 bytes beside' if offset else ''}", *shares])
-    return "Share (payload), Gb/s of packets:\n\n" + _grid(head, lines)
+    return "Share (payload), Gb/s of packets:\n\n" + grid(head, lines)
 
 
 def _wire_text(flows: Sequence[FlowRow]) -> str:
@@ -218,7 +210,7 @@ def _both_ports(flows: Sequence[FlowRow]) -> str:
         for row in both
     ]
     head = ["two ports, bytes", "of the bus's bandwidth", "dropped", "cycles a record"]
-    return _grid(head, lines) if both else ""
+    return grid(head, lines) if both else ""
 
 
 def _software(study: CaptureStudy) -> list[str]:
@@ -239,7 +231,7 @@ def _software(study: CaptureStudy) -> list[str]:
     ]
     head = ["", "bytes", "received", "receiver, ns", "sender, ns", "in all, ns", "latency"]
     text = capture_text.SOFTWARE.format(published_us=BPFCAP_KERNEL_NS // 1000)
-    return [*parts, text, _grid(head, rows)]
+    return [*parts, text, grid(head, rows)]
 
 
 def summary_table(study: CaptureStudy) -> Table:
