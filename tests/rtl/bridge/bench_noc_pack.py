@@ -1,4 +1,4 @@
-"""What noc_pack promises: the header's ten bytes, padded to whole beats, in front of each frame, without a lost cycle."""
+"""What noc_pack promises: the ten bytes of the header, padded to whole beats, in front of each frame; no lost cycle."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""What noc_unpack promises: payloads with their headers; malformed packets dropped and counted, long ones cut and marked."""
+"""What noc_unpack promises: payloads with their headers; malformed packets dropped, long ones cut and marked."""
 
 import random
 from typing import Any

@@ -170,3 +170,36 @@ async def tick_time(dut: Any, step_ns: int = 3) -> None:
         dut.time_ns.value = now
         await cycles(dut.clk, 1)
         now += step_ns
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of an IDP table."""
+
+    key: int = 0
+    mask: int = 0xFFFFFFFF
+    header: Header = Header()
+    valid: int = 1
+
+    def matches(self, key: int) -> bool:
+        """Whether it leads from `key` to its header."""
+        return bool(self.valid) and (key ^ self.key) & self.mask == 0
+
+
+def look_up(table: Iterable[Entry], key: int) -> Header | None:
+    """The header of the first entry that matches, None if there is none."""
+    return next((entry.header for entry in table if entry.matches(key)), None)
+
+
+def table_write(address: int, index: int, entry: Entry) -> int:
+    """The value of table_write_t that writes an entry of the block at `address`."""
+    bits = (entry.valid << 74 | entry.header.bits) << 64 | entry.key << 32 | entry.mask
+    return ((1 << 6 | address) << 3 | index) << 139 | bits
+
+
+async def write_table(dut: Any, address: int, table: list[Entry], port: str = "table_write") -> None:
+    """Write the entries of the block at `address` from index 0 on, one in a cycle."""
+    for index, entry in enumerate(table):
+        getattr(dut, port).value = table_write(address, index, entry)
+        await cycles(dut.clk, 1)
+    getattr(dut, port).value = 0
