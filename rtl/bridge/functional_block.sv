@@ -125,20 +125,33 @@ module functional_block
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  // What the kernel doesn't see of a packet waits in a queue beside it.
-  logic noted_q, own_ready, own_valid, admit;
-  logic kernel_s_valid, kernel_s_ready, kernel_valid, kernel_ready, kernel_last, kernel_drop;
-  logic [DATA_W-1:0] kernel_data;
-  logic [KEEP_W-1:0] kernel_keep;
+  // A short queue, so that a packet's header can go by while the kernel is still at the packet before. What the kernel
+  // doesn't see of a packet waits in another one beside it.
+  logic first_q, queue_ready, own_ready, own_valid;
+  logic kernel_s_valid, kernel_s_ready, kernel_s_last, kernel_valid, kernel_ready, kernel_last, kernel_drop;
+  logic [DATA_W-1:0] kernel_s_data, kernel_data;
+  logic [KEEP_W-1:0] kernel_s_keep, kernel_keep;
   own_t kernel_own;
-  assign admit          = noted_q || own_ready;
-  assign kernel_s_valid = payload_valid && admit;
-  assign payload_ready  = kernel_s_ready && admit;
+  assign payload_ready = queue_ready && (own_ready || !first_q);
 
   always_ff @(posedge clk) begin
-    if (kernel_s_valid) noted_q <= !(kernel_s_ready && payload_last);
-    if (rst) noted_q <= 1'b0;
+    if (payload_valid && payload_ready) first_q <= payload_last;
+    if (rst) first_q <= 1'b1;
   end
+
+  stream_queue #(
+      .WIDTH(1 + KEEP_W + DATA_W),
+      .DEPTH(4)
+  ) u_payload (
+      .clk,
+      .rst,
+      .s_valid(payload_valid && payload_ready),
+      .s_ready(queue_ready),
+      .s_data ({payload_last, payload_keep, payload_data}),
+      .m_valid(kernel_s_valid),
+      .m_ready(kernel_s_ready),
+      .m_data ({kernel_s_last, kernel_s_keep, kernel_s_data})
+  );
 
   stream_queue #(
       .WIDTH($bits(own_t)),
@@ -146,7 +159,7 @@ module functional_block
   ) u_own (
       .clk,
       .rst,
-      .s_valid(payload_valid && !noted_q),
+      .s_valid(payload_valid && payload_ready && first_q),
       .s_ready(own_ready),
       .s_data ({payload_header.level, payload_header.critical, payload_header.destination}),
       .m_valid(own_valid),
@@ -165,9 +178,9 @@ module functional_block
         .byte_ns_256,
         .s_axis_tvalid(kernel_s_valid),
         .s_axis_tready(kernel_s_ready),
-        .s_axis_tdata(payload_data),
-        .s_axis_tkeep(payload_keep),
-        .s_axis_tlast(payload_last),
+        .s_axis_tdata(kernel_s_data),
+        .s_axis_tkeep(kernel_s_keep),
+        .s_axis_tlast(kernel_s_last),
         .m_axis_tvalid(kernel_valid),
         .m_axis_tready(kernel_ready),
         .m_axis_tdata(kernel_data),
@@ -184,9 +197,9 @@ module functional_block
         .rst,
         .s_axis_tvalid(kernel_s_valid),
         .s_axis_tready(kernel_s_ready),
-        .s_axis_tdata(payload_data),
-        .s_axis_tkeep(payload_keep),
-        .s_axis_tlast(payload_last),
+        .s_axis_tdata(kernel_s_data),
+        .s_axis_tkeep(kernel_s_keep),
+        .s_axis_tlast(kernel_s_last),
         .m_axis_tvalid(kernel_valid),
         .m_axis_tready(kernel_ready),
         .m_axis_tdata(kernel_data),
@@ -198,11 +211,10 @@ module functional_block
   end
 
   // Whole packets again
-  logic out_s_ready, out_valid, out_ready, out_last, out_dropped;
+  logic out_valid, out_ready, out_last, out_dropped;
   logic [DATA_W-1:0] out_data;
   logic [KEEP_W-1:0] out_keep;
   own_t out_own;
-  assign kernel_ready = out_s_ready && own_valid;
 
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
@@ -213,8 +225,8 @@ module functional_block
   ) u_out (
       .clk,
       .rst,
-      .s_axis_tvalid(kernel_valid && own_valid),
-      .s_axis_tready(out_s_ready),
+      .s_axis_tvalid(kernel_valid),
+      .s_axis_tready(kernel_ready),
       .s_axis_tdata (kernel_data),
       .s_axis_tkeep (kernel_keep),
       .s_axis_tlast (kernel_last),
