@@ -53,6 +53,7 @@ module axi_reader #(
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
   localparam int unsigned WORDS_W = 17 - OFFSET_W;
   localparam int unsigned PAGE_W = $clog2(PAGE_BEATS);
+  localparam int unsigned NEAR_W = $clog2(MOST);
   localparam int unsigned BEATS_W = $clog2(MOST + 1);
   localparam int unsigned ROOM_W = $clog2(BUFFER + 1);
   localparam int unsigned BURSTS = 32;
@@ -86,12 +87,14 @@ module axi_reader #(
   logic [WORDS_W-1:0] left_q;
   logic [BEATS_W-1:0] burst_beats_q;
   logic [ROOM_W-1:0] room_q;                   // of the buffer, not yet asked for
+  logic enough_q;                              // for any burst
 
   // What is left follows a burst in the cycle after it, the limit of the next burst one later.
   logic moving_q, settling_q;
   logic [BEATS_W-1:0] limit_q;                 // beats to the end of the page, at most MOST
   wire [PAGE_W-1:0] in_page = cmd_q && !busy_q ? cmd_addr_q[OFFSET_W+:PAGE_W] : word_q[PAGE_W-1:0];
-  wire [PAGE_W:0] to_page = (PAGE_W + 1)'(PAGE_BEATS) - {1'b0, in_page};
+  wire near = 32'(in_page) >> NEAR_W == (PAGE_BEATS - 1) >> NEAR_W;  // the end of the page
+  wire [NEAR_W:0] to_page = (NEAR_W + 1)'(2 ** NEAR_W) - (NEAR_W + 1)'(in_page % 2 ** NEAR_W);
   wire final_burst = left_q <= WORDS_W'(limit_q);
   wire [BEATS_W-1:0] beats = final_burst ? BEATS_W'(left_q) : limit_q;
 
@@ -103,7 +106,7 @@ module axi_reader #(
 
   // Room for the longest burst is waited for: simpler than for the next one, and no slower.
   assign cmd_ready     = frame_s_ready && !cmd_q;
-  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || room_q >= ROOM_W'(MOST));
+  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || enough_q);
   assign m_axi_araddr  = {burst_word_q, OFFSET_W'(0)};
   assign m_axi_arlen   = 8'(burst_beats_q - 1'b1);
   assign m_axi_arsize  = 3'(OFFSET_W);
@@ -118,7 +121,7 @@ module axi_reader #(
       cmd_addr_q   <= cmd_addr;
       cmd_bytes_q  <= cmd_bytes;
     end
-    limit_q    <= 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
+    limit_q    <= near && 32'(to_page) < MOST ? BEATS_W'(to_page) : BEATS_W'(MOST);
     moving_q   <= advance && !final_burst;
     settling_q <= moving_q;
     if (advance) busy_q <= !final_burst;
@@ -141,6 +144,7 @@ module axi_reader #(
       burst_beats_q  <= beats;
     end
     room_q <= room_q + ROOM_W'(buffer_pop) - (sent && !burst_direct_q ? ROOM_W'(burst_beats_q) : '0);
+    enough_q <= room_q >= ROOM_W'(MOST) && !sent;
     if (rst) begin
       cmd_q      <= 1'b0;
       busy_q     <= 1'b0;
