@@ -57,6 +57,7 @@ module descriptor_fetch
   logic [INDEX_W:0] held_q, in_q;
   logic [INDEX_W-1:0] count_q;  // slots that are being fetched; 0: none
   logic [16:0] asked_q, waiting_q;
+  logic fetched_q;              // a fetch was begun: the counts follow
 
   // Up to a multiple of half the store, and so never over the end of the ring
   wire [31:0] ring_slots = 32'd1 << ring_log2;
@@ -126,18 +127,18 @@ module descriptor_fetch
   assign packet.empty    = empty_q;
 
   always_ff @(posedge clk) begin
-    held_q <= held_q - (INDEX_W + 1)'(out);
+    held_q <= held_q - (INDEX_W + 1)'(out) + (fetched_q ? (INDEX_W + 1)'(count_q) : '0);
     in_q   <= in_q - (INDEX_W + 1)'(out);
     waiting_q <= head[16:0] - asked_q;
     if (read_ready) read_valid <= 1'b0;
     if (fetch) begin
       read_valid  <= 1'b1;
-      asked_q     <= asked_q + 17'(count);
       read_slot_q <= asked_q[15:0] & ring_mask;
       count_q     <= count;
       row_slot_q  <= INDEX_W'(asked_q) & ~INDEX_W'(ROW_SLOTS - 1);
-      held_q      <= held_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count);
     end
+    fetched_q <= fetch;
+    if (fetched_q) asked_q <= asked_q + 17'(count_q);
     if (row_full) row_slot_q <= row_slot_q + INDEX_W'(ROW_SLOTS);
     if (arrived) begin
       count_q <= '0;
@@ -158,6 +159,7 @@ module descriptor_fetch
     end
     if (rst) begin
       read_valid <= 1'b0;
+      fetched_q  <= 1'b0;
       asked_q    <= '0;
       waiting_q  <= '0;
       out_q      <= '0;
