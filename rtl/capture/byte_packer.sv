@@ -29,16 +29,24 @@ module byte_packer #(
 );
 
   localparam int unsigned SUM_W = $clog2(BYTES + IN_BYTES);
+  localparam int unsigned CHUNKS = (IN_BYTES + BYTES - 1) / BYTES;  // words that a beat fills from lane 0 on
 
-  // Stage 1: lanes are shifted to their place.
+  // Stage 1: bytes are rotated to their lanes, those that go beyond a word into the lowest lanes.
   typedef struct packed {
-    logic [LANE_W-1:0]  lane;    // of the beat's first byte
-    logic [SUM_W-1:0]   sum;     // bytes from lane 0 of its first word to the beat's end
-    logic [3*MEM_W-1:0] data;
+    logic [LANE_W-1:0]            lane;  // of the beat's first byte
+    logic [SUM_W-1:0]             sum;   // bytes from lane 0 of its first word to the beat's end
+    logic [CHUNKS-1:0][MEM_W-1:0] data;
   } placed_t;
 
   logic [LANE_W-1:0] lane_q;  // of the next beat
   wire [SUM_W-1:0] sum = SUM_W'(lane_q) + SUM_W'(s_count);
+  wire [CHUNKS-1:0][MEM_W-1:0] chunks = (CHUNKS * MEM_W)'(s_data);
+  logic [CHUNKS-1:0][MEM_W-1:0] rotated;
+  for (genvar i = 0; i < CHUNKS; i++) begin : gen_rotate
+    wire [2*MEM_W-1:0] twice = {chunks[i], chunks[i]} << (8 * 32'(lane_q));
+    assign rotated[i] = twice[2*MEM_W-1:MEM_W];
+  end
+
   logic placed_valid, done;   // done: the beat in this stage goes on, all of it
   placed_t placed;
   stream_reg #(
@@ -48,7 +56,7 @@ module byte_packer #(
       .rst,
       .s_valid,
       .s_ready,
-      .s_data (placed_t'{lane_q, sum, (3 * MEM_W)'(s_data) << (8 * 32'(lane_q))}),
+      .s_data (placed_t'{lane_q, sum, rotated}),
       .m_valid(placed_valid),
       .m_ready(done),
       .m_data (placed)
@@ -59,15 +67,23 @@ module byte_packer #(
     if (rst) lane_q <= '0;
   end
 
-  // Stage 2: full words, and the one that is being filled.
+  // Stage 2: full words, and the one that is being filled. Below the first byte's lane, each word has what went beyond the one
+  // before.
   logic words_ready, second_q;  // second_q: the beat's first word is out, it fills another one
-  logic [MEM_W-1:0] full_word, part_q, merged;
+  logic [MEM_W-1:0] full_word, part_q;
+  logic [CHUNKS:0][MEM_W-1:0] filled;
   logic [COUNT_W-1:0] part_count_q;
   wire fills = 32'(placed.sum) >= BYTES;
   wire fills_two = 32'(placed.sum) >= 2 * BYTES;
 
   always_comb begin
-    for (int i = 0; i < int'(BYTES); i++) merged[8*i+:8] = i < int'(32'(placed.lane)) ? part_q[8*i+:8] : placed.data[8*i+:8];
+    filled[CHUNKS] = placed.data[CHUNKS-1];
+    for (int k = 0; k < int'(CHUNKS); k++) begin
+      for (int i = 0; i < int'(BYTES); i++) begin
+        filled[k][8*i+:8] = i >= int'(32'(placed.lane)) ? placed.data[k][8*i+:8]
+            : k == 0 ? part_q[8*i+:8] : placed.data[k-1][8*i+:8];
+      end
+    end
   end
 
   wire step = placed_valid && words_ready;
@@ -79,7 +95,7 @@ module byte_packer #(
       .rst,
       .s_valid(placed_valid && fills),
       .s_ready(words_ready),
-      .s_data (second_q ? placed.data[MEM_W+:MEM_W] : merged),
+      .s_data (second_q ? filled[1] : filled[0]),
       .m_valid(word_full),
       .m_ready(word_ready),
       .m_data (full_word)
@@ -88,7 +104,7 @@ module byte_packer #(
   always_ff @(posedge clk) begin
     if (step) second_q <= fills_two && !second_q;
     if (done) begin
-      part_q       <= fills_two ? placed.data[2*MEM_W+:MEM_W] : fills ? placed.data[MEM_W+:MEM_W] : merged;
+      part_q       <= fills_two ? filled[CHUNKS] : fills ? filled[1] : filled[0];
       part_count_q <= COUNT_W'(placed.sum[LANE_W-1:0]);
     end
     if (rewind) part_count_q <= COUNT_W'(rewind_lane);

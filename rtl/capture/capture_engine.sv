@@ -209,12 +209,11 @@ module capture_engine
       .count  (frame_count)
   );
 
-  logic stamp_valid, stamp_ready, memory_goes;
+  logic stamp_valid, stamp_ready, memory_goes, memory_first;  // memory_first: even if a frame waits
   packet_t stamp;
   assign stamp_valid   = memory_goes || frame_waits;
   assign stamp         = memory_goes ? ahead : s_axis_tuser;
-  wire stamped = stamp_valid && stamp_ready;
-  assign s_axis_tready = frame_s_ready && (!sop_q || (stamped && !memory_goes));
+  assign s_axis_tready = frame_s_ready && (!sop_q || (stamp_ready && !memory_first));
   always_ff @(posedge clk) begin
     if (s_axis_tvalid && s_axis_tready) sop_q <= s_axis_tlast;
     if (rst) sop_q <= 1'b1;
@@ -231,34 +230,21 @@ module capture_engine
     assign m_axis_error  = !ahead.empty && read_error;
     assign ahead_ready   = m_axis_tvalid && m_axis_tready && m_axis_tlast;
     assign read_ready    = ahead_valid && !ahead.empty && m_axis_tready;
+    assign memory_first  = 1'b0;
     assign memory_goes   = 1'b0;
   end else begin : gen_both
     // Frames and packets of host memory take turns.
     logic turn_q;
-    assign memory_goes = ahead_valid && (turn_q || !frame_waits);
-    assign ahead_ready = memory_goes && stamped;
-    assign read_ready  = memory_ready;
+    assign memory_first = ahead_valid && turn_q;
+    assign memory_goes  = ahead_valid && (turn_q || !frame_waits);
+    assign ahead_ready  = memory_goes && stamp_ready;
+    assign read_ready   = memory_ready;
     assign {m_axis_tvalid, m_axis_tdata, m_axis_tkeep, m_axis_tlast, m_axis_tuser, m_axis_error} = '0;
     always_ff @(posedge clk) begin
-      if (stamped) turn_q <= !memory_goes;
+      if (stamp_valid && stamp_ready) turn_q <= !memory_goes;
       if (rst) turn_q <= 1'b0;
     end
   end
-
-  logic stamped_valid, stamped_ready;
-  packet_t stamped_packet;
-  stream_reg #(
-      .WIDTH($bits(packet_t))
-  ) u_stamp (
-      .clk,
-      .rst,
-      .s_valid(stamp_valid),
-      .s_ready(stamp_ready),
-      .s_data (stamp),
-      .m_valid(stamped_valid),
-      .m_ready(stamped_ready),
-      .m_data (stamped_packet)
-  );
 
   logic timed_valid, timed_ready, time_idle;
   packet_t timed;
@@ -268,9 +254,9 @@ module capture_engine
       .clk,
       .rst,
       .time_ns,
-      .s_valid (stamped_valid),
-      .s_ready (stamped_ready),
-      .s_packet(stamped_packet),
+      .s_valid (stamp_valid),
+      .s_ready (stamp_ready),
+      .s_packet(stamp),
       .m_valid (timed_valid),
       .m_ready (timed_ready),
       .m_packet(timed),
@@ -307,18 +293,19 @@ module capture_engine
   end
 
   // ------------------------------------------------------------------------------------------------------ the ring
-  logic placed_valid, placed_ready, record_valid;
-  logic queued_valid, queued_ready;
-  record_t placed, queued, record;
-  logic burst_valid, burst_ready, hungry, written, drained, rewind, planner_idle, builder_idle, packer_idle, writer_idle;
-  logic record_ready, record_done, from_memory;
+  logic placed_valid, placed_ready, record_valid, record_ready;
+  record_t placed, record;
+  logic [3:0] record_count;
+  logic burst_valid, burst_ready, hungry, drained, rewind, planner_idle, builder_idle, packer_idle, writer_idle;
+  logic record_done, record_done_memory, from_memory;
   logic [63:0] burst_addr;
   logic [7:0] burst_len;
   logic [LANE_W-1:0] burst_lead;
   logic [COUNT_W-1:0] burst_tail;
-  logic [31:0] burst_end_pos, rewind_pos;
+  logic [12:0] burst_bytes;
+  logic [LANE_W-1:0] rewind_lane;
   logic read_error_seen, dropped_after_error, lost_after_error;
-  assign drained = written && packer_idle && builder_idle && !queued_valid && !record_valid;
+  assign drained = writer_idle && packer_idle && builder_idle && record_count == 0;
 
   ring_planner #(
       .MEM_W(MEM_W),
@@ -326,7 +313,6 @@ module capture_engine
   ) u_planner (
       .clk,
       .rst,
-      .enable,
       .ring_base,
       .ring_log2,
       .consumer,
@@ -353,10 +339,10 @@ module capture_engine
       .burst_len,
       .burst_lead,
       .burst_tail,
-      .burst_end_pos,
+      .burst_bytes,
       .drained,
       .rewind,
-      .rewind_pos,
+      .rewind_lane,
       .read_error  (read_error_seen),
       .ring_full   (events.ring_full),
       .too_long    (events.too_long),
@@ -364,7 +350,7 @@ module capture_engine
       .idle        (planner_idle)
   );
 
-  stream_queue #(
+  stream_fifo #(
       .WIDTH($bits(record_t)),
       .DEPTH(8)
   ) u_records (
@@ -373,21 +359,10 @@ module capture_engine
       .s_valid(placed_valid),
       .s_ready(placed_ready),
       .s_data (placed),
-      .m_valid(queued_valid),
-      .m_ready(queued_ready),
-      .m_data (queued)
-  );
-  stream_reg #(
-      .WIDTH($bits(record_t))
-  ) u_record (
-      .clk,
-      .rst,
-      .s_valid(queued_valid),
-      .s_ready(queued_ready),
-      .s_data (queued),
       .m_valid(record_valid),
       .m_ready(record_ready),
-      .m_data (record)
+      .m_data (record),
+      .count  (record_count)
   );
 
   logic data_ready, built_valid, built_ready, built_last, built_good, packer_ready, end_ready, word_ready, word_full;
@@ -396,7 +371,7 @@ module capture_engine
   logic [$clog2(BUILT_W/8+1)-1:0] built_count;
   logic [MEM_W-1:0] word;
   logic [COUNT_W-1:0] word_count;
-  logic [31:0] built_end_pos;
+  logic [LEN_W:0] built_total;
   assign memory_ready = data_ready && from_memory;
   assign frame_ready  = data_ready && !from_memory;
 
@@ -420,8 +395,9 @@ module capture_engine
       .m_count     (built_count),
       .m_last      (built_last),
       .m_good      (built_good),
-      .m_end_pos   (built_end_pos),
+      .m_total     (built_total),
       .done        (record_done),
+      .done_memory (record_done_memory),
       .idle        (builder_idle)
   );
   assign built_ready = packer_ready && end_ready;
@@ -433,7 +409,7 @@ module capture_engine
       .clk,
       .rst,
       .rewind,
-      .rewind_lane(rewind_pos[LANE_W-1:0]),
+      .rewind_lane,
       .s_valid    (built_valid && end_ready),
       .s_ready    (packer_ready),
       .s_data     (built_data),
@@ -452,21 +428,20 @@ module capture_engine
       .clk,
       .rst,
       .rewind,
-      .rewind_pos,
       .burst_valid,
       .burst_ready,
       .burst_addr,
       .burst_len,
       .burst_lead,
       .burst_tail,
-      .burst_end_pos,
+      .burst_bytes,
       .word,
       .word_count,
       .word_full,
       .word_ready,
       .end_valid   (built_valid && built_ready && built_last && built_good),
       .end_ready,
-      .end_pos     (built_end_pos),
+      .end_total   (built_total),
       .m_axi_awaddr,
       .m_axi_awlen,
       .m_axi_awsize,
@@ -487,13 +462,12 @@ module capture_engine
       .lost        (lost_after_error),
       .error       (write_error),
       .hungry,
-      .drained     (written),
       .idle        (writer_idle)
   );
 
   logic packet_done_q;
   always_ff @(posedge clk) begin
-    packet_done_q <= FILTERED ? ahead_ready : record_done && from_memory;
+    packet_done_q <= FILTERED ? ahead_ready : record_done && record_done_memory;
     packets_read  <= packets_read + 32'(packet_done_q);
     if (rst) begin
       packet_done_q <= 1'b0;
@@ -505,7 +479,7 @@ module capture_engine
   assign events.read_error  = FILTERED ? packet_arrived && arrived_error : read_error_seen;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = !packet_done_q && slots_idle && reader_idle && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && !stamped_valid && time_idle
-      && planner_idle && !queued_valid && !record_valid && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
+  assign idle = !packet_done_q && slots_idle && reader_idle && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && time_idle
+      && planner_idle && record_count == 0 && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
 
 endmodule

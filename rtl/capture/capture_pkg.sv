@@ -18,7 +18,6 @@ package capture_pkg;
     logic             drop;      // only throw its data away
     logic             memory;
     logic             empty;
-    logic [31:0]      end_pos;   // byte count of the ring after it
     logic [LEN_W-1:0] len;
     logic [31:0]      wire_len;
     logic [31:0]      nsec;

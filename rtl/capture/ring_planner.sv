@@ -17,7 +17,6 @@ module ring_planner
     input  logic               clk,
     input  logic               rst,
 
-    input  logic               enable,         // while low, the ring's place and size may change
     input  logic [63:0]        ring_base,
     input  logic [4:0]         ring_log2,
     input  logic [31:0]        consumer,
@@ -47,11 +46,11 @@ module ring_planner
     output logic [7:0]         burst_len,      // beats - 1
     output logic [LANE_W-1:0]  burst_lead,     // lanes of its first beat that are not written
     output logic [COUNT_W-1:0] burst_tail,     // bytes of its last beat that are known
-    output logic [31:0]        burst_end_pos,  // byte count of the ring after it
+    output logic [12:0]        burst_bytes,    // that it adds to the ring
 
     input  logic               drained,        // all records and bursts given out are written
-    output logic               rewind,         // the next record takes the place of the last one, from rewind_pos on
-    output logic [31:0]        rewind_pos,
+    output logic               rewind,         // the next record takes the place of the last one, from rewind_lane on
+    output logic [LANE_W-1:0]  rewind_lane,
 
     // One of these for each packet that gets no place or loses it
     output logic               read_error,
@@ -65,151 +64,139 @@ module ring_planner
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
   localparam int unsigned PENDING_W = 19;  // two of the longest records fit
   localparam int unsigned TOTAL_W = LEN_W + 1;
+  localparam int unsigned PAGE_W = $clog2(PAGE_BEATS);
+  localparam int unsigned NEAR_W = $clog2(MOST);
+  localparam int unsigned WORDS_W = $clog2(MOST + 1);
 
-  wire [31:0] size = 32'd1 << ring_log2;
+  logic [31:0] mask;  // byte counts to places in the ring
+  always_comb for (int i = 0; i < 32; i++) mask[i] = i < int'(32'(ring_log2));
 
   // ------------------------------------------------------------------------------------------------- a place or none
-  logic [31:0] end_q, start_q;        // byte counts: after the last record, before it
-  logic [31:0] space_q;
-  logic [31:0] consumer_q, freed_q, give_q;
+  logic [31:0] end_q;                 // byte count after the last record
+  logic [31:0] limit_q;               // byte count that the next ones may reach
+  logic [31:0] space_q;               // bytes between them
   logic [PENDING_W-1:0] pending_q;    // bytes known from the word at plan_q on
   logic alone_q, bad_q;               // a record went ahead; it has turned out bad
   logic placed_q;                     // the last packet taken got a place
-  logic [TOTAL_W-1:0] placed_total_q;
-  logic rewind_q, all_planned;
+  logic rewind_q, rewound_q;          // end_q goes back; the bursts follow it
+  logic all_planned;
 
-  // A packet is judged in its first cycle here and taken in a later one.
-  logic go_q, waits_q, drop_q, whole_q, spoilt_q, longer_q;
+  // A packet is judged in one cycle and taken in the next one. Nothing that holds up a packet can come up in between.
+  logic take_q, place_q, waits_q, whole_q, spoilt_q, lost_q, longer_q;
   logic [TOTAL_W-1:0] total_q;
-  logic [31:0] after_q;               // byte count after its record
-  wire longer = 32'(packet_total) > size;
-  wire fits = 32'(packet_total) <= space_q;
+  logic [31:0] after_q;               // space_q after its record
+  wire [TOTAL_W-1:0] size = {mask[TOTAL_W-2:0], 1'b1} & ~mask[TOTAL_W-1:0];  // 0: of rings that are longer than any record
+  wire longer = size != 0 && packet_total > size;
+  wire [32:0] after = {1'b0, space_q} - 33'(packet_total);
+  wire fits = !after[32];
   wire spoilt = packet_whole && packet_bad;
   wire drop = drop_all || longer || spoilt || (!fits && !wait_for_room);
+  wire free = record_ready && !alone_q && !bad_q;
+  wire take = packet_valid && free && !take_q && !pending_q[PENDING_W-1] && (drop || fits);
 
-  assign record_valid = go_q && !alone_q && !bad_q && !pending_q[PENDING_W-1];
-  wire take = record_valid && record_ready;
-  wire place = take && !drop_q;
-
-  assign packet_ready = take;
+  assign record_valid = take_q;
+  assign packet_ready = take_q;
   assign taken_whole  = whole_q;
   assign record       = '{
-          drop: drop_q,
+          drop: !place_q,
           memory: packet.memory,
           empty: packet.empty,
-          end_pos: after_q,
           len: packet.len,
           wire_len: packet.wire_len,
           nsec: packet_nsec,
           sec: packet_sec
       };
-  assign read_error  = (take && spoilt_q) || (late && late_bad && placed_q);
-  assign after_error = take && drop_q && !spoilt_q && drop_all;
-  assign too_long    = take && drop_q && !spoilt_q && !drop_all && longer_q;
-  assign ring_full   = take && drop_q && !spoilt_q && !drop_all && !longer_q;
+  wire refused = take_q && !place_q && !spoilt_q;
+  assign read_error  = (take_q && spoilt_q) || (late && late_bad && placed_q);
+  assign after_error = refused && lost_q;
+  assign too_long    = refused && !lost_q && longer_q;
+  assign ring_full   = refused && !lost_q && !longer_q;
 
   always_ff @(posedge clk) begin
-    go_q     <= packet_valid && !take && !rewind_q && (drop || fits);
+    take_q   <= take;
+    place_q  <= take && !drop;
     waits_q  <= !drop && !fits;
-    drop_q   <= drop;
     whole_q  <= packet_whole;
     spoilt_q <= spoilt;
+    lost_q   <= drop_all;
     longer_q <= longer;
-    total_q  <= packet_total;
-    after_q  <= end_q + 32'(packet_total);
+    after_q  <= after[31:0];
+    if (!alone_q && !bad_q) total_q <= packet_total;
 
-    // What the host gives back is added when nothing is taken.
-    consumer_q <= consumer;
-    freed_q    <= consumer - consumer_q;
-    give_q     <= freed_q + (place || rewind_q ? give_q : '0);
-    space_q    <= space_q + (rewind_q ? 32'(placed_total_q) : place ? -32'(total_q) : give_q);
-    if (!enable && !packet_valid) begin
-      space_q <= size - (end_q - consumer);
-      freed_q <= '0;
-      give_q  <= '0;
-    end
+    limit_q <= consumer + mask + 1'b1;
+    space_q <= place_q ? after_q : limit_q - end_q;
+    if (place_q || rewind_q) end_q <= end_q + (rewind_q ? -32'(total_q) : 32'(total_q));
 
-    if (place) begin
-      start_q        <= end_q;
-      end_q          <= after_q;
-      placed_total_q <= total_q;
-    end
     // Dropped or placed, a packet that was not whole is the one that `late` speaks of.
-    if (take) placed_q <= place;
-    if (take && !whole_q) alone_q <= 1'b1;
+    if (take_q) placed_q <= place_q;
+    if (take_q && !whole_q) alone_q <= 1'b1;
     if (late) begin
       alone_q <= 1'b0;
       bad_q   <= late_bad && placed_q;
     end
-    rewind_q <= bad_q && drained && all_planned && !rewind_q;
-    if (rewind_q) begin
-      end_q <= start_q;
-      bad_q <= 1'b0;
-    end
+    rewind_q  <= bad_q && drained && all_planned && !rewind_q && !rewound_q;
+    rewound_q <= rewind_q;
+    if (rewound_q) bad_q <= 1'b0;
     if (rst) begin
-      go_q       <= 1'b0;
-      end_q      <= '0;
-      space_q    <= size;
-      consumer_q <= '0;
-      freed_q    <= '0;
-      give_q     <= '0;
-      alone_q    <= 1'b0;
-      bad_q      <= 1'b0;
-      rewind_q   <= 1'b0;
+      take_q    <= 1'b0;
+      place_q   <= 1'b0;
+      end_q     <= '0;
+      alone_q   <= 1'b0;
+      bad_q     <= 1'b0;
+      rewind_q  <= 1'b0;
+      rewound_q <= 1'b0;
     end
   end
 
   // ------------------------------------------------------------------------------------------------------- bursts
-  logic [31:0] plan_q;                 // byte count of the next word to be planned
-  logic [LANE_W-1:0] lead_q;           // bytes of it that are planned already
-  logic planned_q, settling_q;         // a burst was planned: the counts follow in the next cycle, the limit after that
-  logic [PENDING_W-1:0] planned_bytes_q;
-  logic [LANE_W-1:0] planned_lead_q;
-  logic [31:0] burst_pos_q;
+  logic [31:LANE_W] plan_q;              // word count of the next word to be planned
+  logic [LANE_W-1:0] lead_q;             // bytes of it that are planned already
+  logic planned_q, settling_q;           // a burst was planned: the counts follow, then the limit
+  logic [31:LANE_W] burst_word_q;
+  logic [WORDS_W-1:0] words_q;           // of the burst, that are done with
+  logic [LANE_W-1:0] behind_q;           // bytes in the word after them; it is to be written again
 
-  // Beats to the end of the page; rings begin at a multiple of their size, small ones end within a page.
-  wire [11:0] page_mask = ring_log2 < 5'd12 ? 12'(size - 1) : '1;
-  wire [11:0] in_page = plan_q[11:0] & page_mask;
-  wire [12:0] to_page = ({1'b0, page_mask} + 13'd1 - {1'b0, in_page}) >> LANE_W;
-  logic [8:0] limit_q;
+  // Beats to the end of the page; rings begin at a multiple of their size, small ones end within a page. Far from it, they
+  // don't count.
+  wire [PAGE_W-1:0] in_page = plan_q[LANE_W+:PAGE_W] | ~mask[LANE_W+:PAGE_W];
+  wire [NEAR_W:0] to_page = (NEAR_W + 1)'(2 ** NEAR_W) - (NEAR_W + 1)'(in_page % 2 ** NEAR_W);
+  wire near = 32'(in_page) >> NEAR_W == (PAGE_BEATS - 1) >> NEAR_W;
+  logic [WORDS_W-1:0] most_q;
 
   wire [PENDING_W-LANE_W-1:0] full_words = pending_q[PENDING_W-1:LANE_W];
   wire [LANE_W-1:0] tail = pending_q[LANE_W-1:0];
-  wire reaches = full_words >= (PENDING_W - LANE_W)'(limit_q);
-  wire follows = packet_valid && record_ready && !alone_q && !bad_q && !waits_q;  // a record is about to be placed
-  wire flush = pending_q != PENDING_W'(lead_q) && hungry && !burst_valid && !follows;
-  wire plan = !planned_q && !settling_q && !rewind_q && (reaches || flush) && (!burst_valid || burst_ready);
-  wire partial = !reaches && tail != 0;  // the last word is to be written again
-  wire [8:0] words = reaches ? limit_q : 9'(full_words);  // that are done with
-  wire [31:0] next_plan = plan_q + 32'(planned_bytes_q);
+  wire reaches = full_words >= (PENDING_W - LANE_W)'(most_q);
+  wire follows = packet_valid && free && !waits_q;  // a record is about to be placed
+  wire none = pending_q == PENDING_W'(lead_q);
+  wire flush = !none && hungry && !follows;
+  wire plan = !planned_q && !settling_q && !burst_valid && (reaches || flush);
+  wire count = planned_q && !place_q;
 
-  wire [31:0] burst_offset = burst_pos_q & (size - 1);
-  assign burst_addr    = ring_base | 64'(burst_offset);
-  assign burst_end_pos = planned_q ? {next_plan[31:LANE_W], planned_lead_q} : {plan_q[31:LANE_W], lead_q};
+  assign burst_addr  = ring_base | 64'({burst_word_q, LANE_W'(0)} & mask);
+  assign burst_len   = 8'(words_q - WORDS_W'(behind_q == 0));
+  assign burst_tail  = behind_q == 0 ? COUNT_W'(BYTES) : COUNT_W'(behind_q);
+  assign burst_bytes = 13'({words_q, behind_q}) - 13'(burst_lead);
 
   always_ff @(posedge clk) begin
     if (burst_ready) burst_valid <= 1'b0;
-    planned_q  <= plan;
-    settling_q <= planned_q || rewind_q;
-    limit_q    <= to_page < 13'(MOST) ? 9'(to_page) : 9'(MOST);
-    if (plan) begin
-      burst_valid     <= 1'b1;
-      burst_pos_q     <= plan_q;
-      burst_len       <= 8'(words - 9'(!partial));
-      burst_lead      <= lead_q;
-      burst_tail      <= partial ? COUNT_W'(tail) : COUNT_W'(BYTES);
-      planned_bytes_q <= {(PENDING_W - LANE_W)'(words), LANE_W'(0)};
-      planned_lead_q  <= partial ? tail : '0;
+    if (plan) burst_valid <= 1'b1;
+    if (!burst_valid && !planned_q) begin
+      burst_word_q <= plan_q;
+      burst_lead   <= lead_q;
+      words_q      <= reaches ? most_q : WORDS_W'(full_words);
+      behind_q     <= reaches ? '0 : tail;
     end
-    if (planned_q) begin
-      plan_q <= next_plan;
-      lead_q <= planned_lead_q;
+    planned_q  <= plan || (planned_q && !count);
+    settling_q <= count || rewound_q;
+    most_q     <= near && 32'(to_page) < MOST ? WORDS_W'(to_page) : WORDS_W'(MOST);
+    pending_q  <= pending_q + (place_q ? PENDING_W'(total_q) : count ? -PENDING_W'({words_q, LANE_W'(0)}) : '0);
+    if (count) begin
+      plan_q <= plan_q + (32 - LANE_W)'(words_q);
+      lead_q <= behind_q;
     end
-    pending_q <= pending_q + (place ? PENDING_W'(total_q) : '0) - (planned_q ? planned_bytes_q : '0);
-    if (rewind_q) begin
-      plan_q    <= {start_q[31:LANE_W], LANE_W'(0)};
-      lead_q    <= start_q[LANE_W-1:0];
-      pending_q <= PENDING_W'(start_q[LANE_W-1:0]);
+    if (rewound_q) begin
+      {plan_q, lead_q} <= end_q;
+      pending_q        <= PENDING_W'(end_q[LANE_W-1:0]);
     end
     if (rst) begin
       burst_valid <= 1'b0;
@@ -221,9 +208,9 @@ module ring_planner
     end
   end
 
-  assign all_planned = !burst_valid && !planned_q && pending_q == PENDING_W'(lead_q);
-  assign rewind      = rewind_q;
-  assign rewind_pos  = start_q;
+  assign all_planned = !burst_valid && !planned_q && none;
+  assign rewind      = rewound_q;
+  assign rewind_lane = end_q[LANE_W-1:0];
   assign idle        = !packet_valid && !alone_q && !bad_q && all_planned;
 
 endmodule

@@ -11,8 +11,7 @@ module ring_writer #(
     input  logic               clk,
     input  logic               rst,
 
-    input  logic               rewind,        // what is written after rewind_pos is void
-    input  logic [31:0]        rewind_pos,
+    input  logic               rewind,        // while idle: what is written beyond the last record is void
 
     input  logic               burst_valid,
     output logic               burst_ready,
@@ -20,7 +19,7 @@ module ring_writer #(
     input  logic [7:0]         burst_len,
     input  logic [LANE_W-1:0]  burst_lead,
     input  logic [COUNT_W-1:0] burst_tail,
-    input  logic [31:0]        burst_end_pos,
+    input  logic [12:0]        burst_bytes,   // that it adds to the ring
 
     input  logic [MEM_W-1:0]   word,
     input  logic [COUNT_W-1:0] word_count,
@@ -29,7 +28,7 @@ module ring_writer #(
 
     input  logic               end_valid,     // a good record's last byte has gone into the words
     output logic               end_ready,
-    input  logic [31:0]        end_pos,
+    input  logic [16:0]        end_total,     // bytes of the record
 
     output logic [63:0]        m_axi_awaddr,
     output logic [7:0]         m_axi_awlen,
@@ -52,11 +51,12 @@ module ring_writer #(
     output logic               lost,          // a record is not, because of an error
     output logic               error,
     output logic               hungry,        // one burst at most is waiting or being written
-    output logic               drained,       // all bursts given are written, their responses are in
-    output logic               idle           // and no record's end waits
+    output logic               idle           // all bursts given are written, and all records in them made known
 );
 
   localparam logic [1:0] SLVERR = 2'b10;  // this and DECERR are errors
+  localparam int unsigned RESPONSES = 32;
+  localparam int unsigned FRESH_W = 18;   // for that many bursts of 4 KB, and the longest record
 
   typedef struct packed {
     logic               single; // one beat
@@ -70,9 +70,9 @@ module ring_writer #(
   logic data_s_ready, data_valid, data_ready, response_s_ready, response_valid;
   burst_t data;
   logic [3:0] unused_data_count;
-  logic [5:0] responses;
+  logic [$clog2(RESPONSES+1)-1:0] responses;
   logic [$clog2(RECORDS+1)-1:0] ends;
-  logic [31:0] response_end_pos;
+  logic [12:0] response_bytes;
   logic aw_free;
 
   assign aw_free     = !m_axi_awvalid || m_axi_awready;
@@ -106,17 +106,17 @@ module ring_writer #(
       .count  (unused_data_count)
   );
   stream_fifo #(
-      .WIDTH(32),
-      .DEPTH(32)
+      .WIDTH(13),
+      .DEPTH(RESPONSES)
   ) u_responses (
       .clk,
       .rst,
       .s_valid(start),
       .s_ready(response_s_ready),
-      .s_data (burst_end_pos),
+      .s_data (burst_bytes),
       .m_valid(response_valid),
       .m_ready(m_axi_bvalid),
-      .m_data (response_end_pos),
+      .m_data (response_bytes),
       .count  (responses)
   );
 
@@ -150,40 +150,42 @@ module ring_writer #(
   end
 
   // ------------------------------------------------------------------------------------------------------ commit
-  logic [31:0] written_q;  // byte count up to which the ring is written; stands still after an error
+  // Bytes that are written and not made known; stand still after an error. A response and a record take turns.
+  logic [FRESH_W-1:0] fresh_q;
   logic waiting;
-  logic [31:0] waiting_pos;
+  logic [16:0] waiting_total;
   stream_fifo #(
-      .WIDTH(32),
+      .WIDTH(17),
       .DEPTH(RECORDS)
   ) u_ends (
       .clk,
       .rst,
       .s_valid(end_valid),
       .s_ready(end_ready),
-      .s_data (end_pos),
+      .s_data (end_total),
       .m_valid(waiting),
       .m_ready(record || lost),
-      .m_data (waiting_pos),
+      .m_data (waiting_total),
       .count  (ends)
   );
-  wire [31:0] ahead = written_q - waiting_pos;
+  wire failed = m_axi_bvalid && m_axi_bresp >= SLVERR;
+  wire more = m_axi_bvalid && !failed && !error;
+  wire [FRESH_W:0] fresh = {1'b0, fresh_q} + (more ? (FRESH_W + 1)'(response_bytes) : -(FRESH_W + 1)'(waiting_total));
+  wire enough = !fresh[FRESH_W];
 
   assign m_axi_bready = 1'b1;
-  assign record       = waiting && !ahead[31];
-  assign record_bytes = record ? waiting_pos - producer : '0;
-  assign lost         = waiting && ahead[31] && error;
+  assign record       = waiting && !more && enough;
+  assign record_bytes = record ? 32'(waiting_total) : '0;
+  assign lost         = waiting && !enough && error;
   always_ff @(posedge clk) begin
-    if (m_axi_bvalid && !error) begin
-      if (m_axi_bresp >= SLVERR) error <= 1'b1;
-      else written_q <= response_end_pos;
-    end
-    if (rewind && !error) written_q <= rewind_pos;
-    if (record) producer <= waiting_pos;
+    if (more || record) fresh_q <= fresh[FRESH_W-1:0];
+    if (rewind || lost) fresh_q <= '0;  // after one that is lost, nothing is made known
+    if (failed) error <= 1'b1;
+    if (record) producer <= producer + 32'(waiting_total);
     if (rst) begin
-      written_q <= '0;
-      producer  <= '0;
-      error     <= 1'b0;
+      fresh_q  <= '0;
+      producer <= '0;
+      error    <= 1'b0;
     end
   end
 
@@ -192,8 +194,7 @@ module ring_writer #(
     bursts_q <= bursts_q + 4'(start) - 4'(data_ready);
     if (rst) bursts_q <= '0;
   end
-  assign hungry  = bursts_q <= 1;
-  assign drained = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0;
-  assign idle    = drained && ends == 0;
+  assign hungry = bursts_q <= 1;
+  assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0 && ends == 0;
 
 endmodule

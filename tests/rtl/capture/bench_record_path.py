@@ -18,7 +18,6 @@ class Record:
 
     length: int
     data: bytes
-    end_pos: int
     drop: bool = False
     empty: bool = False  # no data come
     memory: bool = False
@@ -30,7 +29,7 @@ class Record:
     def pack(self) -> int:
         """The bits of record_t."""
         value = 0
-        fields = ((self.drop, 1), (self.memory, 1), (self.empty, 1), (self.end_pos, 32), (self.length, 16))
+        fields = ((self.drop, 1), (self.memory, 1), (self.empty, 1), (self.length, 16))
         for part, width in (*fields, (self.wire_len, 32), (self.nsec, 32), (self.sec, 32)):
             value = value << width | int(part)
         return value
@@ -56,7 +55,7 @@ class Record:
 def records(count: int, longest: int, drops: float = 0.2) -> list[Record]:
     """Random records, some dropped, empty, cut, or with data that could not be read."""
     made = []
-    for number in range(count):
+    for _ in range(count):
         length = random.choice((0, 1, random.randint(0, 70), random.randint(0, longest)))
         empty = length == 0 and random.random() < 0.5
         beyond = 0 if empty else random.choice((0, 0, 1, random.randint(0, 200)))
@@ -65,7 +64,6 @@ def records(count: int, longest: int, drops: float = 0.2) -> list[Record]:
             Record(
                 length,
                 random.randbytes(length + beyond),
-                number,
                 random.random() < drops,
                 empty,
                 random.random() < 0.5,
@@ -83,7 +81,7 @@ class Bench:
         self.dut = dut
         self.size = len(dut.word) // 8
         self.sink = Sink(Channel(dut.clk, dut.word_valid, dut.word_ready, (dut.word,)), sink_stalls)
-        self.ends: list[tuple[int, int]] = []  # end_pos, good
+        self.ends: list[tuple[int, int]] = []  # bytes of the record, good
         self.done = 0
 
     async def start(self) -> "Bench":
@@ -97,7 +95,7 @@ class Bench:
         while True:
             await edge
             if dut.end_valid.value:
-                self.ends.append((int(dut.end_pos.value), int(dut.end_good.value)))
+                self.ends.append((int(dut.end_total.value), int(dut.end_good.value)))
             self.done += int(dut.done.value)
 
     async def run(self, made: list[Record], record_stalls: Stalls, data_stalls: Stalls) -> Source:
@@ -127,7 +125,7 @@ class Bench:
         """The bytes of all records, and their ends."""
         assert self.bytes() == b"".join(record.bytes() for record in made)
         assert self.ends == [
-            (r.end_pos, int(not (r.error and len(r.data) <= self.reach(r)))) for r in made if not r.drop
+            (HEADER_BYTES + r.length, int(not (r.error and len(r.data) <= self.reach(r)))) for r in made if not r.drop
         ]
 
     def reach(self, record: Record) -> int:
@@ -149,7 +147,7 @@ async def records_follow_each_other_without_a_gap(dut: Any, data_stalls: Any, si
 async def every_length_and_every_place_in_a_word(dut: Any) -> None:
     bench = await Bench(dut, never()).start()
     made = [
-        Record(n, random.randbytes(n), 0, empty=n == 0, wire_len=n)
+        Record(n, random.randbytes(n), empty=n == 0, wire_len=n)
         for n in [*range(0, 2 * bench.size + 2), *random.choices(range(4 * bench.size), k=100)]
     ]
     await bench.run(made, never(), never())
@@ -159,7 +157,7 @@ async def every_length_and_every_place_in_a_word(dut: Any) -> None:
 @behaviour()
 async def a_long_record_takes_a_cycle_a_word(dut: Any) -> None:
     bench = await Bench(dut, never()).start()
-    made = [Record(3, bytes(3), 0), Record(100 * bench.size, random.randbytes(100 * bench.size), 1)]
+    made = [Record(3, bytes(3)), Record(100 * bench.size, random.randbytes(100 * bench.size))]
     data = await bench.run(made, never(), never())
     bench.check(made)
     assert gaps(data.times_ps[-98:]) == 0  # the first beat may fill two words
@@ -169,7 +167,7 @@ async def a_long_record_takes_a_cycle_a_word(dut: Any) -> None:
 @behaviour()
 async def the_longest_record(dut: Any) -> None:
     bench = await Bench(dut, never()).start()
-    made = [Record(65535, random.randbytes(65535), 0), Record(9, bytes(9), 1)]
+    made = [Record(65535, random.randbytes(65535)), Record(9, bytes(9))]
     await bench.run(made, never(), never())
     bench.check(made)
 

@@ -27,8 +27,8 @@ async def run(dut: Any, times: list[int], source_stalls: Stalls, sink_stalls: St
 
 
 async def ready(dut: Any, time_ns: int) -> None:
-    await start(dut, "s_valid", "m_ready")
     dut.time_ns.value = time_ns
+    await start(dut, "s_valid", "m_ready")
 
 
 def around(second: int) -> list[int]:
@@ -55,7 +55,7 @@ async def packets_of_one_second_take_a_cycle_each(dut: Any) -> None:
     times = sorted(second * SECOND + random.randrange(SECOND) for _ in range(200))
     source, sink = await run(dut, times, never(), never())
     assert gaps(source.times_ps) == gaps(sink.times_ps) == 0
-    assert sink.times_ps[0] - source.times_ps[0] == PERIOD_PS
+    assert sink.times_ps[0] - source.times_ps[0] == 2 * PERIOD_PS
 
 
 @behaviour()
@@ -63,8 +63,7 @@ async def another_second_costs_a_division(dut: Any) -> None:
     await ready(dut, 5 * SECOND)
     await cycles(dut.clk, 60)
     source, sink = await run(dut, [70 * SECOND, 70 * SECOND + 1, 71 * SECOND], never(), never())
-    waits = [(out - taken) // PERIOD_PS for taken, out in zip(source.times_ps, sink.times_ps, strict=True)]
-    assert sum(waits) + (source.times_ps[-1] - source.times_ps[0]) // PERIOD_PS <= 2 * 2 * 40
+    assert (sink.times_ps[-1] - source.times_ps[0]) // PERIOD_PS <= 2 * 40
 
 
 @behaviour()

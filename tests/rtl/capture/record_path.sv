@@ -26,8 +26,9 @@ module record_path
     output logic [COUNT_W-1:0] word_count,
     output logic               end_valid,     // a record's last byte is out
     output logic               end_good,
-    output logic [31:0]        end_pos,
+    output logic [16:0]        end_total,
     output logic               done,
+    output logic               done_memory,
     output logic               idle
 );
 
@@ -38,7 +39,7 @@ module record_path
 
   record_builder #(.MEM_W(MEM_W)) u_builder (
       .m_valid(built_valid), .m_ready(built_ready), .m_data(built_data), .m_count(built_count), .m_last(built_last),
-      .m_good(end_good), .m_end_pos(end_pos), .idle(builder_idle), .*
+      .m_good(end_good), .m_total(end_total), .idle(builder_idle), .*
   );
   byte_packer #(.MEM_W(MEM_W), .IN_W(BUILT_W)) u_packer (
       .s_valid(built_valid), .s_ready(built_ready), .s_data(built_data), .s_count(built_count),
