@@ -1,0 +1,158 @@
+// Host side of a lane of H2S: finds each closed batch its buffer in host memory, says where its bursts go, counts their responses,
+// and tells software once the last of them is in.
+// Buffers are used, and their messages come, in the order in which they were posted; a buffer that is too small for the batch comes
+// back with packets = 0 and words = 0x7fff, and the batch takes the next one. A buffer is used only when there is a place for its
+// message, so that none is lost however long software leaves them; a burst that is offered stays.
+// Latency: 2 cycles from a batch's last response to its message. Throughput: a burst every 2 cycles.
+// Backpressure: the responses wait for the message of a buffer that is too small, one cycle each.
+module h2s_mailbox
+  import bridge_pkg::*;
+#(
+    parameter int unsigned DATA_W = 64,
+    parameter int unsigned BURST = 16,
+    parameter int unsigned HOST_BUFFERS = 16,
+    parameter int unsigned ADDR_W = 15         // of a word in a batch
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              post_valid,
+    output logic              post_ready,
+    input  buffer_t           post,
+    output logic              message_valid,
+    output h2s_message_t      message,
+    input  logic              message_take,
+
+    input  logic              batch_valid,
+    output logic              batch_taken,
+    input  logic [ADDR_W-1:0] batch_last,
+    input  logic [12:0]       batch_packets,
+
+    output logic              burst_valid,
+    output logic [63:0]       burst_addr,
+    output logic [7:0]        burst_len,      // beats - 1
+    input  logic              burst_taken,
+    input  logic              response,       // of the oldest burst
+    input  logic              response_error,
+    output logic              response_ready,
+
+    input  logic              refuse_hold,    // a buffer may not be refused in this cycle
+    output logic              buffer_refused,
+    output logic              write_error,
+    output logic [12:0]       write_error_packets,
+    output logic              idle
+);
+
+  localparam int unsigned LANE_W = $clog2(DATA_W / 32);
+  localparam int unsigned BURST_BITS = $clog2(BURST);
+  localparam int unsigned SHIFT = LANE_W + BURST_BITS;                        // from words to bursts
+  localparam int unsigned BURST_W = ADDR_W > SHIFT ? ADDR_W - SHIFT : 1;
+  localparam int unsigned COUNT_W = $clog2(HOST_BUFFERS + 1);
+
+  typedef logic [BURST_W-1:0] burst_t;
+
+  typedef struct packed {
+    logic              refused;
+    logic [TAG_W-1:0]  tag;
+    logic [12:0]       packets;
+    logic [ADDR_W-1:0] last;
+  } flight_t;
+
+  // -------------------------------------------------------------------------------------------------- to host memory
+  logic target_valid, issue;
+  buffer_t target;
+  logic [COUNT_W-1:0] messages_q;  // places that are taken: buffers in use, and messages
+  burst_t burst_q;                 // of the batch
+  logic match, last_burst, fits;
+
+  stream_queue #(
+      .WIDTH($bits(buffer_t)),
+      .DEPTH(HOST_BUFFERS)
+  ) u_posts (
+      .clk,
+      .rst,
+      .s_valid(post_valid),
+      .s_ready(post_ready),
+      .s_data (post),
+      .m_valid(target_valid),
+      .m_ready(issue),
+      .m_data (target)
+  );
+
+  assign match          = batch_valid && target_valid && messages_q != COUNT_W'(HOST_BUFFERS);
+  assign fits           = 15'(batch_last | ADDR_W'(DATA_W / 32 - 1)) < target.words;
+  assign last_burst     = burst_q == burst_t'(batch_last >> SHIFT);
+  assign burst_valid    = match && fits;
+  assign burst_addr     = {target.page, 12'd0} + (64'(burst_q) << (SHIFT + 2));
+  assign burst_len      = last_burst ? 8'(BURST_BITS'(batch_last >> LANE_W)) : 8'(BURST - 1);
+  assign buffer_refused = match && !fits && !refuse_hold;
+  assign batch_taken    = burst_taken && last_burst;
+  assign issue          = batch_taken || buffer_refused;
+
+  // ----------------------------------------------------------------------------------------------------- and to software
+  logic flight_valid, done, unused_flight_ready, unused_message_ready, taken;
+  flight_t flight;
+  burst_t responses_q;            // of the oldest batch in flight
+  logic error_q, error;
+  h2s_message_t news;
+
+  stream_queue #(
+      .WIDTH($bits(flight_t)),
+      .DEPTH(HOST_BUFFERS)
+  ) u_flights (
+      .clk,
+      .rst,
+      .s_valid(issue),
+      .s_ready(unused_flight_ready),
+      .s_data ({!fits, target.tag, batch_packets, batch_last}),
+      .m_valid(flight_valid),
+      .m_ready(done),
+      .m_data (flight)
+  );
+
+  wire refused = flight_valid && flight.refused;
+  wire final_response = flight_valid && response && responses_q == burst_t'(flight.last >> SHIFT);
+  assign response_ready      = !refused;
+  assign done                = refused || final_response;
+  assign error               = error_q || response_error;
+  assign write_error         = !refused && final_response && error;
+  assign write_error_packets = flight.packets;
+
+  assign news.tag     = flight.tag;
+  assign news.packets = flight.refused || error ? '0 : flight.packets;
+  assign news.words   = (15'(flight.last) | {15{flight.refused}}) + 15'(!flight.refused);
+
+  stream_queue #(
+      .WIDTH($bits(h2s_message_t)),
+      .DEPTH(HOST_BUFFERS)
+  ) u_messages (
+      .clk,
+      .rst,
+      .s_valid(done),
+      .s_ready(unused_message_ready),
+      .s_data (news),
+      .m_valid(message_valid),
+      .m_ready(message_take),
+      .m_data (message)
+  );
+  assign taken = message_valid && message_take;
+
+  always_ff @(posedge clk) begin
+    if (burst_taken) burst_q <= last_burst ? '0 : burst_q + 1'b1;
+    if (response && !refused) begin
+      responses_q <= final_response ? '0 : responses_q + 1'b1;
+      error_q     <= !final_response && error;
+    end
+    if (issue && !taken) messages_q <= messages_q + 1'b1;
+    if (taken && !issue) messages_q <= messages_q - 1'b1;
+    if (rst) begin
+      burst_q     <= '0;
+      responses_q <= '0;
+      error_q     <= 1'b0;
+      messages_q  <= '0;
+    end
+  end
+
+  assign idle = !batch_valid && !flight_valid;
+
+endmodule
