@@ -1,0 +1,122 @@
+// Ethernet port on the network on chip: frames become packets, with the header that the IDP table gives for a key in them,
+// and payloads of packets become frames; nothing is stripped or added. See ethernet_rx and ethernet_tx.
+module ethernet_block
+  import bridge_pkg::*;
+  import headrace_pkg::rx_meta_t;
+  import headrace_pkg::tx_meta_t;
+#(
+    parameter int unsigned DATA_W = 64,
+    parameter int unsigned STORE_KB = 64,      // of received frames
+    parameter int unsigned MAX_PACKET = 1514,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+    input  logic [63:0]       time_ns,
+    input  noc_address_t      here,
+    input  table_write_t      table_write,
+    input  logic              enable,
+    input  logic              flow_control,
+    input  logic [6:0]        key_offset,
+
+    input  logic              rx_tvalid,
+    output logic              rx_tready,
+    input  logic [DATA_W-1:0] rx_tdata,
+    input  logic [KEEP_W-1:0] rx_tkeep,
+    input  logic              rx_tlast,
+    input  rx_meta_t          rx_tuser,
+
+    output logic              tx_tvalid,
+    input  logic              tx_tready,
+    output logic [DATA_W-1:0] tx_tdata,
+    output logic [KEEP_W-1:0] tx_tkeep,
+    output logic              tx_tlast,
+    output tx_meta_t          tx_tuser,
+
+    input  logic              s_axis_tvalid,
+    output logic              s_axis_tready,
+    input  logic [DATA_W-1:0] s_axis_tdata,
+    input  logic [KEEP_W-1:0] s_axis_tkeep,
+    input  logic              s_axis_tlast,
+
+    output logic              m_axis_tvalid,
+    input  logic              m_axis_tready,
+    output logic [DATA_W-1:0] m_axis_tdata,
+    output logic [KEEP_W-1:0] m_axis_tkeep,
+    output logic              m_axis_tlast,
+
+    output logic              frame,
+    output logic [15:0]       frame_bytes,
+    output logic              bad,
+    output logic              disabled,
+    output logic              too_long,
+    output logic              overflow,
+    output logic              unknown,
+    output logic              sent,
+    output logic              tx_malformed,
+    output logic              held,
+    output logic              idle
+);
+
+  logic rx_idle, tx_idle;
+
+  ethernet_rx #(
+      .DATA_W(DATA_W),
+      .STORE_KB(STORE_KB),
+      .MAX_PACKET(MAX_PACKET)
+  ) u_rx (
+      .clk,
+      .rst,
+      .here,
+      .table_write,
+      .enable,
+      .flow_control,
+      .key_offset,
+      .rx_tvalid,
+      .rx_tready,
+      .rx_tdata,
+      .rx_tkeep,
+      .rx_tlast,
+      .rx_tuser,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .frame,
+      .frame_bytes,
+      .bad,
+      .disabled,
+      .too_long,
+      .overflow,
+      .unknown,
+      .held,
+      .idle(rx_idle)
+  );
+
+  ethernet_tx #(
+      .DATA_W(DATA_W),
+      .MAX_PACKET(MAX_PACKET)
+  ) u_tx (
+      .clk,
+      .rst,
+      .time_ns,
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .tx_tvalid,
+      .tx_tready,
+      .tx_tdata,
+      .tx_tkeep,
+      .tx_tlast,
+      .tx_tuser,
+      .sent,
+      .malformed(tx_malformed),
+      .idle(tx_idle)
+  );
+
+  assign idle = rx_idle && tx_idle;
+
+endmodule
