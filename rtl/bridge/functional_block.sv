@@ -46,8 +46,8 @@ module functional_block
     output logic              unknown,
     output logic              refused,
     output logic              sent,
-    output logic              idle,           // nothing moves before wake_ns or, with hold, before that falls
-    output logic              waiting,        // something is inside: with idle, what is held or waits for wake_ns
+    output logic              idle,           // nothing is inside
+    output logic              waiting,        // all that is inside waits for wake_ns, or for `hold` to fall
     output logic [63:0]       wake_ns
 );
 
@@ -281,7 +281,7 @@ module functional_block
   // Packets behind the kernel, those that are just being refused among them
   localparam int unsigned BEHIND_W = $clog2(OUT_BEATS) + 1;
   logic [BEHIND_W-1:0] behind_q;
-  logic in_kernel;
+  logic in_kernel, still;
   assign in_kernel = !unpack_idle || own_valid;
   always_ff @(posedge clk) begin
     behind_q <= behind_q + BEHIND_W'(kernel_valid && kernel_ready && kernel_last)
@@ -289,7 +289,8 @@ module functional_block
     if (rst) behind_q <= '0;
   end
 
-  assign idle    = !s_axis_tvalid && behind_q == '0 && (wake_ns != NEVER || (!in_kernel && (in_idle || closed)));
-  assign waiting = !in_idle || in_kernel;
+  assign still   = !s_axis_tvalid && behind_q == '0 && (wake_ns != NEVER || (!in_kernel && (in_idle || closed)));
+  assign idle    = still && !in_kernel && in_idle;
+  assign waiting = still && !idle;
 
 endmodule
