@@ -29,3 +29,19 @@ def bpfcap_table_5_1() -> list[BpfcapRow]:
     text = resources.files("headrace.study").joinpath("data/bpfcap_table_5_1.csv").read_text()
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return [BpfcapRow(**{name: int(value) for name, value in row.items()}) for row in csv.DictReader(lines)]
+
+
+EMBEDNET_MBIT_S = {("h2s", 0): 15.0, ("h2s", 64): 150.0, ("s2h", 0): 9.0, ("s2h", 64): 120.0}
+"""EmbedNet's thesis (D. Salvisberg, ETH Zurich, SA-2015-09), section 5.2: Mb/s of 1,500-byte packets by direction and
+KB of the buffers, 0 for single packets. Its other points are in figures only."""
+
+EMBEDNET_OLD_1024_MBIT_S = 10.0
+"""Section 5.4: where single packets of 1,024 bytes stop to follow the traffic, hardware to software."""
+
+EMBEDNET_SIZES = {
+    ("h2s", "single packets"): (670, 364, 2),
+    ("s2h", "single packets"): (502, 448, 2),
+    ("h2s", "64 KB"): (782, 523, 16),
+    ("s2h", "64 KB"): (588, 484, 16),
+}
+"""Tables 5.1 and 5.2: LUTs, flip-flops and BRAM36 on a Virtex-6, by ISE."""

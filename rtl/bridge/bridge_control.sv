@@ -216,8 +216,8 @@ module bridge_control
     regs_in.buffers.host_buffers.next = 8'(HOST_BUFFERS);
     regs_in.max_packet.value.next     = MAX_PACKET;
 
-    regs_in.in_flight.old.next         = in_flight[0];
-    regs_in.in_flight.new.next         = in_flight[1];
+    regs_in.in_flight.epoch0.next      = in_flight[0];
+    regs_in.in_flight.epoch1.next      = in_flight[1];
     regs_in.entered.count.incr         = entered != 0;
     regs_in.entered.count.incrvalue    = 5'(entered);
     regs_in.delivered.count.incr       = delivered != 0;

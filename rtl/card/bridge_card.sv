@@ -325,10 +325,10 @@ module bridge_card
   assign m_axi_awuser = '0;
 
   // -------------------------------------------------------------------------------------------------------- adaptation
-  logic adaptive, window, analyser_idle, adaptation_idle;
+  logic adaptive, window, watch, analyser_idle, adaptation_idle;
   logic [31:0] target_ns, service_ns;
   logic [4:0] window_log2;
-  logic [63:0] analyser_wake_ns, adaptation_wake_ns;
+  logic [63:0] analyser_wake_ns;
   traffic_t traffic;
   wire bulk_packet = h2s_events.packet && !h2s_events.packet_express;
 
@@ -339,6 +339,7 @@ module bridge_card
       .window_log2,
       .packet      (bulk_packet),
       .packet_bytes(h2s_events.packet_bytes),
+      .watch,
       .window,
       .packets     (traffic.packets),
       .bytes       (traffic.bytes),
@@ -357,18 +358,15 @@ module bridge_card
       .enable    (adaptive),
       .target_ns,
       .most,
-      .packet    (bulk_packet),
       .closed    (h2s_events.closed),
       .taken     (h2s_message_take),
       .window,
       .packets   (traffic.packets),
-      .bytes     (traffic.bytes),
       .gap_min   (traffic.gap_min),
-      .gap_max   (traffic.gap_max),
       .chosen    (batching),
       .service_ns,
-      .idle      (adaptation_idle),
-      .wake_ns   (adaptation_wake_ns)
+      .watch,
+      .idle      (adaptation_idle)
   );
 
   // ---------------------------------------------------------------------------------------------- software to hardware
@@ -513,7 +511,6 @@ module bridge_card
   always_comb begin
     wake_ns = h2s_wake_ns;
     if (analyser_wake_ns < wake_ns) wake_ns = analyser_wake_ns;
-    if (adaptation_wake_ns < wake_ns) wake_ns = adaptation_wake_ns;
     for (int n = 0; n < int'(SLOTS); n++) if (slot_wake_ns[n] < wake_ns) wake_ns = slot_wake_ns[n];
   end
 
