@@ -1,0 +1,517 @@
+"""What lies beyond H2S: the host's memory on AXI4, software with its buffers and messages, and an eye on each event.
+
+`Setup` keeps the books, cycle by cycle: every packet sent has one fate, accepted packets form batches, closed batches
+come to host memory in order, each with one message, byte for byte.
+"""
+
+import itertools
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import cocotb
+from bridge.noc_packets import Header, Packet, beats, channel
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from streams import PERIOD_PS, Source, Stalls, cycles, never
+
+PAGE = 4096
+NEVER = (1 << 64) - 1
+REFUSED_WORDS = 0x7FFF
+STEP_NS = 3  # of time_ns each cycle
+REASONS = ("full", "timeout", "critical", "single", "flush")
+BULK, EXPRESS = 0, 1
+INPUTS = (
+    "time_ns enable wait_for_room express flush batching post_valid post message_take express_post_valid express_post "
+    "express_message_take s_axis_tvalid m_axi_awready m_axi_wready m_axi_bvalid m_axi_bid m_axi_bresp"
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What software sets at run time."""
+
+    enable: bool = True
+    wait_for_room: bool = False
+    express: bool = True
+    single: bool = False
+    bytes: int = 1 << 16
+    timeout_ns: int = 0
+
+    def drive(self, dut: Any) -> None:
+        """Put them on the inputs of H2S."""
+        dut.enable.value = self.enable
+        dut.wait_for_room.value = self.wait_for_room
+        dut.express.value = self.express
+        dut.batching.value = self.single << 49 | self.bytes << 32 | self.timeout_ns
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer in host memory: room for `words` words of 32 bits."""
+
+    tag: int
+    page: int
+    words: int
+
+    @property
+    def bits(self) -> int:
+        """The value of buffer_t."""
+        return self.tag << 67 | self.words << 52 | self.page
+
+
+@dataclass
+class Burst:
+    """A burst of writes; its data reach memory with its response."""
+
+    lane: int
+    address: int
+    count: int
+    data: bytes = b""
+    due: int = 0
+    error: bool = False
+
+
+@dataclass
+class Batch:
+    """Packets that H2S has closed together."""
+
+    packets: list[Packet]
+    words: int
+
+
+@dataclass
+class Lane:
+    """One lane's packets and buffers, in the order in which they must come back."""
+
+    accepted: list[Packet] = field(default_factory=list)  # in the open batch
+    closed: deque[Batch] = field(default_factory=deque)
+    closed_count: int = 0
+    posted: deque[Buffer] = field(default_factory=deque)  # whose message has not come yet
+    tags: Iterator[int] = field(default_factory=itertools.count)
+    memory: dict[int, bytes | None] = field(default_factory=dict)  # by a burst's address; None: failed
+    arrived: list[Packet] = field(default_factory=list)
+    lost: int = 0
+    refused: int = 0
+    messages: int = 0
+    message_cycles: list[int] = field(default_factory=list)
+
+
+def words_of(packet: Packet) -> int:
+    """Words of 32 bits that a packet takes in memory."""
+    return 3 + (len(packet.payload) + 3) // 4
+
+
+@dataclass
+class Setup:
+    """H2S between a network on chip and a host.
+
+    stalls    makes a pattern for each channel of AXI
+    latency   cycles from a burst's last beat to its response
+    errors    whether a burst fails
+    room      words of the next buffer that is posted
+    posts     whether software has a buffer to post in this cycle; takes: whether it takes a message
+    """
+
+    dut: Any
+    packets: list[Packet]
+    settings: Settings = field(default_factory=Settings)
+    source_stalls: Stalls = field(default_factory=never)
+    stalls: Callable[[], Stalls] = never
+    latency: Callable[[], int] = lambda: 10
+    errors: Callable[[], bool] = lambda: False
+    room: Callable[[], int] = lambda: 0x7FFF
+    posts: Callable[[], bool] = lambda: True
+    takes: Callable[[], bool] = lambda: True
+    tag_limit: int = 16
+
+    def __post_init__(self) -> None:
+        dut = self.dut
+        self.width = len(dut.s_axis_tdata)
+        self.size = self.width // 8
+        self.max_packet = int(dut.MAX_PACKET.value)
+        self.half = int(dut.BUFFER_KB.value) * 128  # words of half the local buffer
+        self.burst = int(dut.BURST.value)
+        self.has_express = int(dut.EXPRESS_KB.value) > 0
+        self.lanes = [Lane(), Lane()]
+        self.fates: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.now = random.getrandbits(62)
+        self.number = 0  # of the cycle
+        self.end_cycles: list[int] = []  # of last beats
+        self.ended_ns = 0
+        self.inside = False  # a packet has begun to come in
+        self.changes = 0  # of settings
+        self.opened_ns = 0
+        self.flushed = -100
+        self.recent: deque[Settings] = deque([self.settings], maxlen=6)
+        self.due_cycles = 0
+        self.held = 0
+        self.most_held = 0
+        self.addresses: deque[Burst] = deque()
+        self.beats: deque[tuple[int, int]] = deque()
+        self.answers: list[deque[Burst]] = [deque(), deque()]
+        self.offered: dict[str, tuple[int, ...]] = {}
+        self.write_cycles: list[int] = []
+        self.most_outstanding = 0
+        self.quiet = 0
+
+    # ------------------------------------------------------------------------------------------------------- running
+
+    async def begin(self) -> None:
+        """Reset, and start everything but the packets."""
+        dut = self.dut
+        Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
+        for name in INPUTS.split():
+            getattr(dut, name).value = 0
+        dut.rst.value = 1
+        self.settings.drive(dut)
+        await cycles(dut.clk, 3)
+        dut.rst.value = 0
+        cocotb.start_soon(self._run())
+
+    async def send(self) -> None:
+        """Send the packets."""
+        words = [word for packet in self.packets for word in beats(packet, self.width)]
+        await Source(channel(self.dut, "s"), words, self.source_stalls).run()
+
+    async def send_more(self, packets: list[Packet]) -> None:
+        """Send others."""
+        self.packets = [*self.packets, *packets]
+        words = [word for packet in packets for word in beats(packet, self.width)]
+        await Source(channel(self.dut, "s"), words, self.source_stalls).run()
+
+    async def finish(self, limit: int = 50_000) -> None:
+        """Wait until all is quiet, flush what is left, and check that every packet has come or has been counted."""
+        await self.settle(limit)
+        await self.flush()
+        await self.settle(limit)
+        assert not self.dut.m_axi_awvalid.value and not self.dut.m_axi_wvalid.value
+        assert self.dut.wake_ns.value == NEVER
+        self.check()
+
+    async def settle(self, limit: int = 50_000) -> None:
+        """Wait until H2S has been idle and no message has been left for some cycles."""
+        self.quiet = 0
+        for _ in range(limit):
+            await RisingEdge(self.dut.clk)
+            if self.quiet > 12:
+                return
+        raise AssertionError(f"not idle in {limit} cycles: {self.counts}, {len(self.fates)} of {len(self.packets)}")
+
+    async def flush(self) -> None:
+        """One pulse; if no packet is coming in, the messages to come are known 4 cycles later."""
+        dut, lane = self.dut, self.lanes[BULK]
+        before = lane.closed_count + bool(lane.accepted)
+        dut.flush.value = 1
+        coming = self.inside
+        for _ in range(5):
+            await RisingEdge(dut.clk)
+            dut.flush.value = 0
+            coming |= bool(dut.s_axis_tvalid.value)
+        assert coming or int(dut.batches_closed.value) >= before
+
+    def set(self, **changes: int) -> None:
+        """Change settings."""
+        self.settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+        self.changes += 1
+        self.settings.drive(self.dut)
+
+    def check(self) -> None:
+        """The sum of everything: packets in = packets in messages + those lost with a write error + drops by cause."""
+        assert len(self.fates) == len(self.packets)
+        for lane in self.lanes:
+            assert not lane.accepted and not lane.closed, "packets are left"
+        arrived = sum(len(lane.arrived) + lane.lost for lane in self.lanes)
+        assert arrived == self.counts["packet"]
+        assert sum(self.counts[fate] for fate in ("packet", "malformed", "too_long", "no_room", "disabled")) == len(
+            self.packets
+        )
+        assert self.counts["write_error_packets"] == sum(lane.lost for lane in self.lanes)
+        assert self.counts["buffer_refused"] == sum(lane.refused for lane in self.lanes)
+        assert self.dut.batches_closed.value == self.lanes[BULK].closed_count
+        assert self.dut.express_closed.value == self.lanes[EXPRESS].closed_count
+
+    # ------------------------------------------------------------------------------------------------------ a cycle
+
+    async def _run(self) -> None:
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        software = [self._software("", BULK)]
+        if self.has_express:
+            software.append(self._software("express_", EXPRESS))
+        parts = [self._addresses(), self._data(), self._responses(), *software]
+        while True:
+            dut.time_ns.value = self.now
+            for part in parts:
+                next(part)
+            await edge
+            for part in parts:
+                next(part)
+            self._events()
+            self._input()
+            self._idle()
+            self.now += STEP_NS
+            self.number += 1
+
+    def _input(self) -> None:
+        """When packets end, and that H2S doesn't hold the network up."""
+        dut = self.dut
+        if not dut.s_axis_tvalid.value:
+            self.held = 0
+        elif dut.s_axis_tready.value:
+            self.held = 0
+            if dut.s_axis_tlast.value:
+                self.ended_ns = self.now
+                self.end_cycles.append(self.number)
+            self.inside = not dut.s_axis_tlast.value
+        else:
+            self.held += 1
+            self.most_held = max(self.most_held, self.held)
+            assert self.held < 12 or any(settings.wait_for_room for settings in self.recent), "the network is held up"
+
+    def _fate(self, name: str) -> Packet:
+        packet = self.packets[len(self.fates)]
+        self.fates.append(name)
+        self.counts[name] += 1
+        return packet
+
+    def _events(self) -> None:
+        """One fate for each packet, in order; batches close for a reason and when there is one."""
+        dut, bulk = self.dut, self.lanes[BULK]
+        self.recent.append(self.settings)
+        if dut.closed.value:
+            self._closed()
+        if dut.packet.value:
+            packet = self._fate("packet")
+            assert 0 < len(packet.payload) <= self.max_packet
+            assert dut.packet_bytes.value == len(packet.payload)
+            express = bool(dut.packet_express.value)
+            assert express <= (self.has_express and packet.header.critical)
+            if not self.changes:
+                assert express == bool(self.has_express and packet.header.critical and self.settings.express)
+            lane = self.lanes[express]
+            if lane is bulk and not bulk.accepted:
+                self.opened_ns = self.ended_ns
+            lane.accepted.append(packet)
+            if express:
+                self._close(lane)
+        if dut.too_long.value:
+            assert len(self._fate("too_long").payload) > self.max_packet
+        if dut.malformed.value:
+            assert not self._fate("malformed").payload
+        if dut.no_room.value:
+            assert self._fate("no_room").payload
+            assert not all(settings.wait_for_room for settings in self.recent)
+        if dut.disabled.value:
+            assert self._fate("disabled").payload
+            assert not all(settings.enable for settings in self.recent)
+        if dut.write_error.value:
+            self.counts["write_error"] += 1
+            self.counts["write_error_packets"] += int(dut.write_error_packets.value)
+        self.counts["buffer_refused"] += int(dut.buffer_refused.value)
+        if dut.flush.value:
+            self.flushed = self.number
+        # A batch that is due closes soon, if no packet is coming in.
+        due = self.full(bulk.accepted) or self.settings.single
+        due |= any(packet.header.critical for packet in bulk.accepted)
+        due |= self.settings.timeout_ns and self.now >= self.opened_ns + self.settings.timeout_ns
+        if bulk.accepted and due and not dut.s_axis_tvalid.value and not self.inside and len(set(self.recent)) == 1:
+            self.due_cycles += 1
+            assert self.due_cycles < 6, "a batch isn't closed though it should be"
+        else:
+            self.due_cycles = 0
+
+    def full(self, packets: list[Packet], settings: Settings | None = None) -> bool:
+        """Whether a batch of these can't take a packet of maximum size."""
+        limit = min((settings or self.settings).bytes // 4, self.half)
+        return sum(map(words_of, packets)) + 3 + (self.max_packet + 3) // 4 > limit
+
+    def _closed(self) -> None:
+        lane = self.lanes[BULK]
+        reason = REASONS[int(self.dut.closed_reason.value)]
+        self.reasons[reason] += 1
+        assert lane.accepted, "an empty batch is closed"
+        recent = self.recent
+        waited = self.now - self.opened_ns
+        assert {
+            "full": any(self.full(lane.accepted, settings) for settings in recent),
+            "timeout": any(0 < settings.timeout_ns <= waited for settings in recent),
+            "critical": any(packet.header.critical for packet in lane.accepted),
+            "single": any(settings.single for settings in recent),
+            "flush": self.flushed >= 0,
+        }[reason], reason
+        if not self.changes and len(lane.accepted) > 1:
+            assert sum(map(words_of, lane.accepted)) <= self.settings.bytes // 4 and not self.settings.single
+        self._close(lane)
+
+    def _close(self, lane: Lane) -> None:
+        words = sum(map(words_of, lane.accepted))
+        assert len(lane.accepted) == 1 or words <= self.half
+        lane.closed.append(Batch(lane.accepted, words))
+        lane.closed_count += 1
+        lane.accepted = []
+
+    def _idle(self) -> None:
+        dut = self.dut
+        self.quiet = self.quiet + 1 if dut.idle.value and not dut.message_valid.value else 0
+        if self.has_express and dut.express_message_valid.value:
+            self.quiet = 0
+        if dut.idle.value:
+            lane = self.lanes[BULK]
+            assert not lane.closed or dut.message_valid.value, "idle with a batch inside"
+            if self.quiet > 3 and len(set(self.recent)) == 1:
+                armed = bool(lane.accepted) and self.settings.timeout_ns
+                assert dut.wake_ns.value == (self.opened_ns + self.settings.timeout_ns if armed else NEVER)
+
+    # -------------------------------------------------------------------------------------------------------- memory
+
+    def _taken(self, name: str, ready: bool, signals: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """What is taken of a channel at this edge; an offer stays until it is."""
+        before = self.offered.pop(name, None)
+        if not getattr(self.dut, f"m_axi_{name}valid").value:
+            assert before is None, f"{name}valid fell before it was taken"
+            return None
+        word = tuple(int(signal.value) for signal in signals)
+        assert before in (None, word), f"an offer on {name} changed before it was taken"
+        if ready:
+            return word
+        self.offered[name] = word
+        return None
+
+    def _addresses(self) -> Iterator[None]:
+        dut, stalls = self.dut, self.stalls()
+        signals = tuple(getattr(dut, f"m_axi_aw{name}") for name in ("id", "addr", "len", "size", "burst"))
+        while True:
+            ready = not next(stalls)
+            dut.m_axi_awready.value = ready
+            yield
+            word = self._taken("aw", ready, signals)
+            if word:
+                identity, address, length, size, kind = word
+                assert identity <= self.has_express
+                assert (1 << size, kind) == (self.size, 1), "not INCR, or not as wide as the bus"
+                assert address % self.size == 0 and length < self.burst
+                end = address + (length + 1) * self.size
+                assert address // PAGE == (end - 1) // PAGE, "a burst crosses 4 KB"
+                assert any(
+                    buffer.page * PAGE <= address and end <= buffer.page * PAGE + 4 * buffer.words
+                    for buffer in self.lanes[identity].posted
+                ), "not in a buffer that software has given"
+                self.addresses.append(Burst(identity, address, length + 1))
+            yield
+
+    def _data(self) -> Iterator[None]:
+        dut, stalls = self.dut, self.stalls()
+        signals = (dut.m_axi_wdata, dut.m_axi_wstrb, dut.m_axi_wlast)
+        while True:
+            ready = not next(stalls)
+            dut.m_axi_wready.value = ready
+            yield
+            word = self._taken("w", ready, signals)
+            if word:
+                data, lanes, last = word
+                assert lanes == (1 << self.size) - 1
+                self.beats.append((data, last))
+                self.write_cycles.append(self.number)
+            while self.addresses and self.beats:
+                data, last = self.beats.popleft()
+                burst = self.addresses[0]
+                burst.data += data.to_bytes(self.size, "little")
+                assert bool(last) == (len(burst.data) == burst.count * self.size), "wlast in a wrong place"
+                if last:
+                    burst.due = self.number + self.latency()
+                    burst.error = self.errors()
+                    self.answers[burst.lane].append(self.addresses.popleft())
+            yield
+
+    def _responses(self) -> Iterator[None]:
+        """In order for each ID, in any order between them."""
+        dut, stalls = self.dut, self.stalls()
+        burst: Burst | None = None
+        while True:
+            ready = [queue for queue in self.answers if queue and queue[0].due <= self.number]
+            if burst is None and ready and not next(stalls):
+                burst = random.choice(ready)[0]
+                self.lanes[burst.lane].memory[burst.address] = None if burst.error else burst.data
+                dut.m_axi_bid.value = burst.lane
+                dut.m_axi_bresp.value = random.choice((2, 3)) if burst.error else random.randrange(2)
+            elif burst is None:
+                dut.m_axi_bid.value = random.randrange(2)
+                dut.m_axi_bresp.value = random.randrange(4)
+            dut.m_axi_bvalid.value = burst is not None
+            yield
+            if burst and dut.m_axi_bready.value:
+                self.answers[burst.lane].popleft()
+                burst = None
+            self.most_outstanding = max(self.most_outstanding, sum(map(len, self.answers)))
+            yield
+
+    # ------------------------------------------------------------------------------------------------------ software
+
+    def _software(self, prefix: str, number: int) -> Iterator[None]:
+        """Posts buffers and takes messages; `tag_limit` buffers at most are with the card."""
+        lane = self.lanes[number]
+        ports = {name: getattr(self.dut, prefix + name) for name in ("post_valid", "post_ready", "post")}
+        valid, message, take = (
+            getattr(self.dut, prefix + name) for name in ("message_valid", "message", "message_take")
+        )
+        while True:
+            posting = len(lane.posted) < self.tag_limit and self.posts()
+            if posting:
+                tag = next(lane.tags)
+                # Far apart, at any page
+                page = (number << 50) + (tag << 20) + random.getrandbits(18)
+                buffer = Buffer(tag % 16, page, self.room())
+                ports["post"].value = buffer.bits
+            ports["post_valid"].value = posting
+            taking = self.takes()
+            take.value = taking
+            yield
+            if posting and ports["post_ready"].value:
+                lane.posted.append(buffer)
+            if taking and valid.value:
+                bits = int(message.value)
+                lane.message_cycles.append(self.number)
+                self._message(lane, bits >> 28, bits >> 15 & 0x1FFF, bits & 0x7FFF)
+            yield
+
+    def _message(self, lane: Lane, tag: int, packets: int, words: int) -> None:
+        lane.messages += 1
+        buffer = lane.posted.popleft()
+        assert buffer.tag == tag
+        if words == REFUSED_WORDS:
+            assert packets == 0
+            assert -(-lane.closed[0].words * 4 // self.size) * self.size // 4 > buffer.words, "refused though it fits"
+            lane.refused += 1
+            return
+        batch = lane.closed.popleft()
+        assert words == batch.words
+        size = -(-words * 4 // self.size) * self.size
+        written = self._collect(lane, buffer.page * PAGE, size)
+        if packets == 0:
+            assert written is None, "the card speaks of a write error that there was not"
+            lane.lost += len(batch.packets)
+            return
+        assert written is not None, "there was a write error"
+        assert packets == len(batch.packets)
+        place = 0
+        for packet in batch.packets:
+            header, length = Header.parse_memory(written[place : place + 12])
+            assert (header, length) == (packet.header, len(packet.payload))
+            assert written[place + 12 : place + 12 + length] == packet.payload
+            place += 4 * words_of(packet)
+        lane.arrived += batch.packets
+
+    def _collect(self, lane: Lane, address: int, size: int) -> bytes | None:
+        """What has been written to a buffer, without a hole; None if a burst of it failed."""
+        step = self.burst * self.size
+        places = range(address, address + size, step)
+        assert all(place in lane.memory for place in places), "the message came before the data"
+        parts = [(place, lane.memory.pop(place)) for place in places]
+        if any(part is None for _, part in parts):
+            return None
+        assert all(len(part or b"") == min(step, address + size - place) for place, part in parts)
+        return b"".join(part for _, part in parts if part)
