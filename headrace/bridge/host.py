@@ -1,0 +1,253 @@
+"""A host whose software takes time: models of what a message between card and software costs, and an event loop that
+lets the card work on meanwhile."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from headrace.bridge.chain import ProtocolGraph, Side
+from headrace.bridge.driver import EXPRESS, H2S, S2H, BridgeDriver
+from headrace.bridge.formats import Packet
+from headrace.bridge.moves import Move, MoveReport
+from headrace.bridge.receive import Batch, Lane
+from headrace.errors import HeadraceError
+from headrace.stats import RunResult
+
+
+@dataclass(frozen=True)
+class HostProfile:
+    """What software costs, in ns: a model. A message between the card and software takes ``h2s_message_ns`` or
+    ``s2h_message_ns``, and its handling ``packet_ns`` a packet and ``byte_ns`` a byte (headers included)."""
+
+    name: str
+    h2s_message_ns: int
+    s2h_message_ns: int
+    packet_ns: float = 0
+    byte_ns: float = 0
+
+    def handling_ns(self, packets: int, size: int) -> int:
+        """Of a batch, beside its message."""
+        return round(packets * self.packet_ns + size * self.byte_ns)
+
+
+_EMBEDNET_BITS = 1500 * 8  # of the packets whose rates are published
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        HostProfile("none", 0, 0),
+        HostProfile("pcie", 1_000, 1_000),
+        HostProfile("embednet", round(_EMBEDNET_BITS / 15e6 * 1e9), round(_EMBEDNET_BITS / 9e6 * 1e9)),
+    )
+}
+"""``none``: software takes no time. ``pcie``: a present-day host, 1 us a message. ``embednet``: the cost of a message
+on EmbedNet's soft processor, from the two rates that its single-packet design reached with 1,500 bytes: 15 Mb/s to
+software and 9 Mb/s to hardware. The transfer itself, a microsecond on this card, is not taken off."""
+
+_STEP_NS = 200  # between the steps of a move
+_LANES: dict[int, Lane] = {H2S: "bulk", EXPRESS: "express"}
+
+Deliver = Callable[[list[Packet], int], None]
+"""Takes packets, and the time in ns at which software has them."""
+
+
+class RunningCard(Protocol):
+    """What the event loop wants of a card: see ``headrace.card.Card.run``."""
+
+    def run(
+        self,
+        until: str | None = "idle",
+        cycles: int | None = None,
+        seconds: float | None = None,
+        packets: int | None = None,
+        wall_s: float | None = None,
+    ) -> RunResult:
+        """Lets the card run."""
+
+
+class _Thread:
+    """One thing after the other, each of which takes time."""
+
+    def __init__(self) -> None:
+        self.until_ns: int | None = None  # None: the thread waits for something to do
+        self._action: Callable[[], None] | None = None
+
+    def start(self, until_ns: int, action: Callable[[], None]) -> None:
+        """Does something that is done at ``until_ns``."""
+        self.until_ns, self._action = until_ns, action
+
+    def fire(self, now_ns: int) -> bool:
+        """Ends what is over, and says whether something was."""
+        if self.until_ns is None or now_ns < self.until_ns or self._action is None:
+            return False
+        action, self.until_ns = self._action, None
+        action()
+        return True
+
+
+class Host:
+    """Software on a host: a thread for each of H2S, its express lane and S2H, and timers.
+
+    H2S: once the interrupt has come, the message is taken out of the mailbox after ``h2s_message_ns``; the packets are
+    handled after their own time, then ``deliver`` gets them (the graph's software, if there is a graph), and the buffer
+    goes back. S2H: a batch is handed over after ``s2h_message_ns`` and its packets' time.
+    """
+
+    def __init__(
+        self,
+        card: RunningCard,
+        driver: BridgeDriver,
+        profile: HostProfile | None = None,
+        deliver: Deliver | None = None,
+        graph: ProtocolGraph | None = None,
+    ) -> None:
+        self.card = card
+        self.driver = driver
+        self.profile = profile or PROFILES["none"]
+        self.graph = graph
+        self.errors: list[str] = []  # of batches
+        self.batches = 0
+        self._deliver = deliver if deliver is not None or graph is None else lambda packets, _: graph.deliver(packets)
+        self._threads = {vector: _Thread() for vector in (H2S, EXPRESS, S2H)}
+        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._tasks: list[Iterator[None]] = []
+        self._now = driver.clock()
+        driver.arm()
+
+    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+        """Calls ``action`` at a time; actions may set the next one."""
+        heapq.heappush(self._timers, (time_ns, next(self._order), action))
+
+    def move(self, name: str, side: Side) -> MoveReport:
+        """Moves a block, while packets are taken and sent at the host's speed."""
+        assert self.graph is not None, "a host without a graph has no blocks"
+        task = Move(self.graph, name, side)
+        self._tasks.append(task.steps())
+        while task.report is None:
+            if self.run(lambda: task.report is not None) == "idle" and task.report is None:
+                raise HeadraceError(f"block {name} does not get to {side}: the card is idle")
+        return task.report
+
+    def run(
+        self,
+        until: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
+        wall_s: float | None = None,
+    ) -> Literal["done", "idle", "time"]:
+        """Runs until ``until()`` is true, until so much card time has passed, or until card and software have nothing
+        left to do. ``until`` is asked after every event, and with ``wall_s`` at least so often."""
+        self._now = self.driver.clock()
+        end = None if seconds is None else self._now + round(seconds * 1e9)
+        while True:
+            while self._work():
+                if until():
+                    return "done"
+            if until():
+                return "done"
+            if end is not None and self._now >= end:
+                return "time"
+            if not self._pass(self._next(end), wall_s):
+                return "idle"
+
+    def _work(self) -> bool:
+        """Does what is due now, and says whether there was something."""
+        self._now = self.driver.clock()
+        worked = self._interrupts()
+        for thread in self._threads.values():
+            worked |= thread.fire(self._now)
+        while self._timers and self._timers[0][0] <= self._now:
+            heapq.heappop(self._timers)[2]()
+            worked = True
+        if self.graph is not None:
+            self.graph.work()
+        self.driver.s2h.expire()
+        worked |= self._send()
+        return worked
+
+    def _next(self, end: int | None) -> int | None:
+        """When something is due that the card doesn't know of."""
+        times = [thread.until_ns for thread in self._threads.values()]
+        times += [end, self.driver.s2h.deadline_ns]
+        if self._timers:
+            times.append(self._timers[0][0])
+        if self.graph is not None:
+            times.append(self.graph.wake_ns)
+        if self._tasks:
+            times.append(self._now + _STEP_NS)
+        return min((time for time in times if time is not None), default=None)
+
+    def _pass(self, until_ns: int | None, wall_s: float | None) -> bool:
+        """Lets the card run until an interrupt or a time; False: there is nothing to wait for."""
+        if until_ns is None:
+            result = self.card.run(until="interrupt", wall_s=wall_s)
+            self._step_tasks()
+            return not result.idle
+        left = max(1, until_ns - self._now)
+        result = self.card.run(until="interrupt", seconds=left / 1e9, wall_s=wall_s)
+        if result.idle:  # what is due is in software
+            left = until_ns - self.driver.clock()
+            if left > 0:
+                self.card.run(until=None, seconds=left / 1e9, wall_s=wall_s)
+        self._step_tasks()
+        return True
+
+    def _step_tasks(self) -> None:
+        self._tasks = [task for task in self._tasks if next(task, task) is not task]
+
+    def _interrupts(self) -> bool:
+        raised = self.driver.pending()
+        started = False
+        for vector, lane in _LANES.items():
+            thread = self._threads[vector]
+            if vector in raised and thread.until_ns is None:
+                self._wait_then_take(vector, lane)
+                started = True
+        if S2H in raised:
+            self.driver.s2h.complete()
+            self.driver.arm(S2H)
+            started = True
+        return started
+
+    def _wait_then_take(self, vector: int, lane: Lane) -> None:
+        until_ns = self._now + self.profile.h2s_message_ns
+        self._threads[vector].start(until_ns, lambda: self._take(vector, lane))
+
+    def _take(self, vector: int, lane: Lane) -> None:
+        batch = self.driver.h2s.take(lane)
+        if batch is None:
+            self.driver.arm(vector)
+            return
+        cost = self.profile.handling_ns(len(batch.packets), batch.bytes)
+        if cost:
+            self._threads[vector].start(self.driver.clock() + cost, lambda: self._handle(vector, batch))
+        else:
+            self._handle(vector, batch)
+
+    def _handle(self, vector: int, batch: Batch) -> None:
+        self.batches += bool(batch.packets)
+        if batch.error is not None:
+            self.errors.append(batch.error)
+        if batch.packets and self._deliver is not None:
+            self._deliver(batch.packets, self._now)
+        self.driver.h2s.release(batch)
+        self.driver.arm(vector)
+
+    def _send(self) -> bool:
+        thread = self._threads[S2H]
+        if thread.until_ns is not None or not self.driver.s2h.can_post:
+            return False
+        packets, size = self.driver.s2h.next_size
+        cost = self.profile.s2h_message_ns + self.profile.handling_ns(packets, size)
+        thread.start(self._now + cost, self.driver.s2h.post)
+        return True
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The least value that so many percent of the values don't exceed. There must be a value."""
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
