@@ -34,6 +34,9 @@ module block_store #(
   localparam int unsigned HEADER_BEATS = (80 + DATA_W - 1) / DATA_W;
   localparam int unsigned BEATS = STORE_KB * 1024 / KEEP_W;
 
+  if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store_kb
+    $fatal(1, "block_store: STORE_KB must be a power of two from 1 to 1024");
+  end
   if (BEATS < HEADER_BEATS + (MAX_PACKET + KEEP_W - 1) / KEEP_W) begin : gen_bad_store
     $fatal(1, "block_store: STORE_KB must hold a packet of MAX_PACKET bytes");
   end

@@ -60,7 +60,7 @@ module ethernet_rx
     $fatal(1, "ethernet_rx: STORE_KB must be a power of two from 1 to 1024");
   end
   if (MAX_PACKET < 1 || MAX_PACKET > 65535 || 2 * MAX_PACKET + 16 * KEEP_W > STORE_KB * 1024) begin : gen_bad_max_packet
-    $fatal(1, "ethernet_rx: MAX_PACKET must be 1 to 65535, and two such frames (and 16 beats) must fit into the store");
+    $fatal(1, "ethernet_rx: MAX_PACKET must be 1 to 65535, and STORE_KB hold two such frames and 16 beats");
   end
 
   // Stage 1: length and key of the frame

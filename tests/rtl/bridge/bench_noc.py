@@ -203,25 +203,34 @@ async def packets_to_no_block_are_dropped_whole_and_counted(dut: Any, sink_stall
 
 
 @behaviour()
-async def a_packet_of_one_beat_is_one_too(dut: Any) -> None:
-    """Malformed, but the network needs only its first byte."""
-    width = len(dut.s_axis_tdata) // len(dut.s_axis_tvalid)
-    place = places(dut)[-1]
-    bench = Bench(dut, [[] for _ in range(len(dut.s_axis_tvalid))])
-    ones = (1 << width // 8) - 1
+async def packets_of_one_beat_go_where_they_belong_too(dut: Any) -> None:
+    """They are malformed, but the network needs only their first byte."""
+    count = len(dut.s_axis_tvalid)
+    width = len(dut.s_axis_tdata) // count
+    ones, to = (1 << width // 8) - 1, places(dut)
+    made = [[random.choice(to) for _ in range(30)] for _ in range(count)]
+    ports = [Port([], width, never(), never()) for _ in range(count)]
+    for number, port in enumerate(ports):
+        serials = range(len(made[number]))
+        port.words.extend(
+            (n << 16 | number << 8 | place, ones, 1) for n, place in zip(serials, made[number], strict=True)
+        )
+    bench = Bench(dut, [])
+    bench.ports = ports
     await start(dut)
-    words = [(place | level << 6, ones, 1) for level in (0, 3, 1)]
-    for n, port in enumerate(bench.ports):
-        port.words.extend(words if n in (0, 1) else [])
-    for port in bench.ports:
-        port.order.extend(packet(0, place, 0, 1) for _ in range(len(port.words)))
-    for _ in range(60):
+    came: list[list[Word]] = [[] for _ in range(count)]
+    for cycle in range(600):
         bench.drive()
         await RisingEdge(dut.clk)
-        for n, port in enumerate(bench.ports):
-            port.send(bool(int(dut.s_axis_tready.value) >> n & 1), 0)
-        bench.total["delivered"] += sum(word is not None for word in bench.outputs())
-    assert bench.total["delivered"] == 6 and dut.idle.value
+        ready, words = int(dut.s_axis_tready.value), bench.outputs()
+        for n, port in enumerate(ports):
+            port.first = False
+            port.send(bool(ready >> n & 1), cycle)
+            came[n] += [word for word in [words[n]] if word]
+    assert dut.idle.value
+    for place, source in itertools.product(range(count), range(count)):
+        serials = [word[0] >> 16 for word in came[place] if word[0] >> 8 & 255 == source]
+        assert serials == [n for n, wanted in enumerate(made[source]) if wanted == place]
 
 
 @behaviour()
