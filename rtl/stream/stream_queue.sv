@@ -22,17 +22,19 @@ module stream_queue #(
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);
 
-  logic [ADDR_W:0] wr_q, rd_q, wr_d, rd_d;
+  logic [ADDR_W:0] wr_q, rd_q;
   logic ready_q, valid_q;
-
-  assign wr_d = wr_q + (ADDR_W + 1)'(s_valid && ready_q);
-  assign rd_d = rd_q + (ADDR_W + 1)'(valid_q && m_ready);
+  wire push = s_valid && ready_q;
+  wire pop = valid_q && m_ready;
+  wire [ADDR_W:0] wr_next = wr_q + 1'b1;
+  wire [ADDR_W:0] rd_next = rd_q + 1'b1;
 
   always_ff @(posedge clk) begin
-    wr_q    <= wr_d;
-    rd_q    <= rd_d;
-    ready_q <= (wr_d ^ rd_d) != (ADDR_W + 1)'(DEPTH);
-    valid_q <= wr_d != rd_d;
+    if (push) wr_q <= wr_next;
+    if (pop) rd_q <= rd_next;
+    // Whether there will be room and a word, without waiting for the new pointers.
+    ready_q <= pop || ((push ? wr_next : wr_q) ^ rd_q) != (ADDR_W + 1)'(DEPTH);
+    valid_q <= push || wr_q != (pop ? rd_next : rd_q);
     if (rst) begin
       wr_q    <= '0;
       rd_q    <= '0;
@@ -46,7 +48,7 @@ module stream_queue #(
       .DEPTH(DEPTH)
   ) u_ram (
       .clk,
-      .wr_en  (s_valid && ready_q),
+      .wr_en  (push),
       .wr_addr(wr_q[ADDR_W-1:0]),
       .wr_data(s_data),
       .rd_addr(rd_q[ADDR_W-1:0]),

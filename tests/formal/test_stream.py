@@ -72,8 +72,8 @@ BUGS = [
     Bug("stream_reg", {}, "stream_reg", "ready_q <= advance || (ready_q && !s_valid)", "ready_q <= 1'b1"),
     Bug("stream_fifo", {"DEPTH": 5}, "stream_fifo", "place == place_t'(DEPTH - 1)", "place == place_t'(DEPTH - 2)"),
     Bug("stream_fifo", {"BLOCK_RAM": 1}, "fifo_store", "(advance || !rd_valid_q) rd_valid_q", "(advance) rd_valid_q"),
-    Bug("stream_queue", {}, "stream_queue", "valid_q <= wr_d != rd_d", "valid_q <= wr_q != rd_d"),
-    Bug("stream_queue", {"DEPTH": 2}, "stream_queue", "(wr_d ^ rd_d) != (ADDR_W + 1)'(DEPTH)", "1'b1"),
+    Bug("stream_queue", {}, "stream_queue", "wr_q != (pop ? rd_next : rd_q)", "wr_q != rd_q"),
+    Bug("stream_queue", {"DEPTH": 2}, "stream_queue", "(push ? wr_next : wr_q)", "wr_q"),
     Bug("packet_fifo", {}, "packet_fifo", "rewind = no_room || discard_q", "rewind = no_room"),
     Bug("packet_fifo", {}, "packet_fifo", ".rd_avail(rd_q != commit_q)", ".rd_avail(rd_q != wr_q)"),
     Bug(
