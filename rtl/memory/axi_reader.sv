@@ -80,7 +80,7 @@ module axi_reader #(
   frame_t frame;
 
   // Stage 1: the command; stage 2: its words, of which each burst takes some; stage 3: the next burst.
-  logic cmd_q, cmd_direct_q, busy_q, direct_q, burst_q, burst_final_q, burst_direct_q;
+  logic cmd_q, cmd_direct_q, busy_q, direct_q, burst_q, burst_direct_q;
   logic [63:0] cmd_addr_q;
   logic [15:0] cmd_bytes_q;
   logic [63-OFFSET_W:0] word_q, burst_word_q;  // addresses in words
@@ -92,7 +92,7 @@ module axi_reader #(
   // What is left follows a burst in the cycle after it, the limit of the next burst one later.
   logic moving_q, settling_q;
   logic [BEATS_W-1:0] limit_q;                 // beats to the end of the page, at most MOST
-  wire [PAGE_W-1:0] in_page = cmd_q && !busy_q ? cmd_addr_q[OFFSET_W+:PAGE_W] : word_q[PAGE_W-1:0];
+  wire [PAGE_W-1:0] in_page = busy_q ? word_q[PAGE_W-1:0] : cmd_addr_q[OFFSET_W+:PAGE_W];
   wire near = 32'(in_page) >> NEAR_W == (PAGE_BEATS - 1) >> NEAR_W;  // the end of the page
   wire [NEAR_W:0] to_page = (NEAR_W + 1)'(2 ** NEAR_W) - (NEAR_W + 1)'(in_page % 2 ** NEAR_W);
   wire final_burst = left_q <= WORDS_W'(limit_q);
@@ -100,13 +100,13 @@ module axi_reader #(
 
   logic bursts_ready;
   wire sent = m_axi_arvalid && m_axi_arready;
-  wire advance = busy_q && !moving_q && !settling_q && (!burst_q || sent);
+  wire advance = busy_q && !moving_q && !settling_q && !burst_q && bursts_ready;
   wire start = cmd_q && !busy_q;
   wire cmd_taken = cmd_valid && cmd_ready;
 
   // Room for the longest burst is waited for: simpler than for the next one, and no slower.
   assign cmd_ready     = frame_s_ready && !cmd_q;
-  assign m_axi_arvalid = burst_q && bursts_ready && (burst_direct_q || enough_q);
+  assign m_axi_arvalid = burst_q && (burst_direct_q || enough_q);
   assign m_axi_araddr  = {burst_word_q, OFFSET_W'(0)};
   assign m_axi_arlen   = 8'(burst_beats_q - 1'b1);
   assign m_axi_arsize  = 3'(OFFSET_W);
@@ -129,8 +129,8 @@ module axi_reader #(
       word_q <= word_q + (64 - OFFSET_W)'(burst_beats_q);
       left_q <= left_q - WORDS_W'(burst_beats_q);
     end
-    if (start) begin
-      busy_q   <= 1'b1;
+    if (start) busy_q <= 1'b1;
+    if (!busy_q) begin
       direct_q <= cmd_direct_q;
       word_q   <= cmd_addr_q[63:OFFSET_W];
       left_q   <= WORDS_W'(({1'b0, cmd_bytes_q} + 17'(cmd_addr_q[OFFSET_W-1:0]) + 17'(BYTES - 1)) >> OFFSET_W);
@@ -138,7 +138,6 @@ module axi_reader #(
     if (sent) burst_q <= 1'b0;
     if (advance) begin
       burst_q        <= 1'b1;
-      burst_final_q  <= final_burst;
       burst_direct_q <= direct_q;
       burst_word_q   <= word_q;
       burst_beats_q  <= beats;
@@ -156,19 +155,22 @@ module axi_reader #(
   end
 
   // -------------------------------------------------------------------------------------------------- data come in
-  logic under_way, under_final, under_direct;
-  stream_queue #(
+  // A burst is noted before it is asked for, so that what is known of it is a register when its data come.
+  logic unused_under_valid, under_final, under_direct;
+  logic [$clog2(BURSTS+1)-1:0] under_way;
+  stream_fifo #(
       .WIDTH(2),
       .DEPTH(BURSTS)
   ) u_bursts (
       .clk,
       .rst,
-      .s_valid(sent),
+      .s_valid(advance),
       .s_ready(bursts_ready),
-      .s_data ({burst_final_q, burst_direct_q}),
-      .m_valid(under_way),
+      .s_data ({final_burst, direct_q}),
+      .m_valid(unused_under_valid),
       .m_ready(m_axi_rvalid && m_axi_rlast),
-      .m_data ({under_final, under_direct})
+      .m_data ({under_final, under_direct}),
+      .count  (under_way)
   );
 
   logic error_q;
@@ -277,6 +279,6 @@ module axi_reader #(
       .m_data ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
   );
 
-  assign idle = !cmd_q && !busy_q && !burst_q && !under_way && frames == 0 && !m_axis_tvalid;
+  assign idle = !cmd_q && !busy_q && !burst_q && under_way == 0 && frames == 0 && !m_axis_tvalid;
 
 endmodule
