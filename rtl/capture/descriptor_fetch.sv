@@ -38,6 +38,7 @@ module descriptor_fetch
 );
 
   localparam int unsigned SLOT_W = 128;
+  localparam int unsigned KIND_BIT = 95;  // high: a time
   localparam int unsigned ROW_W = MEM_W > SLOT_W ? MEM_W : SLOT_W;
   localparam int unsigned ROW_SLOTS = ROW_W / SLOT_W;
   localparam int unsigned ROW_WORDS = ROW_W / MEM_W;
@@ -52,12 +53,15 @@ module descriptor_fetch
     $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of the bus");
   end
 
-  // Slots are counted from the restart on. Of those behind out_q, held_q are asked for and in_q have come in.
+  // Slots are counted from the restart on: those given out, those that have come in, and those asked for.
   logic [31:0] out_q;
-  logic [INDEX_W:0] held_q, in_q;
+  logic [INDEX_W:0] in_q;
+  logic [16:0] asked_q;
   logic [INDEX_W-1:0] count_q;  // slots that are being fetched; 0: none
-  logic [16:0] asked_q, waiting_q;
-  logic fetched_q;              // a fetch was begun: the counts follow
+  logic fetched_q;              // a fetch was begun: asked_q follows
+  logic [INDEX_W:0] held_q;     // asked for and not given out, a cycle ago
+  logic [16:0] waiting_q;       // not asked for, a cycle ago
+  wire some = in_q != out_q[INDEX_W:0];
 
   // Up to a multiple of half the store, and so never over the end of the ring
   wire [31:0] ring_slots = 32'd1 << ring_log2;
@@ -107,18 +111,16 @@ module descriptor_fetch
   );
 
   wire [SLOT_W-1:0] next_slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
-  logic slot_valid;
+  logic time_valid;             // the slot given out is a time; else it may be a packet
   logic [SLOT_W-1:0] slot;
-  wire is_time = slot[95];
-  wire used = slot_valid && (is_time || packet_ready);
-  wire out = in_q != 0 && (!slot_valid || used);
+  wire used = time_valid || (packet_valid && packet_ready);
+  wire out = some && (used || !packet_valid);
   wire [LEN_W-1:0] next_len = next_slot[64+:LEN_W];
   logic [LEN_W-1:0] len_q;  // cut to the snaplen
   logic empty_q;
   logic timed_q;
   logic [63:0] time_q;
 
-  assign packet_valid    = slot_valid && !is_time;
   assign packet_addr     = slot[63:0];
   assign packet.memory   = 1'b1;
   assign packet.len      = len_q;
@@ -127,51 +129,54 @@ module descriptor_fetch
   assign packet.empty    = empty_q;
 
   always_ff @(posedge clk) begin
-    held_q <= held_q - (INDEX_W + 1)'(out) + (fetched_q ? (INDEX_W + 1)'(count_q) : '0);
-    in_q   <= in_q - (INDEX_W + 1)'(out);
+    held_q    <= (INDEX_W + 1)'(asked_q) - out_q[INDEX_W:0];
     waiting_q <= head[16:0] - asked_q;
     if (read_ready) read_valid <= 1'b0;
+    if (count_q == 0) read_slot_q <= asked_q[15:0] & ring_mask;
     if (fetch) begin
-      read_valid  <= 1'b1;
-      read_slot_q <= asked_q[15:0] & ring_mask;
-      count_q     <= count;
-      row_slot_q  <= INDEX_W'(asked_q) & ~INDEX_W'(ROW_SLOTS - 1);
+      read_valid <= 1'b1;
+      count_q    <= count;
     end
     fetched_q <= fetch;
-    if (fetched_q) asked_q <= asked_q + 17'(count_q);
+    if (fetched_q) begin
+      asked_q    <= asked_q + 17'(count_q);
+      row_slot_q <= INDEX_W'(asked_q) & ~INDEX_W'(ROW_SLOTS - 1);
+    end
     if (row_full) row_slot_q <= row_slot_q + INDEX_W'(ROW_SLOTS);
     if (arrived) begin
       count_q <= '0;
       if (arrived_error) error <= 1'b1;
-      else in_q <= in_q - (INDEX_W + 1)'(out) + (INDEX_W + 1)'(count_q);
+      else in_q <= in_q + (INDEX_W + 1)'(count_q);
     end
     if (used) begin
-      slot_valid <= 1'b0;
-      timed_q    <= is_time;
-      if (is_time) time_q <= slot[63:0];
+      packet_valid <= 1'b0;
+      time_valid   <= 1'b0;
+      timed_q      <= time_valid;
     end
+    if (time_valid) time_q <= slot[63:0];
     if (out) begin
-      slot_valid <= 1'b1;
-      slot       <= next_slot;
-      len_q      <= next_len < snaplen ? next_len : snaplen;
-      empty_q    <= next_len == 0 || snaplen == 0;
-      out_q      <= out_q + 1'b1;
+      packet_valid <= !next_slot[KIND_BIT];
+      time_valid   <= next_slot[KIND_BIT];
+      slot         <= next_slot;
+      len_q        <= next_len < snaplen ? next_len : snaplen;
+      empty_q      <= next_len == 0 || snaplen == 0;
+      out_q        <= out_q + 1'b1;
     end
     if (rst) begin
-      read_valid <= 1'b0;
-      fetched_q  <= 1'b0;
-      asked_q    <= '0;
-      waiting_q  <= '0;
-      out_q      <= '0;
-      held_q     <= '0;
-      in_q       <= '0;
-      count_q    <= '0;
-      error      <= 1'b0;
-      slot_valid <= 1'b0;
-      timed_q    <= 1'b0;
+      read_valid   <= 1'b0;
+      fetched_q    <= 1'b0;
+      asked_q      <= '0;
+      waiting_q    <= '0;
+      out_q        <= '0;
+      in_q         <= '0;
+      count_q      <= '0;
+      error        <= 1'b0;
+      packet_valid <= 1'b0;
+      time_valid   <= 1'b0;
+      timed_q      <= 1'b0;
     end
   end
 
-  assign idle = count_q == 0 && in_q == 0 && !slot_valid && ((waiting_q == 0 && head[16:0] == asked_q) || !enable || error);
+  assign idle = count_q == 0 && !some && !packet_valid && !time_valid && ((waiting_q == 0 && head[16:0] == asked_q) || !enable || error);
 
 endmodule
