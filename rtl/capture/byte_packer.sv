@@ -22,9 +22,9 @@ module byte_packer #(
     input  logic [IN_COUNT_W-1:0] s_count,      // bytes
 
     output logic [MEM_W-1:0]      word,         // the oldest word
-    output logic [COUNT_W-1:0]    word_count,   // its bytes so far
+    output logic [COUNT_W-1:0]    word_count,   // its bytes so far, while it is not full
     output logic                  word_full,
-    input  logic                  word_ready,   // it is taken; only when full
+    input  logic                  word_ready,   // it is taken, if it is full
     output logic                  idle
 );
 
@@ -115,7 +115,7 @@ module byte_packer #(
   end
 
   assign word       = word_full ? full_word : part_q;
-  assign word_count = word_full ? COUNT_W'(BYTES) : part_count_q;
+  assign word_count = part_count_q;
   assign idle       = !placed_valid && !word_full;
 
 endmodule

@@ -274,7 +274,8 @@ module capture_engine
   wire whole = !reads || (owed_q == 0 && status_valid);
   wire hands_over = timed_valid && timed_ready && reads;
   logic taken_whole;
-  stream_queue #(
+  logic [$clog2(2*AHEAD+1)-1:0] unused_status_count;
+  stream_fifo #(
       .WIDTH(1),
       .DEPTH(2 * AHEAD)
   ) u_status (
@@ -285,7 +286,8 @@ module capture_engine
       .s_data (arrived_error),
       .m_valid(status_valid),
       .m_ready(late || (hands_over && taken_whole)),
-      .m_data (status_bad)
+      .m_data (status_bad),
+      .count  (unused_status_count)
   );
   always_ff @(posedge clk) begin
     owed_q <= owed_q + 2'(hands_over && !taken_whole) - 2'(late);

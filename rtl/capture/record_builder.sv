@@ -87,7 +87,7 @@ module record_builder
   assign m_good       = !(wants_data && data_last && data_error);
   assign m_total      = (LEN_W + 1)'(data_q ? len_q : record.len) + (LEN_W + 1)'(HEADER_BYTES);
   assign data_ready   = throw_q || (wants_data && m_ready);
-  assign record_ready = rest && (record.drop || (give && header_last));
+  assign record_ready = rest && (record.drop || (m_ready && header_last && (!WIDE || record.empty || data_valid)));
   assign done         = (ends && all_in) || thrown || (dropped && record.empty);
   assign done_memory  = rest ? record.memory : memory_q;
 

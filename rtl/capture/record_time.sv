@@ -1,7 +1,7 @@
 // Splits the nanoseconds since the epoch of each packet into the seconds and nanoseconds of a pcap record's header.
 // Latency: 2 cycles for packets of the same second as the one before or as the card's clock; 37 cycles more for another
-// second. Throughput: 1 packet a cycle within a second. Backpressure: packets wait in both stages, without a register between
-// m_ready and s_ready.
+// second. Throughput: a packet every second cycle, as the planner takes them. Backpressure: s_ready is a register; packets wait
+// in both stages.
 // While no packet comes, it follows the card's clock, so that a packet stamped with it rarely has to wait.
 module record_time
   import capture_pkg::*;
@@ -43,7 +43,7 @@ module record_time
   wire [30:0] shifted = {rest_q, low_q[QUOTIENT_W-1]};
   wire fits = shifted >= SECOND;
 
-  assign s_ready = !packet_q || advance;
+  assign s_ready = !packet_q;
   assign m_valid = checked_packet_q && same_q;
   assign m_sec   = low_q[31:0];
   assign m_nsec  = 32'(since_q);
@@ -52,8 +52,8 @@ module record_time
   wire [64:0] since = {1'b0, asking_q.time_ns} - {1'b0, second_ns_q};
 
   always_ff @(posedge clk) begin
+    packet_q <= s_ready ? s_valid : !advance;
     if (s_ready) begin
-      packet_q         <= s_valid;
       asking_q         <= s_packet;
       asking_q.time_ns <= s_valid ? s_packet.time_ns : time_ns;
     end

@@ -90,9 +90,9 @@ module ring_planner
   wire [32:0] after = {1'b0, space_q} - 33'(packet_total);
   wire fits = !after[32];
   wire spoilt = packet_whole && packet_bad;
-  wire drop = drop_all || longer || spoilt || (!fits && !wait_for_room);
+  wire drop = drop_all || longer_q || spoilt;  // longer_q: of the cycle before, which only one that waits needs
   wire free = record_ready && !alone_q && !bad_q;
-  wire take = packet_valid && free && !take_q && !pending_q[PENDING_W-1] && (drop || fits);
+  wire judge = packet_valid && free && !take_q && !pending_q[PENDING_W-1];
 
   assign record_valid = take_q;
   assign packet_ready = take_q;
@@ -113,13 +113,13 @@ module ring_planner
   assign ring_full   = refused && !lost_q && !longer_q;
 
   always_ff @(posedge clk) begin
-    take_q   <= take;
-    place_q  <= take && !drop;
+    take_q   <= judge && (drop || fits || !wait_for_room);
+    place_q  <= judge && fits && !drop_all && !spoilt;
     waits_q  <= !drop && !fits;
     whole_q  <= packet_whole;
     spoilt_q <= spoilt;
     lost_q   <= drop_all;
-    longer_q <= longer;
+    longer_q <= packet_valid && longer && !take_q;
     after_q  <= after[31:0];
     if (!alone_q && !bad_q) total_q <= packet_total;
 

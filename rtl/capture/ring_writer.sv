@@ -125,11 +125,12 @@ module ring_writer #(
   logic first_q, last_q;  // last_q: unless it is the first
   wire last = first_q ? data.single : last_q;
   wire full = !last || data.whole;
-  wire there = full ? word_full : word_count >= data.tail;
-  wire send = data_valid && there && (!m_axi_wvalid || m_axi_wready);
+  wire there = word_full || (!full && word_count >= data.tail);
+  wire free = !m_axi_wvalid || m_axi_wready;
+  wire send = data_valid && there && free;
   wire [COUNT_W-1:0] bytes = full ? COUNT_W'(BYTES) : data.tail;
   assign data_ready = send && last;
-  assign word_ready = send && full;
+  assign word_ready = data_valid && full && free;
 
   always_ff @(posedge clk) begin
     if (m_axi_wready) m_axi_wvalid <= 1'b0;
@@ -152,17 +153,25 @@ module ring_writer #(
   // ------------------------------------------------------------------------------------------------------ commit
   // Bytes that are written and not made known; stand still after an error. A response and a record take turns.
   logic [FRESH_W-1:0] fresh_q;
-  logic waiting;
-  logic [16:0] waiting_total;
+  logic waiting, ended_q, ends_ready;
+  logic [16:0] waiting_total, ended_total_q;
+  assign end_ready = !ended_q || ends_ready;
+  always_ff @(posedge clk) begin
+    if (end_ready) begin
+      ended_q       <= end_valid;
+      ended_total_q <= end_total;
+    end
+    if (rst) ended_q <= 1'b0;
+  end
   stream_fifo #(
       .WIDTH(17),
       .DEPTH(RECORDS)
   ) u_ends (
       .clk,
       .rst,
-      .s_valid(end_valid),
-      .s_ready(end_ready),
-      .s_data (end_total),
+      .s_valid(ended_q),
+      .s_ready(ends_ready),
+      .s_data (ended_total_q),
       .m_valid(waiting),
       .m_ready(record || lost),
       .m_data (waiting_total),
@@ -170,15 +179,14 @@ module ring_writer #(
   );
   wire failed = m_axi_bvalid && m_axi_bresp >= SLVERR;
   wire more = m_axi_bvalid && !failed && !error;
-  wire [FRESH_W:0] fresh = {1'b0, fresh_q} + (more ? (FRESH_W + 1)'(response_bytes) : -(FRESH_W + 1)'(waiting_total));
-  wire enough = !fresh[FRESH_W];
+  wire enough = fresh_q >= FRESH_W'(waiting_total);
 
   assign m_axi_bready = 1'b1;
   assign record       = waiting && !more && enough;
   assign record_bytes = record ? 32'(waiting_total) : '0;
   assign lost         = waiting && !enough && error;
   always_ff @(posedge clk) begin
-    if (more || record) fresh_q <= fresh[FRESH_W-1:0];
+    if (more || record) fresh_q <= fresh_q + (more ? FRESH_W'(response_bytes) : -FRESH_W'(waiting_total));
     if (rewind || lost) fresh_q <= '0;  // after one that is lost, nothing is made known
     if (failed) error <= 1'b1;
     if (record) producer <= producer + 32'(waiting_total);
@@ -195,6 +203,6 @@ module ring_writer #(
     if (rst) bursts_q <= '0;
   end
   assign hungry = bursts_q <= 1;
-  assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0 && ends == 0;
+  assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0 && !ended_q && ends == 0;
 
 endmodule

@@ -80,7 +80,7 @@ async def with_a_stopped_consumer_what_fits_is_kept_and_the_rest_is_counted(dut:
 @cocotb.parametrize(stalls=[never, seldom], waits=[False, True])
 async def a_slow_consumer_loses_whole_packets_or_holds_them(dut: Any, stalls: Any, waits: bool) -> None:
     engine = Engine(dut, ring_log2=9, stalls=stalls, wait_for_room=waits)
-    engine.consumer_lag = lambda: 0 if random.random() < 0.004 else None
+    engine.consumer_lag = lambda: 0 if random.random() < 0.003 else None
     await engine.start()
     wire = [engine.frame(n, n) for n in lengths(30, 200)]
     sending = cocotb.start_soon(engine.send(wire, never()))
