@@ -3,7 +3,6 @@ package bridge_pkg;
 
   localparam int unsigned BLOCKS = 4;         // of a switch
   localparam int unsigned TABLE_ENTRIES = 8;  // of each IDP table
-  localparam int unsigned LEN_W = 16;
   localparam int unsigned TAG_W = 4;          // of host buffers
   localparam logic [63:0] NEVER = '1;         // of wake_ns: no timer is armed
 
