@@ -8,7 +8,8 @@
 // - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself; at once
 //   most.bytes again when a batch closes while another one waits, for then fewer messages help.
 // - single when in LONELY windows with packets, one after the other, no two packets came within a timeout: waiting would
-//   bring no company. Not any more as soon as a batch closes while another one waits.
+//   bring no company. Not while a batch waits: if more packets come by then, they have company. Not any more as soon as a
+//   batch closes while another one waits.
 // All in units of 2^UNIT_LOG2 = 64 ns. Latency: 4 cycles from an event to what is chosen. All inputs may change in any cycle.
 // `watch`: the next end of a window matters, wake up for it.
 module adaptive_batching
@@ -135,7 +136,7 @@ module adaptive_batching
       if (!long_handling && shift_q != 0) shift_q <= shift_q - 1'b1;
     end
     if (window && packets != 0) begin
-      if (time_t'(gap_min >> UNIT_LOG2) <= timeout_q) lonely_q <= '0;
+      if (time_t'(gap_min >> UNIT_LOG2) <= time_t'(chosen.timeout_ns >> UNIT_LOG2)) lonely_q <= '0;
       else if (lonely_q != LONELY) lonely_q <= lonely_q + 1'b1;
     end
     if (crowded) begin
@@ -157,7 +158,7 @@ module adaptive_batching
   always_comb begin
     chosen = most;
     if (enable) begin
-      chosen.single     = most.single || lonely_q == LONELY;
+      chosen.single     = most.single || (lonely_q == LONELY && !waiting);
       if (!limited_q) chosen.timeout_ns = {timeout_q, UNIT_LOG2'(0)};
       if (bytes >= LEAST_BYTES) chosen.bytes = bytes;
       else if (most.bytes >= LEAST_BYTES) chosen.bytes = LEAST_BYTES;

@@ -1,9 +1,10 @@
 """The law of adaptive_batching in the integers of the RTL, and a model of H2S and its host to try it on.
 
-Times are in ns. Packets are (arrival, bytes). A batch closes when it is full, when its first packet has waited for the
-timeout, or with each packet (single). The host handles one message after the other.
+Times outside of the law are in ns. Packets are (arrival, bytes). A batch closes when it is full, when its first packet
+has waited for the timeout, or with each packet (single). The host handles one message after the other.
 """
 
+import random
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
@@ -13,7 +14,9 @@ MAX_PACKET = 1514
 HEADER = 12
 WORD32 = (1 << 32) - 1
 LEAST_BYTES = 2048
-FLOOR_NS = 512
+UNIT_LOG2 = 6  # the law counts in units of 64 ns
+TIME_MASK = WORD32 >> UNIT_LOG2
+FLOOR = 512 >> UNIT_LOG2
 FLOOR_SHIFT = 3
 LONELY = 3  # windows with packets, all far apart, after which packets go one by one
 SERVICE_DECAY = 6  # 1/2^n a window in which software took a message
@@ -40,8 +43,9 @@ class Law:
     service: int = 0  # longest time from a batch's end to software's taking its message, of late
     handling: int = 0  # the same without the time for which other messages were before it
     room: int = 0
-    least: int = 0
-    timeout: int = FLOOR_NS
+    least: int = FLOOR
+    timeout: int = FLOOR
+    limited: bool = False  # software's timeout is shorter
     shift: int = 0  # of the byte limit
     lonely: int = 0
     crowd: int = 0  # batches beyond those in `closes`
@@ -59,7 +63,9 @@ class Law:
         if not self.enable:
             return self.most
         size = max(self.most.bytes >> self.shift, min(LEAST_BYTES, self.most.bytes))
-        return Batching(self.most.single or self.lonely == LONELY, size, self.timeout)
+        timeout_ns = self.most.timeout_ns if self.limited else self.timeout << UNIT_LOG2
+        alone = self.lonely == LONELY and not self.closes
+        return Batching(self.most.single or alone, size, timeout_ns)
 
     def watch(self) -> bool:
         """Whether the end of the running window matters."""
@@ -75,26 +81,30 @@ class Law:
         gap_min: int = 0,
     ) -> None:
         """What the next clock edge does."""
-        now &= WORD32
+        now = now >> UNIT_LOG2 & TIME_MASK
+        target = self.target >> UNIT_LOG2
         waiting = bool(self.closes)
         crowded = closed and waiting
 
         if crowded:
             self.shift = 0
         elif self.ended and not self.queued:
-            if self.handling > self.target >> 1:
+            if self.handling > target >> 1:
                 self.shift = min(self.shift + 1, 5)
             elif self.shift:
                 self.shift -= 1
 
         if window and packets:
-            self.lonely = min(self.lonely + 1, LONELY) if gap_min > self.timeout else 0
+            far = gap_min >> UNIT_LOG2 > self.chosen().timeout_ns >> UNIT_LOG2
+            self.lonely = min(self.lonely + 1, LONELY) if far else 0
         if crowded:
             self.lonely = 0
 
-        self.timeout = min(max(self.room, self.least), self.most.timeout_ns or WORD32, WORD32)
-        self.room = self.target - (self.target >> 4) - self.service
-        self.least = max(self.handling + (self.handling >> FLOOR_SHIFT), FLOOR_NS)
+        timeout = max(self.room, self.least)
+        self.limited = self.most.timeout_ns != 0 and timeout > self.most.timeout_ns >> UNIT_LOG2
+        self.timeout = min(timeout, TIME_MASK)
+        self.room = target - (target >> 4) - self.service
+        self.least = self.handling + (self.handling >> FLOOR_SHIFT) | FLOOR
 
         if self.sample and self.age > self.service:
             self.service = self.age
@@ -108,8 +118,8 @@ class Law:
         self.sample = waiting and (taken or window)
         self.ended = window and self.taken
         if waiting:
-            self.age = (now - self.closes[0]) & WORD32
-        self.busy = (now - self.start) & WORD32
+            self.age = (now - self.closes[0]) & TIME_MASK
+        self.busy = (now - self.start) & TIME_MASK
         self.taken = taken or (self.taken and not window)
         self.queued = crowded or (self.queued and not window)
 
@@ -230,21 +240,13 @@ def run(packets: Iterable[tuple[int, int]], host: HostModel, law: Law, window_lo
     return Result(latencies, batches, timeouts)
 
 
-def oracle(packets: list[tuple[int, int]], host: HostModel, target: int, since: int) -> tuple[int, float]:
-    """The fixed timeout that makes the largest batches of those that keep the target; and the mean batch. (0, 0): none does."""
-    timeouts = [target * part // 32 for part in range(1, 32)]
-
-    def keeps(timeout: int) -> Result | None:
-        result = run(packets, host, Fixed(target, Batching(False, 65536, timeout)))
-        return result if result.percentile(0.99, since) <= target else None
-
-    # A longer timeout means a longer latency, but for very short ones, under which the host has too many messages.
-    best = (0, 0.0)
-    for timeout in reversed(timeouts):
-        result = keeps(timeout)
-        if result:
-            return timeout, result.mean_batch(since)
-    return best
+def oracle(packets: list[tuple[int, int]], host: HostModel, target: int, since: int) -> float:
+    """The mean batch with the longest of 31 fixed timeouts with which the target is kept; 0: with none."""
+    for part in range(31, 0, -1):
+        result = run(packets, host, Fixed(target, Batching(False, 65536, target * part // 32)))
+        if result.percentile(0.99, since) <= target:
+            return result.mean_batch(since)
+    return 0.0
 
 
 def rate_at(points: list[tuple[int, float]], now: int) -> float:
@@ -265,6 +267,26 @@ def traffic(points: list[tuple[int, float]], length: int, end: int) -> list[tupl
         packets.append((int(now), length))
         now += length * 8e9 / rate_at(points, int(now))
     return packets
+
+
+def poisson(rate: float, length: int, end: int) -> list[tuple[int, int]]:
+    """Packets that come independently of each other, at `rate` bit/s on average; the same ones each time."""
+    numbers = random.Random(1)
+    packets, now = [], 0.0
+    while now < end:
+        packets.append((int(now), length))
+        now += numbers.expovariate(rate / (length * 8e9))
+    return packets
+
+
+def steps(low: float, high: float, half: int, length: int, end: int) -> list[tuple[int, int]]:
+    """Now the one rate and now the other, in bit/s, for `half` ns each."""
+    points = [
+        (now + edge, rate)
+        for number, now in enumerate(range(0, end, half))
+        for edge, rate in ((0, (low, high)[number % 2]), (half - 1, (low, high)[number % 2]))
+    ]
+    return traffic(points, length, end)
 
 
 def triangle(low: float, high: float, periods: tuple[int, int], end: int) -> list[tuple[int, float]]:
