@@ -3,7 +3,8 @@
 // level and critical stay; address, egress and destination are the table entry's. Order is kept.
 // While `hold` is high no packet leaves the store. Packets that find no room in it, or come while `enable` is low at their
 // first beat, are dropped and count as overflow: received = overflow + malformed + refused + unknown + sent + those inside.
-// Latency: store and forward in front of the kernel and behind it. Throughput: 1 beat a cycle and 2 cycles a packet.
+// Latency: store and forward in front of the kernel and behind it. Throughput: 1 beat a cycle, header included, and 2 cycles
+// a packet; the kernel's own cycles count only beyond these.
 // Backpressure: s_axis_tready is always high.
 //
 // A kernel (KIND; block_*.sv) takes payloads as frames and gives each one back, changed or not (1 to MAX_PACKET bytes), in

@@ -41,6 +41,7 @@ module noc_switch
   localparam int unsigned RIGHT = BLOCKS + 1;
 
   typedef struct packed {
+    logic [N-1:0]      target;  // output of a packet that begins with this beat; none: it is dropped
     logic              epoch;
     logic              last;
     logic [KEEP_W-1:0] keep;
@@ -49,12 +50,27 @@ module noc_switch
 
   logic [N-1:0] valid, pop, first_q, drop_q, drop, granted;
   beat_t [N-1:0] beat;
-  logic [N-1:0][1:0] level;
-  logic [N-1:0][N-1:0] target;   // [input][output], of a first beat; none: the packet is dropped
-  logic [N-1:0][N-1:0] outranks;  // [i][j]: input i has a first beat, of a higher level than that of input j
-  logic [N-1:0][N-1:0] grant_q;  // [output][input]
+  logic [N-1:0][N-1:0] outranks;  // [i][j]: the first beat of input i is of a higher level than that of input j
+  logic [N-1:0][N-1:0] grant_q;   // [output][input]: served, or served last
+  logic [N-1:0] busy_q;           // of outputs
 
   for (genvar i = 0; i < N; i++) begin : gen_input
+    noc_address_t address;
+    logic exists, away, right;
+    logic [N-1:0] target;
+    assign address = s_axis_tdata[i][5:0];
+    assign away    = exists && 32'(address.switch_id) != ID;
+    assign right   = 32'(address.switch_id) > ID;
+
+    always_comb begin
+      exists = 1'b0;
+      for (int unsigned n = 0; n < SWITCHES * BLOCKS; n++) if (32'(address) == n) exists = SINKS[n];
+      target = '0;
+      for (int unsigned o = 0; o < BLOCKS; o++) target[o] = exists && !away && 32'(address.block) == o;
+      target[LEFT]  = i != LEFT && away && !right;
+      target[RIGHT] = i != RIGHT && away && right;
+    end
+
     stream_reg #(
         .WIDTH($bits(beat_t))
     ) u_reg (
@@ -62,42 +78,25 @@ module noc_switch
         .rst,
         .s_valid(s_axis_tvalid[i]),
         .s_ready(s_axis_tready[i]),
-        .s_data ({s_axis_tuser[i], s_axis_tlast[i], s_axis_tkeep[i], s_axis_tdata[i]}),
+        .s_data ({target, s_axis_tuser[i], s_axis_tlast[i], s_axis_tkeep[i], s_axis_tdata[i]}),
         .m_valid(valid[i]),
         .m_ready(pop[i]),
         .m_data (beat[i])
     );
 
-    noc_address_t address;
-    logic exists, away, right;
-    assign away  = exists && 32'(address.switch_id) != ID;
-    assign right = 32'(address.switch_id) > ID;
-    assign {level[i], address} = beat[i].data[7:0];
-
     always_comb begin
-      exists = 1'b0;
-      for (int unsigned n = 0; n < SWITCHES * BLOCKS; n++) if (32'(address) == n) exists = SINKS[n];
-      target[i] = '0;
-      for (int unsigned o = 0; o < BLOCKS; o++) begin
-        target[i][o] = exists && 32'(address.switch_id) == ID && 32'(address.block) == o;
-      end
-      target[i][LEFT]  = i != LEFT && away && !right;
-      target[i][RIGHT] = i != RIGHT && away && right;
-
       granted[i] = 1'b0;
       pop[i]     = drop[i];
       for (int unsigned o = 0; o < N; o++) begin
-        granted[i] |= grant_q[o][i];
-        pop[i] |= grant_q[o][i] && m_axis_tready[o];
+        granted[i] |= busy_q[o] && grant_q[o][i];
+        pop[i] |= busy_q[o] && grant_q[o][i] && m_axis_tready[o];
       end
+      for (int unsigned j = 0; j < N; j++) outranks[i][j] = beat[i].data[7:6] > beat[j].data[7:6];
     end
 
-    assign drop[i]          = first_q[i] ? target[i] == '0 : drop_q[i];
+    assign drop[i]          = first_q[i] ? beat[i].target == '0 : drop_q[i];
     assign dropped[i]       = valid[i] && drop[i] && beat[i].last;
     assign dropped_epoch[i] = beat[i].epoch;
-    for (genvar j = 0; j < N; j++) begin : gen_rank
-      assign outranks[i][j] = level[i] > level[j];
-    end
   end
 
   always_ff @(posedge clk) begin
@@ -111,36 +110,39 @@ module noc_switch
   end
 
   for (genvar o = 0; o < N; o++) begin : gen_output
-    logic [N-1:0] request, best, later, pick, after_q;
+    logic [N-1:0] request, best, behind, pick;
     logic free;
     beat_t out;
 
+    assign behind = ~(grant_q[o] | (grant_q[o] - 1'b1));  // the inputs after the one served last
+
     always_comb begin
-      for (int unsigned i = 0; i < N; i++) request[i] = valid[i] && first_q[i] && target[i][o] && !granted[i];
+      for (int unsigned i = 0; i < N; i++) request[i] = valid[i] && first_q[i] && beat[i].target[o] && !granted[i];
       best = request;
       for (int unsigned i = 0; i < N; i++) begin
         for (int unsigned j = 0; j < N; j++) if (request[j] && outranks[j][i]) best[i] = 1'b0;
       end
-      later = best & after_q;
-      pick  = later != '0 ? later & -later : best & -best;
+      pick = |(best & behind) ? best & behind & -(best & behind) : best & -best;
 
       out = '0;
       for (int unsigned i = 0; i < N; i++) out |= {$bits(beat_t) {grant_q[o][i]}} & beat[i];
     end
 
-    assign m_axis_tvalid[o] = |(grant_q[o] & valid);
-    assign {m_axis_tuser[o], m_axis_tlast[o], m_axis_tkeep[o], m_axis_tdata[o]} = out;
-    assign free = grant_q[o] == '0 || (m_axis_tvalid[o] && m_axis_tready[o] && m_axis_tlast[o]);
+    assign m_axis_tvalid[o] = busy_q[o] && |(grant_q[o] & valid);
+    assign m_axis_tdata[o]  = out.data;
+    assign m_axis_tkeep[o]  = out.keep;
+    assign m_axis_tlast[o]  = out.last;
+    assign m_axis_tuser[o]  = out.epoch;
+    assign free             = !busy_q[o] || (m_axis_tvalid[o] && m_axis_tready[o] && m_axis_tlast[o]);
 
-    // after_q: the inputs behind the one served last
     always_ff @(posedge clk) begin
       if (free) begin
-        grant_q[o] <= pick;
-        if (pick != '0) after_q <= ~(pick | (pick - 1'b1));
+        busy_q[o] <= |request;
+        if (|request) grant_q[o] <= pick;
       end
       if (rst) begin
+        busy_q[o]  <= 1'b0;
         grant_q[o] <= '0;
-        after_q    <= '0;
       end
     end
   end

@@ -62,7 +62,7 @@ async def check(
     for frame, first, last, left in zip(sent, clocked.first, clocked.last, clocked.left, strict=True):
         due = first + packet_ns + len(frame) * byte_ns_256 // 256
         rounded = first + -(-(due - first) // step) * step
-        assert left == max(rounded, last + 2 * step)
+        assert left == max(rounded, last + 3 * step)
     return clocked
 
 
@@ -83,7 +83,7 @@ async def it_says_when_it_wakes(dut: Any) -> None:
 
 
 @behaviour()
-async def without_a_time_set_a_frame_costs_two_cycles(dut: Any) -> None:
+async def without_a_time_set_x(dut: Any) -> None:
     count = 40
     sent = [random.randbytes(random.randint(1, 100)) for _ in range(count)]
     await start(dut)
@@ -94,4 +94,4 @@ async def without_a_time_set_a_frame_costs_two_cycles(dut: Any) -> None:
     await Source(channel(dut, "s"), words, never()).run()
     await cycles(dut.clk, 3)
     long = sum(len(frame) > len(dut.s_axis_tdata) // 8 for frame in sent)
-    assert gaps(sink.times_ps) in (2 * count, 2 * count - 2) and long
+    assert gaps(sink.times_ps) in (3 * count, 3 * count - 3) and long
