@@ -145,6 +145,15 @@ class BridgeDriver:
         room, they must go on."""
         self.wait(self.settling(), "packets of the epoch before stay on the network on chip", work)
 
+    def draining(self) -> Iterator[None]:
+        """Goes on, step by step, until software has got every packet that is in H2S now. Somebody must take batches
+        meanwhile."""
+        self.h2s.flush()
+        yield from self.settling()  # a packet that was coming in is in: its batch is closed now
+        mark = self.h2s.closed()
+        while not self.h2s.reached(mark):
+            yield
+
     def wait(self, steps: Iterator[Any], complaint: str, work: Callable[[], None] | None = None) -> None:
         """Lets time pass for each of some steps. Raises HeadraceError with a complaint when they don't end."""
         for _ in range(_ROUNDS):

@@ -244,8 +244,12 @@ class Host:
             return False
         packets, size = self.driver.s2h.next_size
         cost = self.profile.s2h_message_ns + self.profile.handling_ns(packets, size)
-        thread.start(self._now + cost, self.driver.s2h.post)
+        thread.start(self._now + cost, self._post)
         return True
+
+    def _post(self) -> None:
+        if self.driver.s2h.can_post:  # a move may have done it
+            self.driver.s2h.post()
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -74,7 +74,7 @@ class Move:
             yield
         yield from driver.settling()
         if chain.in_software(self._number + 1):
-            yield from self._empty_receiver()  # the slot's last packets come before those of the software block
+            yield from driver.draining()  # the slot's last packets come before those of the software block
         block.side = "sw"
         block.software.release(driver.clock())
         self.report = MoveReport(self.name, "sw", driver.clock() - begin)
@@ -82,14 +82,14 @@ class Move:
     def _to_hardware(self) -> Iterator[None]:
         driver, block = self._driver, self._block
         assert block.slot is not None
-        yield from self._empty_receiver()
+        yield from driver.draining()
         yield from self._empty_sender()
         dropped = driver.slot_overflow(block.slot)
         begin = driver.clock()
         self._graph.setup_slot(self._chain, self._number, hold=True)
         self._turn()
         yield from driver.settling()
-        yield from self._empty_receiver()
+        yield from driver.draining()
         while block.software.waiting:
             yield
         yield from self._empty_sender()
@@ -106,13 +106,6 @@ class Move:
     def _from_software(self, chain: Chain) -> bool:
         """Whether what comes before the block is in software."""
         return chain.ingress is None if self._number == 0 else chain.blocks[self._number - 1].side == "sw"
-
-    def _empty_receiver(self) -> Iterator[None]:
-        """Until software has got all packets that are in H2S now."""
-        yield  # time for those that have just been delivered to get into a batch
-        mark = self._driver.h2s.flush()
-        while not self._driver.h2s.reached(mark):
-            yield
 
     def _empty_sender(self) -> Iterator[None]:
         """Until all packets that software has sent are on the network on chip."""

@@ -89,7 +89,7 @@ class Receiver:
         self.lost = 0  # in batches that are broken
         self.write_errors = 0  # batches that did not get into host memory
         self.refused = 0  # buffers that came back because they were too small
-        self._taken: dict[Lane, int] = {"bulk": self._regs.closed.read(), "express": self._regs.express_closed.read()}
+        self._taken: dict[Lane, int] = self.closed()
 
     def start(self, settings: ReceiveSettings | None = None, buffer_bytes: int | None = None) -> None:
         """Gives the card its buffers, of ``buffer_bytes`` (None: large enough for any batch), and lets it go."""
@@ -142,13 +142,16 @@ class Receiver:
         """Lets the card take no more packets; those it has still come, after ``flush``."""
         self._control(enable=False)
 
-    def flush(self) -> dict[Lane, int]:
-        """Closes the batch that is open; gives what ``reached`` wants to know."""
+    def flush(self) -> None:
+        """Closes the batch that is open; if a packet is coming in at this moment, after that one."""
         self._control(enable=True, flush=True)
+
+    def closed(self) -> dict[Lane, int]:
+        """How many batches have been closed so far, which ``reached`` wants to know."""
         return {"bulk": self._regs.closed.read(), "express": self._regs.express_closed.read()}
 
     def reached(self, mark: dict[Lane, int]) -> bool:
-        """Whether software has got all batches that had been closed at a ``flush``."""
+        """Whether software has got so many batches, those that were lost on the way included."""
         return all((self._taken[lane] - count) % MODULO < MODULO // 2 for lane, count in mark.items())
 
     def take(self, lane: Lane) -> Batch | None:

@@ -1,0 +1,283 @@
+"""The bridge card in RTL with its driver: every packet once, in order, byte for byte, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.bridge.blocks import Crc32, Generic, with_crc
+from headrace.bridge.card import driver_of, open_bridge_card
+from headrace.bridge.chain import Chain, Ingress, ProtocolGraph
+from headrace.bridge.driver import BridgeDriver
+from headrace.bridge.formats import Address, Header, Packet
+from headrace.bridge.host import PROFILES, Host
+from headrace.bridge.moves import move
+from headrace.bridge.tables import PORTS, SOFTWARE
+from headrace.card import Card
+
+TO_SOFTWARE = Header(SOFTWARE, 1, 2)
+
+
+def frames(count: int, seed: int = 1, least: int = 1, most: int = 1510) -> list[bytes]:
+    """Of random sizes, each with a CRC-32 at its end (and 1 to 3 bytes long ones without)."""
+    rng = random.Random(seed)
+    return [with_crc(rng.randbytes(rng.randint(least, most))) for _ in range(count)]
+
+
+class Bench:
+    """A card that has just been reset, its driver, and all that software gets."""
+
+    def __init__(self, card: Card, profile: str = "pcie") -> None:
+        self.card = card
+        self.driver = driver_of(card)
+        self.driver.start()
+        self.got: list[bytes] = []
+        self.host = Host(card, self.driver, PROFILES[profile], self.take)
+        self.frames: list[bytes] = []
+
+    def take(self, packets: list[Packet], _time_ns: int) -> None:
+        self.got.extend(packet.payload for packet in packets)
+
+    def everything_to_software(self, port: int = 0, header: Header = TO_SOFTWARE) -> None:
+        self.driver.setup_port(port)
+        self.driver.classify(port, 0, 0, 0, header)
+
+    def offer(self, frames: list[bytes], port: int = 0, rate: str | float = "line", hold: bool = False) -> None:
+        self.card.flow_control(port, hold)
+        self.card.source(port, frames, timing=rate)
+
+    def finish(self) -> None:
+        """Until nothing moves any more; the last batch needs no timeout."""
+        self.host.run()
+        self.driver.h2s.flush()
+        self.driver.s2h.flush()
+        self.host.run()
+        assert self.driver.counters().missing() == 0, self.driver.counters().balance()
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    with open_bridge_card(getattr(request, "param", None), progress=False) as card:
+        yield Bench(card)
+
+
+# Hardware to software
+
+
+def test_every_size_comes_to_software(bench: Bench) -> None:
+    bench.everything_to_software()
+    wanted = [random.Random(size).randbytes(size) for size in range(1, 1515)]
+    bench.offer(wanted)
+    bench.finish()
+    assert bench.got == wanted
+    assert bench.driver.counters().dropped == {}
+
+
+@pytest.mark.parametrize("stalls", [0, 7])
+def test_settings_change_in_mid_traffic(bench: Bench, stalls: int) -> None:
+    bench.card.memory.configure(write_latency_ns=1000, read_latency_ns=1000, stalls=stalls)
+    bench.everything_to_software()
+    bench.driver.setup_port(0, flow_control=True)
+    bench.driver.h2s.configure(wait_for_room=True)
+    wanted = frames(3000, seed=2)
+    bench.offer(wanted, hold=True)
+    rng = random.Random(stalls)
+    changes = 0
+    while len(bench.got) < 2500:
+        bench.driver.h2s.configure(
+            buffer_bytes=rng.randint(2048, 65536),
+            timeout_ns=rng.choice((0, 2_000, 50_000)),
+            single=rng.random() < 0.2,
+            adaptive=rng.random() < 0.2,
+        )
+        bench.host.run(seconds=rng.choice((1e-6, 1e-5, 5e-5)))
+        changes += 1
+    bench.finish()
+    assert bench.got == wanted and changes > 20
+    assert bench.driver.counters().dropped == {}
+
+
+def test_latency_critical_packets_overtake(bench: Bench) -> None:
+    bench.everything_to_software()
+    bench.everything_to_software(1, TO_SOFTWARE._replace(critical=True, source=9))
+    bench.driver.h2s.configure(express=True)
+    lanes: dict[int, list[tuple[bytes, int]]] = {1: [], 9: []}
+    host = Host(
+        bench.card,
+        bench.driver,
+        PROFILES["pcie"],
+        lambda packets, now: [lanes[p.header.source].append((p.payload, now)) for p in packets] and None,
+    )
+    bench.host = host
+    bulk, critical = frames(1000, most=1500), frames(20, seed=3, most=56)
+    begin = bench.driver.clock()
+    bench.offer(bulk)
+    bench.offer(critical, 1)
+    bench.finish()
+    assert [data for data, _ in lanes[1]] == bulk
+    assert [data for data, _ in lanes[9]] == critical
+    assert max(now for _, now in lanes[9]) - begin < 50_000 < max(now for _, now in lanes[1]) - begin
+
+
+def test_software_that_stops_reading_costs_packets_not_the_card(bench: Bench) -> None:
+    bench.everything_to_software()
+    wanted = frames(1500, least=1000)
+    bench.offer(wanted)
+    bench.card.run(until=None, seconds=2e-3)  # nobody takes anything
+    bench.finish()
+    counters = bench.driver.counters()
+    assert counters.h2s.no_room > 0 and len(bench.got) == 1500 - counters.h2s.no_room
+    left = iter(wanted)
+    assert all(data in left for data in bench.got)  # whole, and in order
+
+
+def test_software_that_stops_reading_holds_the_link_if_it_should(bench: Bench) -> None:
+    bench.everything_to_software()
+    bench.driver.setup_port(0, flow_control=True)
+    bench.driver.h2s.configure(wait_for_room=True)
+    wanted = frames(1500, least=1000)
+    bench.offer(wanted, hold=True)
+    bench.card.run(until=None, seconds=3e-3)
+    assert bench.driver.counters().ports[0].held > 0
+    bench.finish()
+    assert bench.got == wanted
+
+
+def test_memory_that_cannot_be_written_costs_its_batches(bench: Bench) -> None:
+    bench.everything_to_software()
+    buffer = bench.driver.h2s._buffers["bulk", 1]
+    bench.card.memory.unmap(buffer.address)
+    wanted = frames(500, least=900)
+    bench.offer(wanted, rate=1e9)
+    bench.finish()
+    assert set(bench.host.errors) == {"the card could not write into the host buffer"}
+    assert len(bench.got) == 500 - bench.driver.counters().h2s.write_errors < 500
+
+
+# Software to hardware
+
+
+def to_port(data: list[bytes], port: int = 1) -> list[Packet]:
+    return [Packet(payload, Header(PORTS[port], 5, 6, egress=True)) for payload in data]
+
+
+def test_every_size_goes_to_hardware(bench: Bench) -> None:
+    bench.card.sink(1, "memory")
+    wanted = [random.Random(size).randbytes(size) for size in range(1, 1515)]
+    bench.driver.s2h.configure(buffer_bytes=4096)
+    bench.driver.s2h.send(to_port(wanted))
+    bench.finish()
+    assert [frame.data for frame in bench.card.received(1)] == wanted
+    assert (bench.driver.s2h.packets, bench.driver.s2h.errors) == (1514, [])
+
+
+def test_buffers_that_lie_cost_themselves(bench: Bench) -> None:
+    bench.card.sink(1, "memory")
+    sender = bench.driver.s2h
+    good = frames(10, seed=4)
+    rng = random.Random(5)
+    for number in range(10):
+        sender.send(to_port(good[number : number + 1]))
+        sender.flush()
+        packed = sender._closed[-1][0]
+        sender.send(to_port([b"bad"]))
+        sender.flush()
+        lie = rng.choice((0, 1515, 0xFFFF, 200))  # a length that is not true
+        sender._closed[-1] = [struct.pack("<H", lie) + packed[2:12] + bytes(4)]
+    bench.finish()
+    assert [frame.data for frame in bench.card.received(1)] == good
+    assert sender.errors == ["a buffer is malformed: 0 of 1 packets were sent"] * 10
+    assert bench.driver.counters().s2h.malformed == 10
+
+
+def test_memory_that_cannot_be_read_costs_its_buffer(bench: Bench) -> None:
+    bench.card.sink(1, "memory")
+    sender = bench.driver.s2h
+    sender.configure(single=True)
+    bench.card.memory.unmap(sender._buffers[1][0])
+    sender._buffers[1] = (sender._buffers[1][0], memoryview(bytearray(65536)))
+    wanted = frames(4)
+    sender.send(to_port(wanted))
+    bench.finish()
+    assert sender.errors == ["a buffer could not be read: 0 of 1 packets were sent"]
+    assert [frame.data for frame in bench.card.received(1)] == [wanted[0], *wanted[2:]]
+
+
+def test_packets_for_nobody_are_counted_and_dropped(bench: Bench) -> None:
+    graph = ProtocolGraph(bench.driver)
+    bench.host = Host(bench.card, bench.driver, graph=graph)
+    bench.everything_to_software()
+    bench.driver.setup_slot(0)  # its table is empty
+    bench.driver.s2h.send([Packet(b"a", Header(Address(7, 1))), Packet(b"b", Header(Address(1, 0), 1, 2))])
+    bench.offer(frames(5))
+    bench.finish()
+    counters = bench.driver.counters()
+    assert counters.no_block == 1 and counters.slots[0].unknown == 1 and graph.unknown == 5
+
+
+# Chains
+
+
+def chain_of(bench: Bench, profile: str, **options: Any) -> Chain:
+    bench.driver.setup_port(0, flow_control=True)
+    bench.driver.h2s.configure(wait_for_room=True)
+    graph = ProtocolGraph(bench.driver)
+    bench.host = Host(bench.card, bench.driver, PROFILES[profile], graph=graph)
+    bench.card.sink(1, "memory")
+    blocks = [("first", Generic(packet_ns=20)), ("check", Crc32()), ("last", Generic(10, 64))]
+    return graph.add_chain("forward", blocks, Ingress(0), **options)
+
+
+@pytest.mark.parametrize("software", [(), ("check",), ("first", "last"), ("first", "check", "last")])
+def test_a_chain_does_the_same_wherever_its_blocks_are(bench: Bench, software: tuple[str, ...]) -> None:
+    chain = chain_of(bench, "pcie", egress=1)
+    for name in software:
+        bench.host.move(name, "sw")
+    good = frames(300, seed=6)
+    mixed = [*good[:200], *(b"\1" + frame for frame in good[:10]), *good[200:]]
+    bench.offer(mixed, rate=2e9, hold=True)
+    bench.finish()
+    assert [frame.data for frame in bench.card.received(1)] == good
+    counters = bench.driver.counters()
+    assert counters.slots[1].refused + chain.blocks[1].software.counters.refused == 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("egress", [1, None])
+def test_moves_in_mid_traffic_lose_and_reorder_nothing(bench: Bench, seed: int, egress: int | None) -> None:
+    rng = random.Random(seed)
+    chain = chain_of(
+        bench,
+        rng.choice(("none", "pcie")),
+        egress=egress,
+        received=lambda packets, _: bench.got.extend(packet.payload for packet in packets),
+    )
+    assert bench.host.graph is not None
+    bench.card.memory.configure(write_latency_ns=1000, read_latency_ns=1000, stalls=seed)
+    bench.driver.h2s.configure(timeout_ns=rng.choice((5_000, 20_000)), buffer_bytes=rng.choice((4096, 65536)))
+    bench.driver.s2h.configure(timeout_ns=5_000)
+    wanted = frames(4000, seed)
+    bench.offer(wanted, rate=(1e9, 3e9, 5e9)[seed], hold=True)
+    reports = []
+    while bench.driver.counters().ports[0].frames < 3900:
+        bench.host.run(seconds=rng.choice((0, 2e-6, 2e-5)))
+        block = rng.choice(chain.blocks)
+        side = "sw" if block.side == "hw" else "hw"
+        if rng.random() < 0.5:
+            reports.append(bench.host.move(block.name, side))  # type: ignore[arg-type]
+        else:
+            reports.append(move(bench.host.graph, block.name, side))  # type: ignore[arg-type]
+    bench.finish()
+    out = bench.got if egress is None else [frame.data for frame in bench.card.received(1)]
+    assert bench.driver.counters().dropped == {} and sum(report.dropped for report in reports) == 0
+    assert len(reports) > 10
+    assert out == wanted
+
+
+def test_a_driver_sees_the_geometry(bench: Bench) -> None:
+    assert isinstance(bench.driver, BridgeDriver)
+    assert (bench.driver.slots, bench.driver.kinds, bench.driver.max_packet) == (4, (0, 1, 0, 1), 1514)
