@@ -26,7 +26,7 @@ module block_crc32
 );
 
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // least significant bit first
-  localparam logic [31:0] RESIDUE = 32'hDEBB20E3;     // after a good frame
+  localparam logic [31:0] RESIDUE = 32'hDEBB20E3;     // after a good frame; no frame of less than 4 bytes leads to it
 
   function automatic logic [31:0] step(logic [31:0] crc);
     return (crc >> 1) ^ (crc[0] ? POLYNOMIAL : '0);
@@ -66,7 +66,7 @@ module block_crc32
     logic [DATA_W-1:0] data;
   } beat_t;
 
-  logic advance, first_q, a_valid_q, b_valid_q, drop_q;
+  logic advance, a_valid_q, b_valid_q, drop_q;
   beat_t a_q, b_q;
   logic [31:0] fold, fold_q, crc_q, crc_d, good;
 
@@ -90,16 +90,12 @@ module block_crc32
       fold_q    <= fold;
       b_valid_q <= a_valid_q;
       b_q       <= a_q;
-      drop_q    <= crc_d != good || (first_q && !a_q.keep[3]);
-      if (a_valid_q) begin
-        first_q <= a_q.last;
-        crc_q   <= a_q.last ? '1 : crc_d;
-      end
+      drop_q    <= crc_d != good;
+      if (a_valid_q) crc_q <= a_q.last ? '1 : crc_d;
     end
     if (rst) begin
       a_valid_q <= 1'b0;
       b_valid_q <= 1'b0;
-      first_q   <= 1'b1;
       crc_q     <= '1;
     end
   end

@@ -206,6 +206,23 @@ async def hold_keeps_packets_in_the_store_and_they_take_the_table_of_their_relea
 
 
 @behaviour()
+async def hold_never_stops_a_packet_half_way(dut: Any) -> None:
+    bench = Bench(dut)
+    await bench.start(TABLE)
+    dut.hold.value = 1
+    offers = [bench.offer(bench.longest, KNOWN[0]) for _ in range(6)]
+    await bench.send(offers)
+    while len(bench.sink.taken) < sum(len(offer.words) for offer in offers):
+        await until(dut.clk, lambda: bool(dut.waiting.value or dut.idle.value), 2000)
+        dut.hold.value = 0
+        await cycles(dut.clk, random.randint(1, 20))
+        dut.hold.value = 1
+        await cycles(dut.clk, 2)
+    await bench.settle()
+    bench.check(offers, TABLE)
+
+
+@behaviour()
 async def hold_falls_and_rises_between_packets_without_harm(dut: Any) -> None:
     bench = Bench(dut, seldom(), seldom())
     await bench.start(TABLE)
