@@ -7,8 +7,8 @@
 // A packet is counted once: accepted (`packet`), malformed, too_long, no_room or disabled.
 // A batch with a packet that has come in before `flush` is in batches_closed 4 cycles after it, or after the packet that is coming in
 // at that moment; a flush of an empty batch does nothing.
-// Latency: from a closed batch, 4 cycles to the first beat of its first burst, and 2 from its last response to its message; an
-// express packet waits for one burst of the other lane at most.
+// Latency: 5 cycles from the closing of a batch to the first beat of its first burst, and 1 from its last response to its message;
+// an express packet waits for one burst of the other lane at most.
 // Throughput: a packet takes its beats on the network on chip and 1 cycle (2 cycles at 32 bits), and a few more when a batch closes.
 // Backpressure: only for that, or with wait_for_room; otherwise packets that find no room are dropped whole. Writes wait for buffers,
 // for room in the mailbox and for their channels.

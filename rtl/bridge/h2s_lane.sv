@@ -64,8 +64,7 @@ module h2s_lane
   localparam int unsigned MAX_BEATS = (MAX_PACKET + KEEP_W - 1) / KEEP_W;
   localparam int unsigned MAX_WORDS = HEADER_WORDS + (MAX_PACKET + 3) / 4;
   localparam int unsigned WORST = HEADER_WORDS + (MAX_BEATS + 1) * LANES;  // until the next batch's first row
-  // Words of a batch that has no room for one more packet, in half a ring; half a small ring may not even hold one
-  localparam int unsigned MOST = WORDS / 2 > MAX_WORDS ? WORDS / 2 - MAX_WORDS : 0;
+  localparam int unsigned HALF = WORDS / 2;
   localparam int unsigned BEAT_W = $clog2(MAX_BEATS + 1);
   localparam int unsigned SECOND = LANES > 1 ? 32 : 0;  // bit where the second lane begins, if there is one
   localparam int unsigned SPARE_W = LANES > 1 ? LANE_W : 1;
@@ -108,7 +107,10 @@ module h2s_lane
 
   wire expired = time_ns >= wake_q;
   wire armed = !ONE_PACKET && open_q && !closed_q && batching.timeout_ns != 0;
-  wire full = words > place_t'(MOST) || 32'(words) + MAX_WORDS > 32'(batching.bytes >> 2);
+
+  // A batch of more words than limit_q has no room for one more packet; a small limit may not even leave room for one.
+  place_t limit, limit_q;
+  assign limit = batching.bytes >= 17'(4 * HALF) ? place_t'(HALF) : place_t'(batching.bytes >> 2);
 
   always_comb begin
     if (batching.single) closed_reason = 3'd3;
@@ -203,7 +205,8 @@ module h2s_lane
       default: if (s_axis_tvalid && s_axis_tlast) state_q <= BETWEEN;
     endcase
 
-    full_q    <= full;
+    limit_q   <= limit > place_t'(MAX_WORDS) ? limit - place_t'(MAX_WORDS) : '0;
+    full_q    <= words > limit_q;
     room_q    <= used <= place_t'(WORDS - WORST);
     wake_q    <= armed ? first_q + 64'(batching.timeout_ns) : NEVER;
     expired_q <= expired;

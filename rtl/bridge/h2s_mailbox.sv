@@ -3,7 +3,8 @@
 // Buffers are used, and their messages come, in the order in which they were posted; a buffer that is too small for the batch comes
 // back with packets = 0 and words = 0x7fff, and the batch takes the next one. A buffer is used only when there is a place for its
 // message, so that none is lost however long software leaves them; a burst that is offered stays.
-// Latency: 2 cycles from a batch's last response to its message. Throughput: a burst every 2 cycles.
+// Latency: 1 cycle from a batch to the offer of its first burst, 1 from its last response to its message.
+// Throughput: a burst every 2 cycles, a batch every 3.
 // Backpressure: the responses wait for the message of a buffer that is too small, one cycle each.
 module h2s_mailbox
   import bridge_pkg::*;
@@ -63,7 +64,8 @@ module h2s_mailbox
   buffer_t target;
   logic [COUNT_W-1:0] messages_q;  // places that are taken: buffers in use, and messages
   burst_t burst_q;                 // of the batch
-  logic match, last_burst, fits;
+  logic match, last_burst, last_burst_q, fits;
+  logic offer_q, refuse_q;         // the batch fits into the buffer; it doesn't
 
   stream_queue #(
       .WIDTH($bits(buffer_t)),
@@ -82,11 +84,11 @@ module h2s_mailbox
   assign match          = batch_valid && target_valid && messages_q != COUNT_W'(HOST_BUFFERS);
   assign fits           = 15'(batch_last | ADDR_W'(DATA_W / 32 - 1)) < target.words;
   assign last_burst     = burst_q == burst_t'(batch_last >> SHIFT);
-  assign burst_valid    = match && fits;
+  assign burst_valid    = offer_q;
   assign burst_addr     = {target.page, 12'd0} + (64'(burst_q) << (SHIFT + 2));
   assign burst_len      = last_burst ? 8'(BURST_BITS'(batch_last >> LANE_W)) : 8'(BURST - 1);
-  assign buffer_refused = match && !fits && !refuse_hold;
-  assign batch_taken    = burst_taken && last_burst;
+  assign buffer_refused = refuse_q && !refuse_hold;
+  assign batch_taken    = burst_taken && last_burst_q;  // a burst is taken in the cycle after its choice at the earliest
   assign issue          = batch_taken || buffer_refused;
 
   // ----------------------------------------------------------------------------------------------------- and to software
@@ -104,7 +106,7 @@ module h2s_mailbox
       .rst,
       .s_valid(issue),
       .s_ready(unused_flight_ready),
-      .s_data ({!fits, target.tag, batch_packets, batch_last}),
+      .s_data ({refuse_q, target.tag, batch_packets, batch_last}),
       .m_valid(flight_valid),
       .m_ready(done),
       .m_data (flight)
@@ -138,7 +140,10 @@ module h2s_mailbox
   assign taken = message_valid && message_take;
 
   always_ff @(posedge clk) begin
-    if (burst_taken) burst_q <= last_burst ? '0 : burst_q + 1'b1;
+    offer_q      <= match && fits && !issue;
+    refuse_q     <= match && !fits && !issue;
+    last_burst_q <= last_burst;
+    if (burst_taken) burst_q <= last_burst_q ? '0 : burst_q + 1'b1;
     if (response && !refused) begin
       responses_q <= final_response ? '0 : responses_q + 1'b1;
       error_q     <= !final_response && error;
@@ -146,6 +151,8 @@ module h2s_mailbox
     if (issue && !taken) messages_q <= messages_q + 1'b1;
     if (taken && !issue) messages_q <= messages_q - 1'b1;
     if (rst) begin
+      offer_q     <= 1'b0;
+      refuse_q    <= 1'b0;
       burst_q     <= '0;
       responses_q <= '0;
       error_q     <= 1'b0;

@@ -70,7 +70,7 @@ async def every_size_arrives(dut: Any) -> None:
 async def settings_change_under_traffic_and_nothing_is_lost(dut: Any, stalls: Any) -> None:
     setup = Setup(
         dut,
-        packets(dut, 250, critical=0.15, bad=0.05),
+        packets(dut, 160, critical=0.15, bad=0.05),
         source_stalls=quiet_between(20),
         stalls=stalls,
         latency=lambda: random.choice((1, 40)),
@@ -95,7 +95,7 @@ async def settings_change_under_traffic_and_nothing_is_lost(dut: Any, stalls: An
     setup.set(enable=True, timeout_ns=0)
     setup.room = lambda: 0x7FFF
     await setup.finish()
-    assert setup.counts["packet"] > 100
+    assert setup.counts["packet"] > 60
 
 
 @behaviour()
@@ -237,11 +237,11 @@ async def write_errors_cost_their_batch_and_nothing_else(dut: Any, stalls: Any) 
 @cocotb.parametrize(size=[1, 59, 60, 61, 300])
 async def buffers_that_are_too_small_come_back_and_the_batch_takes_the_next_one(dut: Any, size: int) -> None:
     """A batch needs its words, up to a whole row of the bus."""
-    made = [Packet(Header.random(critical=random.randrange(2)), random.randbytes(size)) for _ in range(12)]
+    made = [Packet(Header.random(critical=random.randrange(2)), random.randbytes(size)) for _ in range(30)]
     row = len(dut.s_axis_tkeep) // 4
     needed = -(-words_of(made[0]) // row) * row
-    sizes_posted = itertools.cycle((needed - 1, needed, needed, 0, needed - row, needed, needed - 1, needed + 1))
-    setup = Setup(dut, made, Settings(wait_for_room=True, single=True), room=lambda: next(sizes_posted))
+    rooms = (needed - 1, needed, needed, 0, needed - row, needed, needed - 1, needed + 1)
+    setup = Setup(dut, made, Settings(wait_for_room=True, single=True), room=lambda: random.choice(rooms))
     await setup.begin()
     await setup.send()
     await setup.finish()

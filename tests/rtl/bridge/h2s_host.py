@@ -317,7 +317,7 @@ class Setup:
         # A batch that is due closes soon, if no packet is coming in.
         due = self.full(bulk.accepted) or self.settings.single
         due |= any(packet.header.critical for packet in bulk.accepted)
-        due |= self.settings.timeout_ns and self.now >= self.opened_ns + self.settings.timeout_ns
+        due |= 0 < self.settings.timeout_ns <= self.now - self.opened_ns
         if bulk.accepted and due and not dut.s_axis_tvalid.value and not self.inside and len(set(self.recent)) == 1:
             self.due_cycles += 1
             assert self.due_cycles < 6, "a batch isn't closed though it should be"

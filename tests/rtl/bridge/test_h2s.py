@@ -1,7 +1,12 @@
 """H2S: at every width it is made for, with and without an express lane, with room for one packet and for many."""
 
+from pathlib import Path
+
 import pytest
 from bridge.building import simulate
+from bridge.test_noc_elaboration import lint
+
+from headrace import synth
 
 NEEDS = ("noc_unpack", "word_buffer", "h2s_lane", "h2s_mailbox", "h2s_writer")
 SMALLEST = {"DATA_W": 32, "BUFFER_KB": 2, "EXPRESS_KB": 2, "BURST": 4, "HOST_BUFFERS": 2}
@@ -9,6 +14,7 @@ USUAL = {"DATA_W": 64, "BUFFER_KB": 16}
 PLAIN = {"DATA_W": 128, "BUFFER_KB": 8, "EXPRESS_KB": 0, "BURST": 256, "HOST_BUFFERS": 4}
 NARROW = {"DATA_W": 32, "BUFFER_KB": 16, "EXPRESS_KB": 0}
 WIDEST = {"DATA_W": 512, "BUFFER_KB": 16, "BURST": 64}
+EMBEDNET = {"DATA_W": 32, "BUFFER_KB": 64, "EXPRESS_KB": 0}
 
 
 @pytest.mark.parametrize("parameters", [SMALLEST, USUAL, PLAIN, WIDEST], ids=str)
@@ -19,3 +25,50 @@ def test_h2s(parameters: dict[str, int]) -> None:
 @pytest.mark.parametrize("parameters", [NARROW, USUAL], ids=str)
 def test_h2s_speed(parameters: dict[str, int]) -> None:
     simulate("h2s", *NEEDS, bench="bench_h2s_speed", **parameters)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, SMALLEST, PLAIN, WIDEST, EMBEDNET, {"DATA_W": 256}, {"DATA_W": 512, "BUFFER_KB": 2, "EXPRESS_KB": 2}],
+    ids=str,
+)
+def test_lint_is_clean(parameters: dict[str, int]) -> None:
+    assert not lint("h2s", **parameters)
+
+
+@pytest.mark.parametrize("width", [32, 64, 512])
+def test_lint_of_the_word_buffer_is_clean(width: int) -> None:
+    assert not lint("word_buffer", DATA_W=width)
+
+
+@pytest.mark.parametrize(
+    ("block", "parameters"),
+    [
+        ("h2s", {"DATA_W": 16}),
+        ("h2s", {"DATA_W": 1024}),
+        ("h2s", {"BUFFER_KB": 1}),
+        ("h2s", {"BUFFER_KB": 24}),
+        ("h2s", {"BUFFER_KB": 256}),
+        ("h2s", {"EXPRESS_KB": 1}),
+        ("h2s", {"BURST": 1}),
+        ("h2s", {"BURST": 24}),
+        ("h2s", {"BURST": 128, "DATA_W": 512}),
+        ("h2s", {"HOST_BUFFERS": 32}),
+        ("h2s_lane", {"BUFFER_KB": 2, "MAX_PACKET": 9000}),
+        ("word_buffer", {"DATA_W": 16}),
+        ("word_buffer", {"WORDS": 100}),
+        ("word_buffer", {"READ_LATENCY": 3}),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict[str, int]) -> None:
+    message = lint(block, **parameters)
+    assert f"{block}: " in message and next(iter(parameters)) in message, message
+
+
+def test_it_is_smaller_than_embednets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thesis counts 782 LUTs and 523 flip-flops for 64 KB at 32 bits; the packets lie in block RAM here, too."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    report = synth.run("h2s", "xcup", EMBEDNET, pnr=False, hierarchy=False)
+    assert report.total.luts < 782 and report.total.ffs < 523
+    assert report.total.rams == 16
