@@ -5,7 +5,7 @@
 // A buffer without words, more packets counted than there are, lengths of 0 or over MAX_PACKET, packets that go beyond the buffer:
 // the rest of the buffer is dropped (malformed). A read that fails: the packets that were sent before are whole, the rest is dropped
 // (read_error). Each buffer is answered by a message, in order, when all of it has been read and sent.
-// Latency: a round trip to memory, then 17 cycles at most from the arrival of a packet's last word to its first beat.
+// Latency: a round trip to memory, then 19 cycles at most from the arrival of a packet's last word to its first beat.
 // Throughput: header beats + payload beats, at least 7 cycles a packet; about 15 cycles more a buffer.
 // Backpressure: m_axi_rready is always high. post_ready is low, and a post ignored, while HOST_BUFFERS buffers wait to be fetched;
 // while as many messages wait to be taken, nothing more is sent. With enable low no packet and no buffer is begun.
