@@ -31,7 +31,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "size", "sim")
+GROUPS = ("filter", "capture", "bridge", "size", "sim")
 
 
 def run(
@@ -49,6 +49,10 @@ def run(
             from headrace.bench import capture as bench_capture
 
             rows += bench_capture.run(quick, address, report)
+        elif group == "bridge":
+            from headrace.bench import bridge as bench_bridge
+
+            rows += bench_bridge.run(quick, address, report)
         elif group == "size":
             from headrace.bench import size
 

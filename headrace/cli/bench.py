@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def bench_command(
     group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="filter, capture, size, sim, or all of them.")
+        str, typer.Argument(metavar="[GROUP]", help="filter, capture, bridge, size, sim, or all of them.")
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
     dask: Annotated[

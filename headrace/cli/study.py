@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from headrace.cli import common
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _EPILOG = """Examples:
 
@@ -16,6 +20,13 @@ headrace study capture
 headrace study capture --quick --out quick-study
 
 headrace study capture --cluster tcp://head:8786 --json study.json
+"""
+
+_BRIDGE_EPILOG = """Examples:
+
+headrace study bridge
+
+headrace study bridge --quick --out quick-study
 """
 
 app = typer.Typer(
@@ -31,41 +42,66 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app)
 
 
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where report.md, CSV files and figures go.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer points and packets.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
+]
+
+
 @app.command("capture", epilog=_EPILOG)
 def capture_command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.md, CSV files and figures go.")] = Path(
-        "capture-study"
-    ),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer packets, bus widths and burst lengths.")] = False,
-    json: common.JsonFile = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
-    ] = None,
+    out: Out = None, quick: Quick = False, json: common.JsonFile = None, cluster: Cluster = None
 ) -> int:
     """Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. As root, the packets' way through
-    this machine's kernel is measured as well. The exit code is 1 when a captured byte is wrong.
+    this machine's kernel is measured as well. Files go to capture-study unless --out says otherwise. The exit code is 1
+    when a captured byte is wrong.
     """
-    from headrace import report
     from headrace.study import capture
+    from headrace.study.capture_report import summary_table
 
+    folder = out or Path("capture-study")
     with common.progress_line() as progress:
         study = capture.measure(quick, cluster, progress)
-        capture.write(study, out)
+        capture.write(study, folder)
+    return _show(study, summary_table, folder, json)
+
+
+@app.command("bridge", epilog=_BRIDGE_EPILOG)
+def bridge_command(out: Out = None, quick: Quick = False, json: common.JsonFile = None, cluster: Cluster = None) -> int:
+    """Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.
+
+    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock, and two models of a host. Files go
+    to bridge-study unless --out says otherwise. The exit code is 1 when a packet is wrong, out of order or missing.
+    """
+    from headrace.study import bridge
+    from headrace.study.bridge_report import summary_table
+
+    folder = out or Path("bridge-study")
+    with common.progress_line() as progress:
+        study = bridge.measure(quick, cluster, progress)
+        bridge.write(study, folder)
+    return _show(study, summary_table, folder, json)
+
+
+class _Study(Protocol):
+    @property
+    def faults(self) -> int: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def _show(study: _Study, table: Callable[[Any], Table], folder: Path, json: str | None) -> int:
+    """JSON where it is wanted, otherwise a table and where the rest is; gives the exit code."""
+    from rich.console import Console
+
+    from headrace import report
+
     if json is not None:
         report.write_json(study.to_json(), json)
     if json != "-":
-        _print(study, out)
+        Console().print(table(study))
+        print(f"{folder / 'report.md'}: tables, figures and how they were found; {study.faults} faults")
     return 1 if study.faults else 0
-
-
-def _print(study: object, out: Path) -> None:
-    from rich.console import Console
-
-    from headrace.study.capture import CaptureStudy
-    from headrace.study.capture_report import summary_table
-
-    assert isinstance(study, CaptureStudy)
-    Console().print(summary_table(study))
-    print(f"{out / 'report.md'}: tables, figures and how they were found; {study.faults} faults")
