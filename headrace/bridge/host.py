@@ -49,6 +49,7 @@ PROFILES = {
 on EmbedNet's soft processor, from the two rates that its single-packet design reached with 1,500 bytes: 15 Mb/s to
 software and 9 Mb/s to hardware. The transfer itself, a microsecond on this card, is not taken off."""
 
+_LONGEST_MOVE_S = 5.0  # of card time
 _STEP_NS = 200  # between the steps of a move
 _LANES: dict[int, Lane] = {H2S: "bulk", EXPRESS: "express"}
 
@@ -111,6 +112,7 @@ class Host:
         self.profile = profile or PROFILES["none"]
         self.graph = graph
         self.errors: list[str] = []  # of batches
+        self.feed: Callable[[], None] | None = None  # is called after every event, to send
         self.batches = 0
         self._deliver = deliver if deliver is not None or graph is None else lambda packets, _: graph.deliver(packets)
         self._threads = {vector: _Thread() for vector in (H2S, EXPRESS, S2H)}
@@ -129,19 +131,30 @@ class Host:
         assert self.graph is not None, "a host without a graph has no blocks"
         task = Move(self.graph, name, side)
         self._tasks.append(task.steps())
-        while task.report is None:
-            if self.run(lambda: task.report is not None) == "idle" and task.report is None:
-                raise HeadraceError(f"block {name} does not get to {side}: the card is idle")
+        self.run(lambda: task.report is not None, _LONGEST_MOVE_S)
+        if task.report is None:
+            raise HeadraceError(f"block {name} does not get to {side}: the bridge hangs")
         return task.report
+
+    def finish(self) -> None:
+        """Runs until all packets are where they go; sources must be at their end."""
+        self.run()
+        blocks = 0 if self.graph is None else sum(len(chain.blocks) for chain in self.graph.chains)
+        for _ in range(2 + blocks):  # a packet changes sides as often at most
+            self.driver.h2s.flush()
+            self.driver.s2h.flush()
+            self.run()
 
     def run(
         self,
         until: Callable[[], bool] = lambda: False,
         seconds: float | None = None,
         wall_s: float | None = None,
+        turns: int | None = None,
     ) -> Literal["done", "idle", "time"]:
         """Runs until ``until()`` is true, until so much card time has passed, or until card and software have nothing
-        left to do. ``until`` is asked after every event, and with ``wall_s`` at least so often."""
+        left to do. ``until`` is asked after every event, and with ``wall_s`` at least so often. ``turns``: comes back
+        after the card has run so many times."""
         self._now = self.driver.clock()
         end = None if seconds is None else self._now + round(seconds * 1e9)
         while True:
@@ -150,8 +163,9 @@ class Host:
                     return "done"
             if until():
                 return "done"
-            if end is not None and self._now >= end:
+            if turns == 0 or (end is not None and self._now >= end):
                 return "time"
+            turns = None if turns is None else turns - 1
             if not self._pass(self._next(end), wall_s):
                 return "idle"
 
@@ -166,6 +180,8 @@ class Host:
             worked = True
         if self.graph is not None:
             self.graph.work()
+        if self.feed is not None:
+            self.feed()
         self.driver.s2h.expire()
         worked |= self._send()
         return worked

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from headrace.cli import bench, capture, cards, demo, develop, extcap, filter, measure, study, synth, traffic
+from headrace.cli import bench, bridge, capture, cards, demo, develop, extcap, filter, measure, study, synth, traffic
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (filter, capture, measure, extcap, demo, cards, synth, bench, study, traffic, develop):
+for module in (filter, capture, bridge, measure, extcap, demo, cards, synth, bench, study, traffic, develop):
     module.register(app)
 
 

@@ -1,0 +1,303 @@
+"""``headrace bridge``: packets between hardware and software, as EmbedNet's tools moved them, and a running bridge."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.bridge.jobs import Report
+
+_EPILOG = """Examples:
+
+headrace bridge recv 64 10 16384 --link gen:size=1500 --rate 1G
+
+headrace bridge recv 1 --host embednet --link gen:size=1500 --rate 1G
+
+headrace bridge trace 64 10 20 500 --link pcap:triangle.pcap --rate recorded
+
+headrace bridge send 64 10 1500 -1 1000 -w out.pcap
+
+headrace bridge run --chain crc32,generic --link tap:a --link1 tap:b
+
+headrace bridge map generic sw
+"""
+
+app = typer.Typer(
+    name="bridge",
+    help="Move packets between Ethernet ports, functional blocks in hardware and software, in batches.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+
+Buffer = Annotated[int, typer.Argument(metavar="[BUFFER_KB]", help="Size of batches; 1: single packets.")]
+Timeout = Annotated[float, typer.Argument(metavar="[TIMEOUT_MS]", help="Longest wait for a batch to fill; 0: no end.")]
+Link = Annotated[
+    str, typer.Option(metavar="LINK", help="What port 0 receives: gen:SPEC, pcap:FILE, iface:NAME, xdp:NAME, tap:NAME.")
+]
+HostName = Annotated[
+    str,
+    typer.Option("--host", metavar="none|pcie|embednet", help="How long software takes for a message: a model."),
+]
+Adaptive = Annotated[
+    float | None,
+    typer.Option(metavar="TARGET_MS", help="The card chooses batches: 99 of 100 packets in software within this."),
+]
+Express = Annotated[bool, typer.Option("--express", help="Packets are latency-critical: by the express lane.")]
+Write = Annotated[str | None, typer.Option("-w", metavar="FILE", help="Write the packets to a pcap file (-: stdout).")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")]
+Control = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Socket of the bridge.", show_default="$XDG_RUNTIME_DIR/headrace-bridge.sock"),
+]
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group of commands."""
+    parent.add_typer(app)
+
+
+@app.command("recv")
+def recv_command(
+    buffer_kb: Buffer = 64,
+    timeout_ms: Timeout = 10,
+    packets: Annotated[int, typer.Argument(metavar="[PACKETS]", min=1, help="How many packets to receive.")] = 16384,
+    link: Link = "gen:",
+    rate: common.Rate = "lossless",
+    host: HostName = "none",
+    adaptive: Adaptive = None,
+    express: Express = False,
+    write: Write = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Quiet = False,
+) -> int:
+    """Receive packets from port 0 in software, and measure throughput: EmbedNet's app_h2s."""
+    from headrace.bridge.jobs import ReceiveJob
+    from headrace.bridge.tools import receive
+
+    job = ReceiveJob(
+        buffer_kb=buffer_kb,
+        timeout_ms=timeout_ms,
+        profile=host,
+        output=_output(write, json),
+        parameters=common.parameters(parameter),
+        link=link,
+        rate=common.rate(rate),
+        packets=packets,
+        adaptive_ms=adaptive,
+        express=express,
+    )
+    with common.progress_line() as progress:
+        report = receive(job, None if progress is None else lambda part: progress("receiving", part))
+    return _show(report, "received", json, quiet or write == "-")
+
+
+@app.command("trace")
+def trace_command(
+    buffer_kb: Buffer = 64,
+    timeout_ms: Timeout = 10,
+    duration_s: Annotated[float, typer.Argument(metavar="[DURATION_S]", help="How long, in card time.")] = 180,
+    timestep_ms: Annotated[float, typer.Argument(metavar="[TIMESTEP_MS]", help="Between measurements.")] = 500,
+    link: Link = "gen:size=1024,rate=10M",
+    rate: common.Rate = "lossless",
+    host: HostName = "none",
+    adaptive: Adaptive = None,
+    express: Express = False,
+    write: Write = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Quiet = False,
+) -> int:
+    """Receive packets, and print the throughput in kbit/s for each time step: EmbedNet's app_h2s_trace."""
+    from headrace.bridge.jobs import ReceiveJob
+    from headrace.bridge.tools import receive
+
+    if duration_s <= 0 or timestep_ms <= 0:
+        raise HeadraceError("DURATION_S and TIMESTEP_MS must be more than 0", 2)
+    job = ReceiveJob(
+        buffer_kb=buffer_kb,
+        timeout_ms=timeout_ms,
+        profile=host,
+        output=_output(write, json),
+        parameters=common.parameters(parameter),
+        link=link,
+        rate=common.rate(rate),
+        packets=None,
+        seconds=duration_s,
+        adaptive_ms=adaptive,
+        express=express,
+        step_s=timestep_ms / 1e3,
+    )
+    with common.progress_line() as progress:
+        report = receive(job, None if progress is None else lambda part: progress("receiving", part))
+    if "-" not in (json, write):
+        for step, bits_per_s in enumerate(report.trace, 1):
+            print(f"{step * timestep_ms / 1e3:10.3f} s {bits_per_s / 1e3:12.1f} kbit/s")
+    return _show(report, "received", json, quiet or write == "-")
+
+
+@app.command("send", context_settings={"ignore_unknown_options": True})  # for -1
+def send_command(
+    buffer_kb: Buffer = 64,
+    timeout_ms: Timeout = 10,
+    packet_size: Annotated[int, typer.Argument(metavar="[PACKET_SIZE]", help="In bytes.")] = 64,
+    data_rate: Annotated[
+        float, typer.Argument(metavar="[DATA_RATE_KBIT]", help="In kbit/s; -1: as fast as it goes.")
+    ] = -1,
+    packets: Annotated[int, typer.Argument(metavar="[PACKETS]", min=1, help="How many packets to send.")] = 16384,
+    sink: Annotated[
+        str | None, typer.Option(metavar="LINK", help="Where port 0 sends to: pcap:FILE, tap:NAME.")
+    ] = None,
+    host: HostName = "none",
+    write: Write = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Quiet = False,
+) -> int:
+    """Send packets from software out of port 0, and measure throughput: EmbedNet's app_s2h."""
+    from headrace.bridge.jobs import SendJob
+    from headrace.bridge.tools import send
+
+    if data_rate <= 0 and data_rate != -1:
+        raise HeadraceError(f"DATA_RATE_KBIT {data_rate:g}: must be more than 0, or -1", 2)
+    job = SendJob(
+        buffer_kb=buffer_kb,
+        timeout_ms=timeout_ms,
+        profile=host,
+        output=_output(write, json),
+        parameters=common.parameters(parameter),
+        packet_bytes=packet_size,
+        rate_kbit=None if data_rate == -1 else data_rate,
+        packets=packets,
+        sink=sink,
+    )
+    with common.progress_line() as progress:
+        report = send(job, None if progress is None else lambda part: progress("sending", part))
+    return _show(report, "sent", json, quiet or write == "-")
+
+
+@app.command("run")
+def run_command(
+    chain: Annotated[
+        str, typer.Option(metavar="KIND[=NAME],...", help="Blocks from port 0 to port 1: crc32, generic.")
+    ] = "",
+    link: Annotated[str, typer.Option(metavar="LINK", help="What port 0 receives.")] = "null",
+    sink: Annotated[str | None, typer.Option(metavar="LINK", help="Where port 0 sends to.")] = None,
+    link1: Annotated[str, typer.Option(metavar="LINK", help="What port 1 receives; goes to port 0 directly.")] = "null",
+    sink1: Annotated[str | None, typer.Option(metavar="LINK", help="Where port 1 sends to.")] = None,
+    packet_ns: Annotated[int, typer.Option(metavar="NS", min=0, help="Time that generic blocks take a packet.")] = 0,
+    buffer_kb: Annotated[int, typer.Option(metavar="KB", help="Size of batches; 1: single packets.")] = 64,
+    timeout_ms: Annotated[float, typer.Option(metavar="MS", help="Longest wait for a batch to fill.")] = 1,
+    rate: common.Rate = "lossless",
+    host: HostName = "none",
+    control: Control = None,
+    parameter: common.Parameters = None,
+    json: common.JsonFile = None,
+    quiet: Quiet = False,
+) -> int:
+    """Keep a bridge up between two links, with a chain of functional blocks that starts in hardware.
+
+    `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both what its port
+    receives and where it sends to.
+    """
+    from headrace.bridge.service import RunJob, run
+
+    job = RunJob(
+        chain=tuple(filter(None, chain.split(","))),
+        links=(link, link1),
+        sinks=(sink, sink1),
+        packet_ns=packet_ns,
+        buffer_kb=buffer_kb,
+        timeout_ms=timeout_ms,
+        rate=common.rate(rate),
+        profile=host,
+        control=control,
+        parameters=common.parameters(parameter),
+    )
+    status = run(job, None if quiet else lambda line: print(line, file=sys.stderr, flush=True))
+    if json is not None:
+        from headrace import report as reports
+
+        reports.write_json(status, json)
+    return 1 if status["missing"] or status["errors"] else 0
+
+
+@app.command("map")
+def map_command(
+    block: Annotated[str, typer.Argument(metavar="BLOCK", help="A block of the chain, by name.")],
+    side: Annotated[str, typer.Argument(metavar="hw|sw", help="Where it shall work.")],
+    control: Control = None,
+) -> int:
+    """Move a block of the running bridge into hardware or software, while packets flow."""
+    from headrace.bridge.control import ask
+
+    common.one_of("map", side, ("hw", "sw"))
+    done = ask(control, {"command": "map", "block": block, "side": side})
+    dropped = f", {done['dropped']:,} packets found no room" if done["dropped"] else ""
+    print(f"{block} is in {side}; packets were held for {done['held_ns'] / 1e3:.1f} us of card time{dropped}")
+    return 0
+
+
+@app.command("status")
+def status_command(control: Control = None, json: common.Json = False) -> int:
+    """Show the running bridge: its blocks, where they are, and its counters."""
+    from headrace.bridge.control import ask
+
+    status = ask(control, {"command": "status"})
+    if json:
+        import json as json_module
+
+        print(json_module.dumps(status, indent=2))
+        return 0
+    from headrace.bridge.service import status_lines
+
+    print("\n".join(status_lines(status)))
+    return 0
+
+
+def _output(write: str | None, json: str | None) -> str | None:
+    if [write, json].count("-") > 1:
+        raise HeadraceError("only one thing can go to the standard output", 2)
+    return write
+
+
+def _show(report: Report, what: str, json: str | None, quiet: bool) -> int:
+    """Show the report, then what went wrong on the way, and return the exit code."""
+    if json is not None:
+        from headrace import report as reports
+
+        reports.write_json(report.to_json(), json)
+    if not quiet and json != "-":
+        print("\n".join(_lines(report, what)))
+    for error in dict.fromkeys(report.errors):
+        print(f"headrace: {error}", file=sys.stderr)
+    if report.missing:
+        print(f"headrace: the card's counters don't add up: {report.missing:+,} packets", file=sys.stderr)
+    return 1 if report.missing or report.errors else 0
+
+
+def _lines(report: Report, what: str) -> list[str]:
+    lines = [
+        f"{report.packets:,} packets {what}, {report.bytes:,} bytes, in {report.batches:,} batches",
+        f"{report.bits_per_s / 1e6:,.3f} Mbit/s, {report.packets_per_s:,.0f} packets/s "
+        f"over {report.seconds * 1e3:,.3f} ms of card time, host {report.profile}",
+    ]
+    if report.latency_ns is not None:
+        latency = report.latency_ns
+        values = (latency.median, latency.p99, latency.most)
+        lines.append("latency {:,.3f} ms median, {:,.3f} ms 99 %, {:,.3f} ms most".format(*(v / 1e6 for v in values)))
+    if any(report.closed_by.values()):
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.closed_by.items() if count)
+        lines.append(f"batches closed: {reasons}")
+    if report.adaptation is not None:
+        chosen = report.adaptation
+        lines.append(f"the card's last choice: {chosen['bytes']:,} bytes, {chosen['timeout'] / 1e6:,.3f} ms")
+    lines += [f"{count:,} packets dropped: {where}" for where, count in report.dropped.items()]
+    return lines
