@@ -4,7 +4,7 @@
 // Latency: 3 cycles from a post to its first address. Throughput: a beat a cycle, up to 32 bursts under way; a burst in 2 cycles.
 // Each buffer is also a job for the sender, in order, from before its first burst on. The jobs without words need no reading; of
 // the others, job_complete and job_error are about the oldest one that is not done: it is in the ring in whole; a read failed (known
-// before wr_row passes the beat).
+// a cycle after wr_row passes the beat, and together with job_complete). Both need 2 cycles to follow job_done.
 module s2h_fetch
   import bridge_pkg::*;
 #(
@@ -176,9 +176,11 @@ module s2h_fetch
       .rd_addr(done_q),
       .rd_data(kept_bad)
   );
-  assign wr_row       = wr_row_q;
-  assign job_complete = come_q != done_q;
-  assign job_error    = job_complete ? kept_bad : bad_q;
+  assign wr_row = wr_row_q;
+  always_ff @(posedge clk) begin
+    job_complete <= come_q != done_q;
+    job_error    <= come_q != done_q ? kept_bad : bad_q;
+  end
 
   assign idle = !(head_valid && enable) && !busy_q && !under_way && !(job_valid && enable);
 

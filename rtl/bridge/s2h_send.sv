@@ -191,7 +191,7 @@ module s2h_send
   always_ff @(posedge clk) begin
     length_1_q   <= LEN_BITS'(header_q.length - 1'b1);
     bad_length_q <= header_q.length == 0 || header_q.length > 16'(MAX_PACKET);
-    there_q      <= wr_row;
+    there_q      <= wr_row;  // so late that job_error is known before whole_q says that its beat is there
     case (state_q)
       COUNT:   need_q <= 15'd1;
       JUDGE:   need_q <= 15'((17'(header_q.length) + 17'(4 * HEADER_WORDS + 3)) >> 2);
