@@ -51,8 +51,7 @@ module noc_switch
   logic [N-1:0] valid, pop, first_q, drop_q, drop, granted;
   beat_t [N-1:0] beat;
   logic [N-1:0][N-1:0] outranks;  // [i][j]: the first beat of input i is of a higher level than that of input j
-  logic [N-1:0][N-1:0] grant_q;   // [output][input]: served, or served last
-  logic [N-1:0] busy_q;           // of outputs
+  logic [N-1:0][N-1:0] grant_q;   // [output][input]: is served
 
   for (genvar i = 0; i < N; i++) begin : gen_input
     noc_address_t address;
@@ -88,8 +87,8 @@ module noc_switch
       granted[i] = 1'b0;
       pop[i]     = drop[i];
       for (int unsigned o = 0; o < N; o++) begin
-        granted[i] |= busy_q[o] && grant_q[o][i];
-        pop[i] |= busy_q[o] && grant_q[o][i] && m_axis_tready[o];
+        granted[i] |= grant_q[o][i];
+        pop[i] |= grant_q[o][i] && m_axis_tready[o];
       end
       for (int unsigned j = 0; j < N; j++) outranks[i][j] = beat[i].data[7:6] > beat[j].data[7:6];
     end
@@ -114,7 +113,7 @@ module noc_switch
     logic free;
     beat_t out;
 
-    assign behind = ~(grant_q[o] | (grant_q[o] - 1'b1));  // the inputs after the one served last
+    assign behind = ~(grant_q[o] | (grant_q[o] - 1'b1));  // the inputs after the one that is served
 
     always_comb begin
       for (int unsigned i = 0; i < N; i++) request[i] = valid[i] && first_q[i] && beat[i].target[o] && !granted[i];
@@ -128,22 +127,16 @@ module noc_switch
       for (int unsigned i = 0; i < N; i++) out |= {$bits(beat_t) {grant_q[o][i]}} & beat[i];
     end
 
-    assign m_axis_tvalid[o] = busy_q[o] && |(grant_q[o] & valid);
+    assign m_axis_tvalid[o] = |(grant_q[o] & valid);
     assign m_axis_tdata[o]  = out.data;
     assign m_axis_tkeep[o]  = out.keep;
     assign m_axis_tlast[o]  = out.last;
     assign m_axis_tuser[o]  = out.epoch;
-    assign free             = !busy_q[o] || (m_axis_tvalid[o] && m_axis_tready[o] && m_axis_tlast[o]);
+    assign free             = grant_q[o] == '0 || (m_axis_tvalid[o] && m_axis_tready[o] && m_axis_tlast[o]);
 
     always_ff @(posedge clk) begin
-      if (free) begin
-        busy_q[o] <= |request;
-        if (|request) grant_q[o] <= pick;
-      end
-      if (rst) begin
-        busy_q[o]  <= 1'b0;
-        grant_q[o] <= '0;
-      end
+      if (free) grant_q[o] <= pick;
+      if (rst) grant_q[o] <= '0;
     end
   end
 
