@@ -241,7 +241,13 @@ async def buffers_that_are_too_small_come_back_and_the_batch_takes_the_next_one(
     row = len(dut.s_axis_tkeep) // 4
     needed = -(-words_of(made[0]) // row) * row
     rooms = (needed - 1, needed, needed, 0, needed - row, needed, needed - 1, needed + 1)
-    setup = Setup(dut, made, Settings(wait_for_room=True, single=True), room=lambda: random.choice(rooms))
+    setup = Setup(
+        dut,
+        made,
+        Settings(wait_for_room=True, single=True),
+        room=lambda: random.choice(rooms),
+        latency=lambda: random.choice((1, 100)),  # so that responses come one after the other
+    )
     await setup.begin()
     await setup.send()
     await setup.finish()
