@@ -3,7 +3,7 @@
 // - service: the longest time of late from a batch's end to its message being taken. Rises at once, falls by 1/64 at the end of
 //   each window in which a message was taken. A batch that still waits at a window's end counts with its age.
 // - handling: the same without the time for which messages of earlier batches were before it; falls by 1/8.
-// - timeout = target - target/16 - service, but at least handling * 9/8: shorter ones would give the host more messages than it
+// - timeout = target - target/16 - service (which counts as half of the target as long as no message has been taken), but at least handling * 9/8: shorter ones would give the host more messages than it
 //   can handle, and service would grow without end. At least FLOOR_NS, at most most.timeout_ns.
 // - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself; at once
 //   most.bytes again when a batch closes while another one waits, for then fewer messages help.
@@ -82,6 +82,7 @@ module adaptive_batching
   time_t start_q;                 // when the host could begin with the oldest message
   time_t age_q, busy_q, service_q, handling_q;
   logic sample_q, ended_q, taken_q, queued_q;
+  logic known_q;                  // a message has been taken
 
   always_ff @(posedge clk) begin
     if (push) wr_q <= wr_q + 1'b1;
@@ -96,6 +97,7 @@ module adaptive_batching
     busy_q   <= now - start_q;
     taken_q  <= taken || (taken_q && !window);
     queued_q <= crowded || (queued_q && !window);
+    known_q  <= known_q || pop;
 
     if (sample_q && age_q > service_q) service_q <= age_q;
     else if (ended_q) service_q <= service_q - (service_q >> SERVICE_DECAY);
@@ -109,6 +111,7 @@ module adaptive_batching
       ended_q    <= 1'b0;
       taken_q    <= 1'b0;
       queued_q   <= 1'b0;
+      known_q    <= 1'b0;
       service_q  <= '0;
       handling_q <= '0;
     end
@@ -126,7 +129,7 @@ module adaptive_batching
   assign long_handling = handling_q > target >> 1;
 
   always_ff @(posedge clk) begin
-    room_q    <= {1'b0, target} - (TIME_W + 1)'(target >> 4) - {1'b0, service_q};
+    room_q    <= {1'b0, target} - (TIME_W + 1)'(target >> 4) - {1'b0, known_q ? service_q : target >> 1};
     least_q   <= ({1'b0, handling_q} + (TIME_W + 1)'(handling_q >> FLOOR_SHIFT)) | FLOOR;
     limited_q <= most.timeout_ns != 0 && timeout > (TIME_W + 1)'(most.timeout_ns >> UNIT_LOG2);
     timeout_q <= timeout[TIME_W] ? '1 : timeout[TIME_W-1:0];

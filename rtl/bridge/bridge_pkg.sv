@@ -109,7 +109,9 @@ package bridge_pkg;
     logic [51:0]      page;   // address / 4096
   } buffer_t;
 
-  // What the card tells software about a buffer: tag, packets, words; H2S has packets = 0 after a write error.
+  // What the card tells software about a buffer: tag, packets, words; H2S has packets = 0 after a write error, and REFUSED words
+  // where the buffer was too small for the batch.
+  localparam logic [14:0] REFUSED = '1;
   typedef struct packed {
     logic [TAG_W-1:0] tag;
     logic [12:0]      packets;

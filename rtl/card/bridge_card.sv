@@ -359,7 +359,7 @@ module bridge_card
       .target_ns,
       .most,
       .closed    (h2s_events.closed),
-      .taken     (h2s_message_take),
+      .taken     (h2s_message_take && h2s_message.words != REFUSED),
       .window,
       .packets   (traffic.packets),
       .gap_min   (traffic.gap_min),

@@ -48,6 +48,7 @@ class Law:
     limited: bool = False  # software's timeout is shorter
     shift: int = 0  # of the byte limit
     lonely: int = 0
+    known: bool = False  # a message has been taken
     crowd: int = 0  # batches beyond those in `closes`
     start: int = 0  # when the oldest batch in `closes` came to be the oldest
     taken: bool = False  # in the running window
@@ -103,7 +104,7 @@ class Law:
         timeout = max(self.room, self.least)
         self.limited = self.most.timeout_ns != 0 and timeout > self.most.timeout_ns >> UNIT_LOG2
         self.timeout = min(timeout, TIME_MASK)
-        self.room = target - (target >> 4) - self.service
+        self.room = target - (target >> 4) - (self.service if self.known else target >> 1)
         self.least = self.handling + (self.handling >> FLOOR_SHIFT) | FLOOR
 
         if self.sample and self.age > self.service:
@@ -124,6 +125,7 @@ class Law:
         self.queued = crowded or (self.queued and not window)
 
         pop = taken and waiting
+        self.known |= pop
         if pop:
             self.closes.popleft()
         if pop or not waiting:
