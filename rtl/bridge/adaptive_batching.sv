@@ -3,8 +3,9 @@
 // - service: the longest time of late from a batch's end to its message being taken. Rises at once, falls by 1/64 at the end of
 //   each window in which a message was taken. A batch that still waits at a window's end counts with its age.
 // - handling: the same without the time for which messages of earlier batches were before it; falls by 1/8.
-// - timeout = target - target/16 - service (which counts as half of the target as long as no message has been taken), but at least handling * 9/8: shorter ones would give the host more messages than it
-//   can handle, and service would grow without end. At least FLOOR_NS, at most most.timeout_ns.
+// - timeout = target - target/16 - service, where service counts as half of the target until a message has been taken; but at
+//   least handling * 9/8: shorter ones would give the host more messages than it can handle, and service would grow without
+//   end. At least FLOOR_NS, at most most.timeout_ns.
 // - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself; at once
 //   most.bytes again when a batch closes while another one waits, for then fewer messages help.
 // - single when in LONELY windows with packets, one after the other, no two packets came within a timeout: waiting would
