@@ -225,7 +225,7 @@ async def write_errors_cost_their_batch_and_nothing_else(dut: Any, stalls: Any) 
         Settings(wait_for_room=True, bytes=3000),
         stalls=stalls,
         latency=lambda: random.randint(1, 30),
-        errors=share(len(dut.s_axis_tkeep) / 200),
+        errors=share(max(len(dut.s_axis_tkeep) / 200, int(dut.BURST.value) / 1000)),
     )
     await setup.begin()
     await setup.send()
