@@ -6,6 +6,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -50,6 +51,8 @@ on EmbedNet's soft processor, from the two rates that its single-packet design r
 software and 9 Mb/s to hardware. The transfer itself, a microsecond on this card, is not taken off."""
 
 _LONGEST_MOVE_S = 5.0  # of card time
+_LIVE_S = 0.001  # of wall time: for packets of live links, before time passes without them
+_STILL_NS = 100  # of a card that does nothing but come to rest
 _STEP_NS = 200  # between the steps of a move
 _LANES: dict[int, Lane] = {H2S: "bulk", EXPRESS: "express"}
 
@@ -96,7 +99,8 @@ class Host:
 
     H2S: once the interrupt has come, the message is taken out of the mailbox after ``h2s_message_ns``; the packets are
     handled after their own time, then ``deliver`` gets them (the graph's software, if there is a graph), and the buffer
-    goes back. S2H: a batch is handed over after ``s2h_message_ns`` and its packets' time.
+    goes back. S2H: a batch is handed over after ``s2h_message_ns`` and its packets' time. ``live``: the card has live
+    links.
     """
 
     def __init__(
@@ -106,8 +110,10 @@ class Host:
         profile: HostProfile | None = None,
         deliver: Deliver | None = None,
         graph: ProtocolGraph | None = None,
+        live: bool = False,
     ) -> None:
         self.card = card
+        self.live = live
         self.driver = driver
         self.profile = profile or PROFILES["none"]
         self.graph = graph
@@ -152,18 +158,23 @@ class Host:
         wall_s: float | None = None,
         turns: int | None = None,
     ) -> Literal["done", "idle", "time"]:
-        """Runs until ``until()`` is true, until so much card time has passed, or until card and software have nothing
-        left to do. ``until`` is asked after every event, and with ``wall_s`` at least so often. ``turns``: comes back
-        after the card has run so many times."""
+        """Runs until ``until()`` is true, until so much card time has passed (wall time, with live links), or until
+        card and software have nothing left to do. ``until`` is asked after every event, and with ``wall_s`` at least so
+        often. ``turns``: comes back after the card has run so many times."""
         self._now = self.driver.clock()
-        end = None if seconds is None else self._now + round(seconds * 1e9)
+        end = wall_end = None
+        if seconds is not None and self.live:
+            wall_end = time.monotonic() + seconds
+        elif seconds is not None:
+            end = self._now + round(seconds * 1e9)
         while True:
             while self._work():
                 if until():
                     return "done"
             if until():
                 return "done"
-            if turns == 0 or (end is not None and self._now >= end):
+            late = wall_end is not None and time.monotonic() >= wall_end
+            if turns == 0 or late or (end is not None and self._now >= end):
                 return "time"
             turns = None if turns is None else turns - 1
             if not self._pass(self._next(end), wall_s):
@@ -205,10 +216,12 @@ class Host:
             self._step_tasks()
             return not result.idle
         left = max(1, until_ns - self._now)
-        result = self.card.run(until="interrupt", seconds=left / 1e9, wall_s=wall_s)
-        if result.idle:  # what is due is in software
+        waits = _LIVE_S if self.live else wall_s
+        result = self.card.run(until="interrupt", seconds=left / 1e9, wall_s=waits)
+        if result.idle or (self.live and result.reason == "wall"):
             left = until_ns - self.driver.clock()
-            if left > 0:
+            # What is due is in software. A card that waits for a live link lets no time pass by itself.
+            if left > 0 and (result.idle or result.stats.time_ns <= self._now + _STILL_NS):
                 self.card.run(until=None, seconds=left / 1e9, wall_s=wall_s)
         self._step_tasks()
         return True
@@ -271,3 +284,8 @@ class Host:
 def percentile(values: Sequence[float], percent: float) -> float:
     """The least value that so many percent of the values don't exceed. There must be a value."""
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
+def is_live(link: str) -> bool:
+    """Whether packets of a link come as they happen."""
+    return link.startswith(("iface:", "xdp:", "tap:"))

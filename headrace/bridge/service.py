@@ -12,14 +12,13 @@ from headrace.bridge.card import driver_of, open_bridge_card
 from headrace.bridge.chain import Ingress, ProtocolGraph
 from headrace.bridge.control import ControlSocket
 from headrace.bridge.driver import BridgeDriver
-from headrace.bridge.host import PROFILES, Host
+from headrace.bridge.host import PROFILES, Host, is_live
 from headrace.bridge.jobs import Setting
 from headrace.card import Card
 from headrace.errors import HeadraceError
 from headrace.stop_requests import StopRequests
 
 _WALL_S = 0.05  # between looks at the control socket and Ctrl-C
-_LIVE = ("iface:", "xdp:", "tap:")
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,11 @@ def run(job: RunJob, tell: Callable[[str], None] | None = None) -> dict[str, Any
     ):
         driver = driver_of(card)
         graph = _set_up(job, driver, batching, blocks)
-        host = Host(card, driver, PROFILES[job.profile], graph=graph)
+        live = any(is_live(link) for link in job.links)
+        host = Host(card, driver, PROFILES[job.profile], graph=graph, live=live)
         _connect(job, card)
         say(f"the bridge is up; control at {control.path}")
-        _serve(card, host, graph, control, stop, any(link.startswith(_LIVE) for link in job.links))
+        _serve(card, host, graph, control, stop, live)
         result = status(host, graph)
         if not result["at_rest"]:
             result["missing"] = 0  # packets are still on their way

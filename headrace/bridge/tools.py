@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from headrace.bridge.card import driver_of, open_bridge_card
 from headrace.bridge.driver import BridgeDriver
 from headrace.bridge.formats import Header, Packet, idp
-from headrace.bridge.host import PROFILES, Host, percentile
+from headrace.bridge.host import PROFILES, Host, is_live, percentile
 from headrace.bridge.jobs import SINGLE_KB, Latency, ReceiveJob, Report, SendJob, Setting
 from headrace.bridge.pcap_writer import PcapWriter
 from headrace.bridge.tables import PORTS, SOFTWARE
@@ -106,7 +106,7 @@ def receive(job: ReceiveJob, progress: Progress | None = None) -> Report:
         card.run(until=None, cycles=1)  # a capture's first time sets the clock
         with PcapWriter.opened(job.output) as file:
             arrivals = _Arrivals(driver.clock(), job.step_s, file)
-            host = Host(card, driver, PROFILES[job.profile], arrivals.take)
+            host = Host(card, driver, PROFILES[job.profile], arrivals.take, live=is_live(job.link))
             wanted = float("inf") if job.packets is None else job.packets
 
             def done() -> bool:
