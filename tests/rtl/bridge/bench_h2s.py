@@ -155,12 +155,12 @@ async def the_timeout_comes_when_wake_ns_says(dut: Any) -> None:
 @behaviour()
 async def after_a_flush_the_number_of_messages_is_known(dut: Any) -> None:
     """Even while software posts no buffer and the queue of closed batches is full."""
-    setup = Setup(dut, packets(dut, 60), Settings(single=True), posts=lambda: False)
+    setup = Setup(dut, packets(dut, 120), Settings(single=True), posts=lambda: False, source_stalls=quiet_between(10))
     await setup.begin()
     sending = cocotb.start_soon(setup.send())
     while not sending.done():
-        await cycles(dut.clk, random.randint(1, 200))
-        setup.set(single=random.random() < 0.8)
+        await cycles(dut.clk, random.randint(1, 100))
+        setup.set(single=random.random() < 0.9)
         await setup.flush()
         assert dut.batches_closed.value == setup.lanes[BULK].closed_count
         if not dut.s_axis_tvalid.value and not setup.inside:
