@@ -106,6 +106,7 @@ def _connect(job: RunJob, card: Card) -> None:
         target = link if sink is None and link.startswith("tap:") else sink
         if target is not None:
             card.sink(port, target)
+    card.run(until=None, cycles=1)  # sources are there from now on: they can be ended
 
 
 def _serve(
