@@ -69,6 +69,7 @@ class FakeCard:
         self.noc: dict[tuple[object, tuple[int, int]], deque[Item]] = {}
         self.open: list[Item] = []
         self.opened_ns = 0
+        self.flushing = False
         self.closed: deque[list[Item]] = deque()
         self.express_closed: deque[list[Item]] = deque()
         self.posted: dict[bool, deque[tuple[int, int, int]]] = {False: deque(), True: deque()}
@@ -141,7 +142,11 @@ class FakeCard:
             self._write_table(value)
         elif path == "h2s.control" and value >> 8 & 1:
             self.values[path] &= ~(1 << 8)
-            self._close("flush")
+            coming = any(queue for (_, target), queue in self.noc.items() if target == H2S_ADDRESS)
+            if coming:
+                self.flushing = True  # after the packet that is coming in
+            else:
+                self._close("flush")
         elif path == "h2s.post":
             express = bool(value >> 16 & 1)
             self.posted[express].append((value >> 28, value & 0x7FFF, self.values["h2s.address"]))
@@ -270,6 +275,9 @@ class FakeCard:
             self.add(f"port[{block}].sent")
         else:
             self._into_batch(item)
+            if self.flushing:
+                self._close("flush")
+            self.flushing = False
 
     def _into_slot(self, number: int, item: Item) -> None:
         slot = self.slots[number]

@@ -36,19 +36,26 @@ class HostProfile:
         return round(packets * self.packet_ns + size * self.byte_ns)
 
 
-_EMBEDNET_BITS = 1500 * 8  # of the packets whose rates are published
+_EMBEDNET_BYTES = 1500  # of the packets whose rates are published
+_EMBEDNET_TRANSFER_NS = (_EMBEDNET_BYTES + 12) // 4 * 10  # a word in each cycle of 100 MHz
+
+
+def _embednet_ns(bits_per_s: float) -> int:
+    """Of a message, from the rate at which EmbedNet passed packets one by one, each of them with a message."""
+    return round(8 * _EMBEDNET_BYTES / bits_per_s * 1e9) - _EMBEDNET_TRANSFER_NS
+
 
 PROFILES = {
     profile.name: profile
     for profile in (
         HostProfile("none", 0, 0),
         HostProfile("pcie", 1_000, 1_000),
-        HostProfile("embednet", round(_EMBEDNET_BITS / 15e6 * 1e9), round(_EMBEDNET_BITS / 9e6 * 1e9)),
+        HostProfile("embednet", _embednet_ns(15e6), _embednet_ns(9e6)),
     )
 }
 """``none``: software takes no time. ``pcie``: a present-day host, 1 us a message. ``embednet``: the cost of a message
 on EmbedNet's soft processor, from the two rates that its single-packet design reached with 1,500 bytes: 15 Mb/s to
-software and 9 Mb/s to hardware. The transfer itself, a microsecond on this card, is not taken off."""
+software and 9 Mb/s to hardware, less the time of their transfer on its bus (32 bits, 100 MHz)."""
 
 _LONGEST_MOVE_S = 5.0  # of card time
 _LIVE_S = 0.001  # of wall time: for packets of live links, before time passes without them

@@ -49,6 +49,9 @@ def triangle_command(
         float | None,
         typer.Option(metavar="SECONDS", help="How long.", show_default="a file: up and down once; else no end"),
     ] = None,
+    crc: Annotated[
+        bool, typer.Option("--crc", help="End packets with their CRC-32, for the bridge's CRC block.")
+    ] = False,
     write: Annotated[str | None, typer.Option("-w", metavar="FILE", help="Write a pcap file (-: stdout).")] = None,
     interface: Annotated[str | None, typer.Option(metavar="NAME", help="Send on this network interface.")] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no summary.")] = False,
@@ -63,7 +66,7 @@ def triangle_command(
         number = int(hash, 0)
     except ValueError:
         raise HeadraceError(f"-s {hash}: not a number such as 0x0123456789abcdef", 2) from None
-    load = triangle.Triangle(number, length, lower, upper, (first, second))
+    load = triangle.Triangle(number, length, lower, upper, (first, second), crc)
     if (write is None) == (interface is None):
         raise HeadraceError("either -w FILE or --interface NAME is needed (see headrace traffic triangle --help)", 2)
     if duration is not None and duration <= 0:

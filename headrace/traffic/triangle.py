@@ -12,6 +12,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -23,6 +24,7 @@ from headrace.errors import HeadraceError
 
 ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
 LEAST, MOST = 38, 1514  # bytes of a frame
+CRC_BYTES = 4
 EPOCH_NS = 1_700_000_000 * 10**9  # time of a file's beginning
 
 _NS = 10**9
@@ -38,20 +40,23 @@ _LATE_S = 0.0005  # below this, waiting is not worth a call to the kernel
 class Triangle:
     """The traffic. ``hash``: the 64 bits behind the Ethernet header, EmbedNet's IDPs of source and destination.
     ``length``: bytes of a frame; ``lower``, ``upper``: packets a second; ``intervals``: seconds between the lower and
-    the upper rate, of each triangle."""
+    the upper rate, of each triangle. ``crc``: a frame's last 4 bytes are the CRC-32 of those before, as its FCS would
+    be, which the bridge's CRC block wants."""
 
     hash: int = 0
     length: int = 1024
     lower: float = 1000
     upper: float = 5000
     intervals: tuple[float, float] = (10, 3)
+    crc: bool = False
 
     def __post_init__(self) -> None:
         """Raises HeadraceError for what can't be."""
         if not 0 <= self.hash < 1 << 64:
             raise HeadraceError(f"hash {self.hash:#x}: must have 64 bits", 2)
-        if not LEAST <= self.length <= MOST:
-            raise HeadraceError(f"packets of {self.length} bytes: must have {LEAST} to {MOST}", 2)
+        least = LEAST + CRC_BYTES if self.crc else LEAST
+        if not least <= self.length <= MOST:
+            raise HeadraceError(f"packets of {self.length} bytes: must have {least} to {MOST}", 2)
         if not 0 <= self.lower <= self.upper or self.upper == 0:
             raise HeadraceError(f"rates of {self.lower:g} and {self.upper:g}: must be 0 <= lower <= upper", 2)
         if min(self.intervals) <= 0:
@@ -112,11 +117,26 @@ def write(traffic: Triangle, duration: float, file: IO[bytes], progress: Callabl
         records["captured"] = records["wire"] = length
         records["head"], records["hash"] = head, traffic.hash
         records["number"], records["time"] = np.arange(start, start + len(part)), part
+        if traffic.crc:
+            _add_crc(records, length)
         file.write(records.tobytes())
         if progress is not None:
             progress((start + len(part)) / len(times))
     file.flush()
     return len(times)
+
+
+def _add_crc(records: npt.NDArray[Any], length: int) -> None:
+    """Puts the CRC-32 of each record's frame of so many bytes at its end."""
+    frames = records.view(np.uint8).reshape(len(records), -1)[:, -length:]
+    covered = np.ascontiguousarray(frames[:, :-CRC_BYTES])
+    checks = np.array([zlib.crc32(row) for row in covered], "<u4")
+    frames[:, -CRC_BYTES:] = checks.view(np.uint8).reshape(-1, CRC_BYTES)
+
+
+def with_crc(data: bytes) -> bytes:
+    """A frame whose last 4 bytes are the CRC-32 of those before."""
+    return data[:-CRC_BYTES] + zlib.crc32(data[:-CRC_BYTES]).to_bytes(CRC_BYTES, "little")
 
 
 def send(
@@ -154,7 +174,8 @@ def _send(
             time.sleep(min(left, 0.05))
             if stop():
                 return number
-        link.send(frame(traffic.length, traffic.hash, number, time.time_ns()))
+        data = frame(traffic.length, traffic.hash, number, time.time_ns())
+        link.send(with_crc(data) if traffic.crc else data)
         number += 1
         if (now := time.monotonic()) - shown >= 0.1:
             shown = now

@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,17 @@ def test_a_file_holds_the_frames_at_their_times(length: int, tmp_path: Path) -> 
         assert data == frame(length, 0xDEADBEEF, number, time_ns)
 
 
+@pytest.mark.parametrize("length", [42, 1514])
+def test_frames_end_with_their_crc_if_they_should(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.pcap"
+    assert run("-p", length, "-l", 100, "-u", 100, "--duration", 1, "--crc", "-w", path) == 0
+    found = records(path)
+    assert len(found) == 100
+    for number, (time_ns, data) in enumerate(found):
+        assert data[:-4] == frame(length, 0, number, time_ns)[:-4]
+        assert int.from_bytes(data[-4:], "little") == zlib.crc32(data[:-4])
+
+
 def test_many_packets_go_into_one_file(tmp_path: Path) -> None:
     path = tmp_path / "t.pcap"
     assert run("-p", 60, "-l", 40_000, "-u", 40_000, "--duration", 2, "-w", path) == 0
@@ -105,6 +117,7 @@ def test_packets_go_out_on_an_interface(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["-w", "x", "-p", "37"], "packets of 37 bytes: must have 38 to 1514"),
+        (["-w", "x", "-p", "41", "--crc"], "packets of 41 bytes: must have 42 to 1514"),
         (["-w", "x", "-l", "9", "-u", "8"], "rates of 9 and 8: must be 0 <= lower <= upper"),
         (["-w", "x", "-i", "0"], "an interval must be longer than 0 s"),
         (["-w", "x", "-s", "word"], "-s word: not a number"),
