@@ -1,8 +1,9 @@
 """How a functional block moves between hardware and software while packets flow, none of which is lost or overtaken.
 
 It is RCU: the new way is made ready and held, then the tables are changed, and the new way is let go once a grace
-period has shown that nothing is on the old way any more. What holds is a queue in software, or the store of a slot:
-the latter is small, so that on the way into hardware the old way is emptied once before, to make the time short.
+period has shown that nothing is on the old way any more. What holds is a queue in software, which takes anything, or
+the store of a slot, which is small: on the way into hardware, what comes meanwhile must fit into it. So batches are
+made small before, to make the time short; ``MoveReport`` tells what found no room.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 from headrace.bridge.chain import Chain, ProtocolGraph, Side
 from headrace.errors import HeadraceError
+
+_HURRIED = 6  # batches each way
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,7 @@ class Move:
     def _to_hardware(self) -> Iterator[None]:
         driver, block = self._driver, self._block
         assert block.slot is not None
-        yield from driver.draining()
-        yield from self._empty_sender()
+        yield from self._hurry()
         dropped = driver.slot_overflow(block.slot)
         begin = driver.clock()
         self._graph.setup_slot(self._chain, self._number, hold=True)
@@ -106,6 +108,20 @@ class Move:
     def _from_software(self, chain: Chain) -> bool:
         """Whether what comes before the block is in software."""
         return chain.ingress is None if self._number == 0 else chain.blocks[self._number - 1].side == "sw"
+
+    def _hurry(self) -> Iterator[None]:
+        """Makes what is on its way to software and back as little as it can be: as soon as one side has all batches,
+        what has come meanwhile is the next one. So batches shrink to what comes in the time that one takes."""
+        driver = self._driver
+        to_software = to_hardware = 0
+        while to_software < _HURRIED or to_hardware < _HURRIED:
+            if driver.h2s.reached(driver.h2s.closed()):
+                driver.h2s.flush()
+                to_software += 1
+            if driver.s2h.reached(driver.s2h.batches):
+                driver.s2h.flush()
+                to_hardware += 1
+            yield
 
     def _empty_sender(self) -> Iterator[None]:
         """Until all packets that software has sent are on the network on chip."""

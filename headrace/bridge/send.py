@@ -97,8 +97,10 @@ class Sender:
 
     @property
     def deadline_ns(self) -> int | None:
-        """When the open batch is closed by its timeout; None: no time is set."""
-        return self._opened_ns + self.settings.timeout_ns if self._open and self.settings.timeout_ns else None
+        """When the open batch is closed by its timeout; None: no time is set, or another batch goes first."""
+        if not self._open or self._closed or self.settings.timeout_ns == 0:
+            return None
+        return self._opened_ns + self.settings.timeout_ns
 
     def expire(self) -> None:
         """Closes the open batch if its time is over."""
