@@ -17,15 +17,13 @@ _EPILOG = """Examples:
 
 headrace bridge recv 64 10 16384 --link gen:size=1500 --rate 1G
 
-headrace bridge recv 1 --host embednet --link gen:size=1500 --rate 1G
+headrace bridge recv 1 10 50 --host embednet --link gen:size=1500,rate=20M --rate line
 
 headrace bridge trace 64 10 20 500 --link pcap:triangle.pcap --rate recorded
 
 headrace bridge send 64 10 1500 -1 1000 -w out.pcap
 
 headrace bridge run --chain crc32,generic --link tap:a --link1 tap:b
-
-headrace bridge map generic sw
 """
 
 app = typer.Typer(
@@ -207,6 +205,7 @@ def run_command(
     `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both what its port
     receives and where it sends to.
     """
+    from headrace import report
     from headrace.bridge.service import RunJob, run
 
     job = RunJob(
@@ -223,9 +222,7 @@ def run_command(
     )
     status = run(job, None if quiet else lambda line: print(line, file=sys.stderr, flush=True))
     if json is not None:
-        from headrace import report as reports
-
-        reports.write_json(status, json)
+        report.write_json(status, json)
     return 1 if status["missing"] or status["errors"] else 0
 
 
