@@ -83,7 +83,7 @@ module h2s
     output logic              buffer_refused,
     output logic [31:0]       batches_closed,
     output logic [31:0]       express_closed,
-    output logic              idle,            // but for packets that wait for the timeout
+    output logic              idle,            // but for packets that wait for the timeout or for a host buffer
     output logic [63:0]       wake_ns          // when that comes
 );
 

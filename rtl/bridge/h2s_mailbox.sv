@@ -41,7 +41,7 @@ module h2s_mailbox
     output logic              buffer_refused,
     output logic              write_error,
     output logic [12:0]       write_error_packets,
-    output logic              idle
+    output logic              idle            // but for batches that wait for a buffer, and messages to be taken
 );
 
   localparam int unsigned LANE_W = $clog2(DATA_W / 32);
@@ -160,6 +160,6 @@ module h2s_mailbox
     end
   end
 
-  assign idle = !batch_valid && !flight_valid;
+  assign idle = !match && !offer_q && !refuse_q && !flight_valid && !(post_valid && post_ready);
 
 endmodule

@@ -356,12 +356,13 @@ class Setup:
 
     def _idle(self) -> None:
         dut = self.dut
-        self.quiet = self.quiet + 1 if dut.idle.value and not dut.message_valid.value else 0
+        waiting = any(lane.closed for lane in self.lanes) or dut.message_valid.value
+        self.quiet = self.quiet + 1 if dut.idle.value and not waiting else 0
         if self.has_express and dut.express_message_valid.value:
             self.quiet = 0
         if dut.idle.value:
             lane = self.lanes[BULK]
-            assert not lane.closed or dut.message_valid.value, "idle with a batch inside"
+            assert not lane.closed or not lane.posted or dut.message_valid.value, "idle with work to do"
             if self.quiet > 3 and len(set(self.recent)) == 1:
                 armed = bool(lane.accepted) and self.settings.timeout_ns
                 assert dut.wake_ns.value == (self.opened_ns + self.settings.timeout_ns if armed else NEVER)
