@@ -243,7 +243,7 @@ module h2s_lane
   end
 
   assign wake_ns = wake_q;
-  assign idle    = between && !s_axis_tvalid && !flush_q && !closed && !closed_q && !expired;
+  assign idle    = between && !s_axis_tvalid && !flush_q && (closed_q ? !queue_ready : !closed && !expired);
 
   // ----------------------------------------------------------------------------------------------------- their places
   logic [LANES-1:0] wr_en;
