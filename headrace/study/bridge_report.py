@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.bridge.host import PROFILES
 from headrace.study import bridge_text
+from headrace.study.bridge_points import TRACE_SECONDS
 from headrace.study.bridge_rows import SINGLE, ThroughputRow
 from headrace.study.files import figure, files_list, grid
 
@@ -92,8 +93,7 @@ def _latency(study: BridgeStudy, figures: dict[str, str]) -> list[str]:
 def _traces(study: BridgeStudy, figures: dict[str, str]) -> list[str]:
     if not study.traces:
         return []
-    seconds = max(row.time_s for row in study.traces if row.load == "wide")
-    text = bridge_text.TRACES.format(scale=180 / seconds, seconds=seconds)
+    text = bridge_text.TRACES.format(scale=180 / TRACE_SECONDS, seconds=TRACE_SECONDS)
     return [
         "## Dynamic load (figures 5.7 to 5.10)",
         text,
