@@ -85,7 +85,7 @@ def _adaptive(study: BridgeStudy) -> Iterator[Row]:
             "us",
             row.worst_p99_us <= row.target_us,
             MODELLED,
-            f"{_FIXED}: {fixed.worst_p99_us:,.0f}; packets a message {_per_message(row):.1f}, {_per_message(fixed):.1f}",
+            f"{_FIXED}: {fixed.worst_p99_us:,.0f}; per message {_per_message(row):.1f}, {_per_message(fixed):.1f}",
         )
         yield _row(
             f"adaptive, {where}: throughput beside {_FIXED}",
