@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from headrace.errors import HeadraceError
+
 T = TypeVar("T")
 
 
@@ -19,14 +21,18 @@ def run_points(
     """``[function(**point) for point in points]``, in parallel. ``progress`` gets (done, all) after each point.
 
     ``address`` is that of a Dask scheduler whose workers have Headrace installed; None starts one worker a core here.
-    An exception of a point is raised here, once the points that run have ended.
+    Raises HeadraceError when there is none. An exception of a point is raised here, once the points that run have ended.
     """
     from distributed import Client, as_completed
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     workers = min(len(points), os.cpu_count() or 1)
     local = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.ERROR}
-    with Client(address) if address else Client(**local) as client:  # type: ignore[no-untyped-call]
+    try:
+        connected = Client(address) if address else Client(**local)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise HeadraceError(f"cluster {address or 'of this machine'}: {str(error).splitlines()[0]}") from None
+    with connected as client:
         futures = [client.submit(function, **point, pure=False) for point in points]
         for done, future in enumerate(as_completed(futures), start=1):  # type: ignore[no-untyped-call]
             if future.status == "error":

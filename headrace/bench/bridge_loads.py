@@ -170,7 +170,8 @@ def to_hardware(host: str, size: int, buffer_kb: int, messages: int) -> Throughp
         sent = card.received(0)
         times = [frame.timestamp_ns for frame in sent]
         faults = frames.faults(frame.data for frame in sent) + frames.count - len(sent) + driver.counters().missing()
-        steady = times[::per_message][1:]  # the MAC's own buffer is full by then
+        steady = times[::per_message]
+        steady = steady[len(steady) // 3 :]  # the MAC's own buffer is full by then
         span = steady[-1] - steady[0]
         return Throughput(size, messages, len(sent), (len(steady) - 1) * per_message * size * 8e9 / span, faults)
 

@@ -22,8 +22,8 @@ Rate = Annotated[
     str,
     typer.Option(
         metavar="lossless|line|recorded|NG",
-        help="How packets are offered: at 100 Gb/s but held off while the filters can't keep up (lossless), at "
-        "100 Gb/s whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
+        help="How packets are offered: at the line's rate but held off while the card can't keep up (lossless), at the "
+        "line's rate whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
     ),
 ]
 

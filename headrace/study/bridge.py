@@ -75,7 +75,8 @@ def measure(
     chosen = all_points(quick) if points is None else points
     if address is None:  # on a cluster, each worker builds what it needs
         report("cards", None)
-        run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in bridge_loads.SETUPS])
+        hosts = {point.arguments.get("host", "pcie") for point in chosen}
+        run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
     report("bridge card", 0.0)
     results = run_points(
         bridge_loads.run,

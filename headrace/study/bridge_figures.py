@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headrace.study.bridge import BridgeStudy
 
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
+_FOUR = (12.8, 4.6)  # inches
 _LONG_COLOURS = (*COLOURS, "#F0E442", "#000000")
 
 
@@ -148,7 +149,9 @@ def _adaptive(study: BridgeStudy) -> Drawn:
     summaries = [row for row in study.modes if row.mode == "adaptive"]
     if not summaries:
         return "", None
-    figure, all_axes = panels(TWO, len(summaries))
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    figure, all_axes = panels(_FOUR, len(summaries))
     for summary, axes in zip(summaries, all_axes, strict=True):
         rows = [row for row in study.traces if row.load == summary.load]
         for mode, colour in zip(dict.fromkeys(row.mode for row in rows), _LONG_COLOURS, strict=False):
@@ -157,11 +160,13 @@ def _adaptive(study: BridgeStudy) -> Drawn:
             line(axes, chosen, lambda row: (row.time_s, row.p99_us), color=colour, linewidth=width, label=mode)
         axes.axhline(summary.target_us, color="#444444", linestyle=":", label="target")
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(plain)
-        axes.set_ylabel("p99 latency in us")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("s")
         axes.set_title(f"load {summary.load}, {summary.host} host", loc="left")
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    all_axes[0].set_ylabel("p99 latency in us")
     return "99th percentile of latency over time: adaptive beside fixed batches", figure
 
 

@@ -1,0 +1,159 @@
+"""``headrace study bridge``: a small study from end to end, and the published figures that it is put beside."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace.bench import bridge as bench_bridge
+from headrace.bench import bridge_loads
+from headrace.cli import main
+from headrace.study import bridge
+from headrace.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
+from headrace.study.bridge_rows import SINGLE
+from headrace.study.published import EMBEDNET_MBIT_S
+
+LOAD = {
+    "kind": "trace",
+    "host": "pcie",
+    "size": 1024,
+    "lower_pps": 100e3,
+    "upper_pps": 800e3,
+    "intervals_s": (300e-6, 130e-6),
+    "seconds": 600e-6,
+    "step_s": 100e-6,
+    "settings": {**batching(64, 10), "adaptive": True, "target_ns": 20_000},
+    "window_log2": 13,
+}
+POINTS = [
+    *(
+        Point(
+            "throughput",
+            {"host": "pcie", "direction": direction, "buffer_kb": kb},
+            {"kind": kind, "host": "pcie", "size": 500, "buffer_kb": kb, "messages": 4},
+        )
+        for direction, kind in (("h2s", "to_software"), ("s2h", "to_hardware"))
+        for kb in (SINGLE, 8)
+    ),
+    Point(
+        "latency",
+        {"direction": "h2s", "buffer_kb": 64, "timeout_ms": 0.01, "rate": 500},
+        {
+            "kind": "receive_latency",
+            "host": "pcie",
+            "size": 500,
+            "buffer_kb": 64,
+            "timeout_ms": 0.01,
+            "bits_per_s": 5e8,
+            "packets": 50,
+        },
+    ),
+    Point("traces", {"load": "fast", "mode": "adaptive"}, LOAD),
+    *(
+        Point(
+            "critical",
+            {"mode": mode, "burst": burst},
+            {"kind": "critical", "mode": mode, "burst": burst, "packets": 20},
+        )
+        for mode, burst in (("single", False), ("express", True))
+    ),
+    wire_points(quick=True)[0],
+]
+
+
+@pytest.fixture(scope="module")
+def study() -> bridge.BridgeStudy:
+    return bridge.measure(points=POINTS)
+
+
+@pytest.fixture(scope="module")
+def folder(study: bridge.BridgeStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("study")
+    bridge.write(study, out)
+    return out
+
+
+def test_no_packet_is_wrong_or_missing(study: bridge.BridgeStudy) -> None:
+    assert study.faults == 0
+
+
+def test_batches_get_more_across_than_single_packets(study: bridge.BridgeStudy) -> None:
+    gains = {row.direction: row.gain for row in study.throughput if row.buffer_kb == 8}
+    assert min(gains.values()) > 1.5
+    assert all(row.gain == 1 for row in study.throughput if row.buffer_kb == SINGLE)
+
+
+def test_a_timeout_bounds_latency(study: bridge.BridgeStudy) -> None:
+    [row] = study.latency
+    assert row.min_us < row.median_us <= row.max_us < 10 + 1 + 2  # the timeout, the message, the way
+
+
+def test_a_trace_has_all_its_steps_and_packets(study: bridge.BridgeStudy) -> None:
+    [mode] = study.modes
+    assert len(study.traces) == 6
+    assert mode.delivered == 1 and mode.packets == round(sum(row.offered_mbit_s for row in study.traces) * 100 / 8192)
+    assert mode.p99_us <= mode.target_us
+
+
+def test_a_critical_packet_passes_the_burst(study: bridge.BridgeStudy) -> None:
+    alone, express = study.critical
+    assert alone.p99_us < express.allowed_us and express.p99_us <= express.allowed_us
+
+
+def test_a_full_line_goes_both_ways(study: bridge.BridgeStudy) -> None:
+    [row] = study.wire
+    assert row.size == 60 and row.dropped == 0
+    assert min(row.h2s_share, row.s2h_share) > 0.99
+
+
+def test_the_report_has_tables_figures_and_files(study: bridge.BridgeStudy, folder: Path) -> None:
+    text = (folder / "report.md").read_text()
+    for part in ("figure_5_2.png", "figure_5_3.png", "adaptive.png", "wire.png", "| express, in a full line |"):
+        assert part in text
+        assert "png" not in part or (folder / part).stat().st_size > 10_000
+    for name in TABLES:
+        rows = getattr(study, name)
+        assert (folder / f"{name}.csv").exists() == bool(rows)
+        if rows:
+            with (folder / f"{name}.csv").open(newline="") as file:
+                assert len(list(csv.DictReader(file))) == len(rows)
+
+
+def test_json_has_all_rows(study: bridge.BridgeStudy) -> None:
+    found = json.loads(json.dumps(study.to_json()))
+    assert [len(found[name]) for name in TABLES] == [4, 1, 6, 1, 2, 1, 0]
+
+
+def test_all_points_have_what_the_rows_need() -> None:
+    points = all_points(quick=False)
+    assert {point.table for point in points} == set(TABLES) - {"modes", "sizes"}
+    assert {point.arguments["size"] for point in points if point.table == "throughput"} == set(SIZES)
+    assert len(wire_points(quick=False, every=True)) == 1455
+
+
+def test_a_wrong_packet_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = bridge_loads._Frames.data
+    monkeypatch.setattr(
+        bridge_loads._Frames,
+        "data",
+        lambda self, number: data(self, number)[:-1] + b"?" if number == 3 else data(self, number),
+    )
+    latency = bridge_loads.receive_latency("pcie", 500, 64, 0.01, 5e8, 20)
+    assert latency.faults > 0
+
+
+def test_published_figures_are_the_theses() -> None:
+    assert EMBEDNET_MBIT_S["h2s", 64] / EMBEDNET_MBIT_S["h2s", SINGLE] == 10
+
+
+def test_an_address_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "bridge", "--out", str(tmp_path), "--cluster", "nonsense://here"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_bench_says_what_must_be(study: bridge.BridgeStudy) -> None:
+    rows = [*bench_bridge._line(study), *bench_bridge._critical(study)]
+    assert [row.ok for row in rows] == [True, True, None, True]
