@@ -21,7 +21,7 @@ def run_points(
     """``[function(**point) for point in points]``, in parallel. ``progress`` gets (done, all) after each point.
 
     ``address`` is that of a Dask scheduler whose workers have Headrace installed; None starts one worker a core here.
-    Raises HeadraceError when there is none. An exception of a point is raised here, once the points that run have ended.
+    Raises HeadraceError when there is none. An exception of a point is raised here, once those that run have ended.
     """
     from distributed import Client, as_completed
 

@@ -284,7 +284,7 @@ def critical(mode: str, burst: bool, packets: int, size: int = 256, seed: int = 
                     continue
                 number = frames.number(packet.payload)
                 faults += packet.payload != frames.data(number) or number != len(spent)
-                spent.append(now_ns - start - times[number] - setup.arrival_ns(size))
+                spent.append(now_ns - start - float(times[number]) - setup.arrival_ns(size))
 
         start = driver.clock()
         Host(card, driver, PROFILES["pcie"], deliver).run(lambda: len(spent) >= packets)
