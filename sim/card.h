@@ -109,7 +109,7 @@ class Card {
   void wait_for_registers(const char* access, uint32_t address);
 
   int run_loop(const hr_run_limits& limits);
-  void check_progress() const;
+  void check_progress();
   bool waiting_sources() const;
   bool faulty_sources() const;
   bool wait_for_sources(int milliseconds);

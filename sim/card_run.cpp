@@ -144,9 +144,10 @@ bool Card::wait_for_sources(int milliseconds) {
 }
 
 // A busy card that moves nothing hangs, unless all it lacks is a frame that is still on the wire.
-void Card::check_progress() const {
+void Card::check_progress() {
   const Cycle now = clock_.cycle();
-  if (now - active_ < hang_limit_ || quiet_ != 0) return;
+  if (quiet_ != 0) active_ = now;  // an idle card is not busy, however long
+  if (now - active_ < hang_limit_) return;
   const Cycle due = next_due();
   if (due != kNever && due > now + 1) return;
   throw Error(HR_ERROR_HANG, "the card hangs: busy for " +

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import synth
-from headrace.bench import bridge_loads
+from headrace.bench import bridge_loads, bridge_traffic
 from headrace.parallel import run_points
 from headrace.study import files
 from headrace.study.bridge_points import LOADS, TABLES, Point, all_points
@@ -140,7 +140,7 @@ def _throughput(found: _Found) -> list[ThroughputRow]:
     return rows
 
 
-def _latency_row(point: Point, result: bridge_loads.Latency) -> LatencyRow:
+def _latency_row(point: Point, result: bridge_traffic.Latency) -> LatencyRow:
     names = {name: value for name, value in point.names.items() if name != "rate"}
     return LatencyRow(
         host=point.arguments["host"],
@@ -188,7 +188,7 @@ def _mode_row(point: Point, result: bridge_loads.Trace) -> ModeRow:
 def _critical(found: _Found) -> list[CriticalRow]:
     results = [(point.names, result) for point, result in found if point.table == "critical"]
     base = next((result.p99_ns for names, result in results if names == {"mode": "single", "burst": False}), 0.0)
-    allowed = base + bridge_loads.SETUPS["pcie"].wire_ns(bridge_loads.MAX_PACKET)
+    allowed = base + bridge_traffic.SETUPS["pcie"].wire_ns(bridge_loads.MAX_PACKET)
     return [
         CriticalRow(
             mode=names["mode"],

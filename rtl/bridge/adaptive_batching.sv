@@ -176,7 +176,7 @@ module adaptive_batching
     if (rst) settling_q <= '1;
   end
   assign service_ns = {service_q, UNIT_LOG2'(0)};
-  assign watch      = waiting || taken_q || queued_q;
+  assign watch      = (waiting && service_q < target) || taken_q || queued_q;  // beyond the target it says nothing new
   assign idle       = !closed && !taken && !window && settling_q == 0;
 
 endmodule

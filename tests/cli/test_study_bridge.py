@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.bench import bridge as bench_bridge
-from headrace.bench import bridge_loads
+from headrace.bench import bridge_loads, bridge_traffic
 from headrace.cli import main
 from headrace.study import bridge
 from headrace.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
@@ -135,9 +135,9 @@ def test_all_points_have_what_the_rows_need() -> None:
 
 
 def test_a_wrong_packet_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = bridge_loads._Frames.data
+    data = bridge_traffic.Frames.data
     monkeypatch.setattr(
-        bridge_loads._Frames,
+        bridge_traffic.Frames,
         "data",
         lambda self, number: data(self, number)[:-1] + b"?" if number == 3 else data(self, number),
     )

@@ -70,7 +70,7 @@ class Law:
 
     def watch(self) -> bool:
         """Whether the end of the running window matters."""
-        return bool(self.closes) or self.taken or self.queued
+        return (bool(self.closes) and self.service < self.target >> UNIT_LOG2) or self.taken or self.queued
 
     def step(
         self,

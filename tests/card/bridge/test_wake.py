@@ -1,0 +1,43 @@
+"""Idle time up to a timer is skipped: the card says when it is due, and nothing is different for it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from headrace.bridge.card import driver_of, open_bridge_card
+from headrace.bridge.formats import Header
+from headrace.bridge.tables import SOFTWARE
+from headrace.stats import Irq
+
+TIMEOUT_NS = 60_000
+
+
+def interrupts(skip: bool) -> tuple[list[Irq], int]:
+    """What three frames raise that come far from each other, and the cycles that were skipped."""
+    with open_bridge_card(progress=False) as card:
+        card.skip_idle(skip)
+        driver = driver_of(card)
+        driver.start()
+        driver.h2s.configure(timeout_ns=TIMEOUT_NS)
+        driver.classify(0, 0, 0, 0, Header(SOFTWARE, 1, 1))
+        driver.setup_port(0)
+        found = []
+        for _ in range(3):
+            driver.arm()
+            card.send(0, [bytes(100)])
+            card.run()
+            found += card.irqs()
+            driver.receive()
+        return found, card.stats().skipped_cycles
+
+
+def test_a_batch_is_handed_over_at_its_timeout_whether_or_not_time_is_skipped() -> None:
+    skipped, cycles = interrupts(skip=True)
+    evaluated, none = interrupts(skip=False)
+    assert [irq.vector for irq in skipped] == [irq.vector for irq in evaluated] == [0, 0, 0]
+    first, second = (round((irqs[1].time_ns - irqs[0].time_ns) / 100) for irqs in (skipped, evaluated))
+    assert first == pytest.approx(second, abs=1)
+    assert min(b.time_ns - a.time_ns for a, b in pairwise(skipped)) > TIMEOUT_NS
+    assert cycles > 3 * TIMEOUT_NS * 0.3 * 0.8 and none == 0
