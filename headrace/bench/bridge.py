@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from headrace.bench import MEASURED, MODELLED, Row
+from headrace.bench.bridge_loads import SINGLE
 from headrace.study.bridge import BridgeStudy, measure, resources
 from headrace.study.bridge_points import LARGEST_KB, Point, all_points, wire_points
-from headrace.study.bridge_rows import SINGLE, ModeRow, SizeRow
+from headrace.study.bridge_rows import ModeRow, SizeRow
 
 LEAST_GAIN = {1500: 10, 64: 100}  # by packet size
 LEAST_LINE = 0.95

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ from headrace.bench.bridge_traffic import SETUPS, Frames, Latency, Receiving, la
 from headrace.bridge.formats import Header, Packet, packed_bytes
 from headrace.bridge.host import PROFILES, Host, percentile
 from headrace.bridge.receive import ReceiveSettings
-from headrace.bridge.send import SendSettings
 from headrace.bridge.tables import PORTS, SOFTWARE
 from headrace.traffic.triangle import Triangle
 
 MAX_PACKET = 1514
-SINGLE = 0  # KB of a buffer: single packets
+SINGLE = 0  # KB of a buffer: packets are handed over one by one, as in EmbedNet's old design
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def to_hardware(host: str, size: int, buffer_kb: int, messages: int) -> Throughp
     with open_card(host) as card:
         driver = start_driver(card)
         card.sink(0, "memory", timestamps="card")
-        driver.s2h.configure(**_sending(buffer_kb))
+        driver.s2h.configure(**batching(buffer_kb))
         loop = Host(card, driver, PROFILES[host])
         driver.s2h.send(Packet(frames.data(n), Header(PORTS[0])) for n in range(frames.count))
         driver.s2h.flush()
@@ -151,7 +150,7 @@ def send_latency(host: str, size: int, buffer_kb: int, timeout_ms: float, bits_p
     with open_card(host) as card:
         driver = start_driver(card)
         card.sink(0, "memory", timestamps="card")
-        driver.s2h.configure(**_sending(buffer_kb, timeout_ms))
+        driver.s2h.configure(**batching(buffer_kb, timeout_ms))
         loop = Host(card, driver, PROFILES[host])
         start = driver.clock()
         given: list[int] = []
@@ -257,7 +256,7 @@ def both_ways(size: int, buffer_kb: int, packets: int) -> BothWays:
     with Receiving("pcie", size, np.arange(packets) * setup.wire_ns(size), batching(buffer_kb, 0.1)) as load:
         card, driver = load.card, load.driver
         card.sink(0, "memory", timestamps="card")
-        driver.s2h.configure(**_sending(buffer_kb))
+        driver.s2h.configure(**batching(buffer_kb))
         driver.s2h.send(Packet(out.data(n), Header(PORTS[0])) for n in range(packets))
         driver.s2h.flush()
         load.finish()
@@ -278,7 +277,3 @@ def both_ways(size: int, buffer_kb: int, packets: int) -> BothWays:
 
 
 _TAIL_NS = 102_000  # the last batch's timeout and message
-
-
-def _sending(buffer_kb: int, timeout_ms: float = 0.0) -> dict[str, Any]:
-    return asdict(SendSettings(**batching(buffer_kb, timeout_ms)))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headrace import pcap
 from headrace.bridge.card import driver_of
 from headrace.bridge.driver import BridgeDriver
 from headrace.bridge.formats import Header, Packet
@@ -97,8 +98,7 @@ class Frames:
         rows["s"], rows["ns"] = ticks // _NS_PER_S, ticks % _NS_PER_S
         rows["kept"] = rows["len"] = self.size
         rows["data"] = self._rows
-        header = np.array([0xA1B23C4D, 0x0004_0002, 0, 0, 0x40000, 1], "<u4").tobytes()
-        path.write_bytes(header + rows.tobytes())
+        path.write_bytes(pcap.HEADER + rows.tobytes())
 
 
 class Receiving:

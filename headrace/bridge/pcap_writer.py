@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from headrace import pcap
 from headrace.errors import HeadraceError
 
-_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)  # nanoseconds, Ethernet
 _RECORD = struct.Struct("<IIII")
 _NS = 10**9
 
@@ -21,7 +21,7 @@ class PcapWriter:
     def __init__(self, file: IO[bytes], path: str) -> None:
         self._file = file
         self._path = path
-        self._put(_HEADER)
+        self._put(pcap.HEADER)
 
     @classmethod
     @contextmanager

@@ -10,11 +10,11 @@ from typing import Any
 
 from headrace import synth
 from headrace.bench import bridge_loads, bridge_traffic
+from headrace.bench.bridge_loads import SINGLE
 from headrace.parallel import run_points
 from headrace.study import files
 from headrace.study.bridge_points import LOADS, TABLES, Point, all_points
 from headrace.study.bridge_rows import (
-    SINGLE,
     CriticalRow,
     LatencyRow,
     ModeRow,

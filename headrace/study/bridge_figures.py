@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.study.bridge_rows import SINGLE, LatencyRow, ThroughputRow, TraceRow
+from headrace.bench.bridge_loads import SINGLE
+from headrace.study.bridge_rows import LatencyRow, ThroughputRow, TraceRow
 from headrace.study.drawing import COLOURS, MARKERS, ONE, THEIRS, TWO, Drawn, bytes_axis, line, panels, plain, save
 
 if TYPE_CHECKING:

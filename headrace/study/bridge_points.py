@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.bench.bridge_loads import MAX_PACKET, batching
-from headrace.study.bridge_rows import SINGLE
+from headrace.bench.bridge_loads import MAX_PACKET, SINGLE, batching
 
 SIZES = (64, 128, 256, 512, 1024, 1500)
 BUFFERS_KB = (SINGLE, 2, 4, 8, 16, 32, 64)

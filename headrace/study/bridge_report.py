@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headrace.bench.bridge_loads import SINGLE
 from headrace.bridge.host import PROFILES
 from headrace.study import bridge_text
 from headrace.study.bridge_points import TRACE_SECONDS
-from headrace.study.bridge_rows import SINGLE, ThroughputRow
+from headrace.study.bridge_rows import ThroughputRow
 from headrace.study.files import figure, files_list, grid
 
 if TYPE_CHECKING:

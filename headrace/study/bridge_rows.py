@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SINGLE = 0  # for kilobytes of a buffer: packets are handed over one by one, as in EmbedNet's old design
-
 
 @dataclass(frozen=True)
 class ThroughputRow:

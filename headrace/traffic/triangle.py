@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from headrace import pcap
 from headrace.errors import HeadraceError
 
 ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
@@ -30,8 +31,6 @@ EPOCH_NS = 1_700_000_000 * 10**9  # time of a file's beginning
 _NS = 10**9
 _FRAME = struct.Struct(">6s6sHQQQ")  # addresses, type, hash, number, time
 _DESTINATION, _SOURCE = bytes.fromhex("020000000002"), bytes.fromhex("020000000001")
-_PCAP = struct.Struct("<IHHiIII")
-_PCAP_NANO = 0xA1B23C4D
 _CHUNK = 1 << 15  # packets that are made at once
 _LATE_S = 0.0005  # below this, waiting is not worth a call to the kernel
 
@@ -107,7 +106,7 @@ def write(traffic: Triangle, duration: float, file: IO[bytes], progress: Callabl
     fields = [("s", "<u4"), ("ns", "<u4"), ("captured", "<u4"), ("wire", "<u4")]
     fields += [("head", "V14"), ("hash", ">u8"), ("number", ">u8"), ("time", ">u8"), ("rest", f"V{length - LEAST}")]
     record = np.dtype(fields if length > LEAST else fields[:-1])
-    file.write(_PCAP.pack(_PCAP_NANO, 2, 4, 0, 0, 65535, 1))
+    file.write(pcap.HEADER)
     times = EPOCH_NS + np.round(traffic.times(duration) * _NS).astype(np.int64)
     head = np.void(frame(14, 0, 0, 0))
     for start in range(0, len(times), _CHUNK):

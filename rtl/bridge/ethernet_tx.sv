@@ -39,6 +39,7 @@ module ethernet_tx
   logic [KEEP_W-1:0] payload_keep;
   logic stored_valid, stored_ready, dropped, store_idle;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   noc_unpack #(
       .DATA_W(DATA_W),

@@ -102,6 +102,7 @@ module functional_block
   assign closed   = hold && unpack_idle;
   assign in_ready = unpack_ready && !closed;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   noc_unpack #(
       .DATA_W(DATA_W),
@@ -217,6 +218,7 @@ module functional_block
   logic [KEEP_W-1:0] out_keep;
   own_t out_own;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
       .DATA_W(DATA_W),

@@ -10,10 +10,10 @@ import pytest
 
 from headrace.bench import bridge as bench_bridge
 from headrace.bench import bridge_loads, bridge_traffic
+from headrace.bench.bridge_loads import SINGLE
 from headrace.cli import main
 from headrace.study import bridge
 from headrace.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
-from headrace.study.bridge_rows import SINGLE
 from headrace.study.published import EMBEDNET_MBIT_S
 
 LOAD = {
