@@ -1,7 +1,7 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo test lint bench docs
+.PHONY: setup demo test lint bench figures docs
 setup:
 	@scripts/setup.sh
 
@@ -16,10 +16,15 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	$(HEADRACE) lint
-	.venv/bin/clang-format --dry-run --Werror sim/*.h sim/*.cpp
+	.venv/bin/clang-format --dry-run --Werror $$(find sim -name "*.h" -o -name "*.cpp")
 
 bench: setup
 	@$(HEADRACE) bench all
+
+figures: setup  # all that README and docs show, measured again and written there
+	@$(HEADRACE) bench all --update-docs
+	@$(HEADRACE) study capture --update-docs --out build/capture-study
+	@$(HEADRACE) study bridge --update-docs --out build/bridge-study
 
 docs: setup
 	@$(HEADRACE) docs build/docs

@@ -30,4 +30,4 @@ class ProtocolError(CardError):
 
 
 class ModelError(CardError):
-    """The model stopped itself ($fatal, $stop, a failed assertion). It can't go on."""
+    """The model stopped itself ($fatal, $stop, a failed assertion), or the harness failed. The card can't go on."""

@@ -1,66 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface: no exception leaves the library.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <climits>
-#include <cstdio>
+#include <memory>
+#include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "card.h"
+#include "card/card.h"
+#include "card/coordinator.h"
 #include "headrace.h"
-#include "record_writer.h"
+#include "links/record_writer.h"
 
 struct hr_card {
-  hr_card(uint64_t clock_hz, const char* trace) : card(clock_hz, trace) {}
+  hr_card(const char* model, uint64_t clock_hz, const char* trace) : card(model, clock_hz, trace) {}
 
   headrace::Card card;
-  std::string error;
-  int broken = HR_OK;  // the error after which the model can't go on
+  std::atomic<bool> entered = false;  // a thread is inside a call
+  int broken = HR_OK;                 // the error after which the card can't go on
+  std::string reason;                 // of it
 };
 
 struct hr_writer {
   headrace::RecordWriter writer;
 };
 
+struct hr_coordinator {
+  headrace::Coordinator coordinator;
+  std::vector<hr_card*> cards;
+};
+
 namespace {
 
 using headrace::Error;
 
+thread_local std::string last_error;
+
+int fail(int code, const std::string& reason) {
+  last_error = reason;
+  return code;
+}
+
 // Runs an action; gives its result or the code of the error that it threw.
 template <class Action>
-int guarded(hr_card* card, Action&& action) {
+int caught(Action&& action) {
   try {
     return action();
   } catch (const Error& error) {
-    card->error = error.what();
-    if (error.code() == HR_ERROR_MODEL || error.code() == HR_ERROR_PROTOCOL) card->broken = error.code();
-    return error.code();
+    return fail(error.code(), error.what());
   } catch (const std::exception& error) {
-    card->error = error.what();
-    return HR_ERROR_MODEL;
+    return fail(HR_ERROR_INTERNAL, std::string("the harness failed: ") + error.what());
   }
 }
 
-// The same for what needs a working model.
+// An action on a card, which no other thread may be inside of. It is possible with a broken card too.
 template <class Action>
-int running(hr_card* card, Action&& action) {
-  if (card->broken != HR_OK) return card->broken;
-  return guarded(card, action);
+int looking(hr_card* card, Action&& action) {
+  if (card->entered.exchange(true, std::memory_order_acquire)) {
+    return fail(HR_ERROR_THREAD, "the card is used by another thread at the same time");
+  }
+  const int code = caught(action);
+  if (code == HR_ERROR_MODEL || code == HR_ERROR_PROTOCOL || code == HR_ERROR_INTERNAL) {
+    if (card->broken == HR_OK) card->reason = last_error;
+    card->broken = code;
+  }
+  card->entered.store(false, std::memory_order_release);
+  return code;
+}
+
+// The same for what needs a card that works.
+template <class Action>
+int guarded(hr_card* card, Action&& action) {
+  return looking(card, [&]() -> int {
+    if (card->broken != HR_OK) return fail(card->broken, card->reason);
+    return action();
+  });
+}
+
+// The same for several cards at once: an error of one is one of all.
+template <class Action>
+int inside_all(const std::vector<hr_card*>& cards, size_t first, Action&& action) {
+  if (first == cards.size()) return action();
+  return guarded(cards[first], [&] { return inside_all(cards, first + 1, action); });
+}
+
+// The same for what gives something else than a code.
+template <class Value, class Action>
+Value looked_up(hr_card* card, Action&& action) {
+  Value value{};
+  looking(card, [&] {
+    value = action();
+    return HR_OK;
+  });
+  return value;
 }
 
 }  // namespace
 
 extern "C" {
 
-hr_card* hr_create(uint64_t clock_hz, const char* trace, char* error, size_t error_size) {
-  try {
+hr_card* hr_create(const char* model, uint64_t clock_hz, const char* trace) {
+  std::unique_ptr<hr_card> card;
+  caught([&] {
     if (clock_hz == 0 || clock_hz > headrace::kNsPerSecond) {
       throw Error(HR_ERROR_USAGE, "the clock is between 1 Hz and 1 GHz: two cycles must not have the same time in ns");
     }
-    return std::make_unique<hr_card>(clock_hz, trace).release();
-  } catch (const std::exception& failure) {
-    std::snprintf(error, error_size, "%s", failure.what());
-    return nullptr;
-  }
+    card = std::make_unique<hr_card>(model, clock_hz, trace);
+    return HR_OK;
+  });
+  return card.release();
 }
 
 void hr_destroy(hr_card* card) {
@@ -70,18 +121,24 @@ void hr_destroy(hr_card* card) {
 }
 
 int hr_close_sinks(hr_card* card) {
-  return guarded(card, [&] {
+  return looking(card, [&] {
     card->card.close_sinks();
     return HR_OK;
   });
 }
 
-const char* hr_error(const hr_card* card) {
-  return card->error.c_str();
+const char* hr_error(void) {
+  return last_error.c_str();
 }
 
-hr_info hr_get_info(void) {
-  return {headrace::kPorts, HR_DATA_W, HR_MEM_W, headrace::kPrograms, VM_TRACE};
+hr_info hr_get_info(const hr_card* card) {
+  const headrace::ModelTable& sizes = card->card.sizes();
+  return {sizes.ports,
+          sizes.data_bits,
+          sizes.memory_bits,
+          sizes.address_bits,
+          sizes.tx_user_bits - headrace::kTxMetaBits,
+          sizes.traceable};
 }
 
 int hr_set_option(hr_card* card, uint32_t option, uint64_t value) {
@@ -126,16 +183,15 @@ int hr_end_source(hr_card* card, uint32_t port) {
   });
 }
 
-int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length,
-            uint32_t bad_fcs) {
+int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t flags) {
   return guarded(card, [&] {
-    card->card.send(port, data, length, wire_length, bad_fcs != 0);
+    card->card.send(port, data, length, wire_length, (flags & HR_FRAME_CUT) != 0, (flags & HR_FRAME_BAD_FCS) != 0);
     return HR_OK;
   });
 }
 
-int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame) {
-  return guarded(card, [&] { return card->card.receive(port, program, *frame) ? 1 : 0; });
+int hr_receive(hr_card* card, uint32_t port, int32_t select, hr_frame* frame) {
+  return looking(card, [&] { return card->card.receive(port, select, *frame) ? 1 : 0; });
 }
 
 int hr_stop_sources(hr_card* card) {
@@ -153,25 +209,64 @@ int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination) 
 }
 
 int hr_run(hr_card* card, const hr_run_limits* limits) {
-  return running(card, [&] { return card->card.run(*limits); });
+  return guarded(card, [&] { return card->card.run(*limits); });
 }
 
 int hr_read_register(hr_card* card, uint32_t address, uint32_t* value) {
-  return running(card, [&] {
+  return guarded(card, [&] {
     *value = card->card.read_register(address);
     return HR_OK;
   });
 }
 
 int hr_write_registers(hr_card* card, const hr_register_write* writes, size_t count) {
-  return running(card, [&] {
+  return guarded(card, [&] {
     card->card.write_registers({writes, count});
     return HR_OK;
   });
 }
 
 int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit) {
-  return static_cast<int>(card->card.take_irqs({irqs, limit}));
+  return looking(card, [&] { return static_cast<int>(card->card.take_irqs({irqs, limit})); });
+}
+
+int hr_get_next_event(hr_card* card, uint64_t* time_ns) {
+  return looking(card, [&] {
+    *time_ns = card->card.next_event_ns();
+    return HR_OK;
+  });
+}
+
+hr_coordinator* hr_create_coordinator(void) {
+  return new (std::nothrow) hr_coordinator;
+}
+
+void hr_destroy_coordinator(hr_coordinator* coordinator) {
+  delete coordinator;
+}
+
+int hr_add_card(hr_coordinator* coordinator, hr_card* card) {
+  return guarded(card, [&] {
+    coordinator->coordinator.add(card->card);
+    coordinator->cards.push_back(card);
+    return HR_OK;
+  });
+}
+
+int hr_connect(hr_coordinator* coordinator, hr_card* card, uint32_t port, hr_card* to, uint32_t to_port,
+               uint64_t delay_ns) {
+  return guarded(card, [&] {
+    coordinator->coordinator.connect(card->card, port, to->card, to_port, delay_ns);
+    return HR_OK;
+  });
+}
+
+int hr_run_cards(hr_coordinator* coordinator, uint64_t until_ns, uint32_t until_idle, uint32_t threads,
+                 uint32_t slice_ms) {
+  return inside_all(coordinator->cards, 0, [&] {
+    return coordinator->coordinator.run(until_ns == 0 ? UINT64_MAX : until_ns, until_idle != 0, threads,
+                                        std::chrono::milliseconds(slice_ms));
+  });
 }
 
 int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_only) {
@@ -189,12 +284,21 @@ int hr_memory_unmap(hr_card* card, uint64_t address) {
 }
 
 uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size) {
-  return card->card.memory().at(address, size);
+  return looked_up<uint8_t*>(card, [&] { return card->card.memory().at(address, size); });
+}
+
+void* hr_memory_keep(hr_card* card, uint64_t address) {
+  std::shared_ptr<uint8_t> pages = card->card.memory().pages(address);
+  return pages == nullptr ? nullptr : new (std::nothrow) std::shared_ptr<uint8_t>(std::move(pages));
+}
+
+void hr_memory_drop(void* kept) {
+  delete static_cast<std::shared_ptr<uint8_t>*>(kept);
 }
 
 hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink) {
   std::unique_ptr<hr_writer> writer;
-  const int code = guarded(card, [&] {
+  const int code = looking(card, [&] {
     writer = std::unique_ptr<hr_writer>(new hr_writer{card->card.make_writer(*sink)});
     return HR_OK;
   });
@@ -203,7 +307,7 @@ hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink) {
 
 int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result) {
-  return guarded(card, [&] {
+  return looking(card, [&] {
     const uint8_t* ring = card->card.memory().at(ring_address, ring_size);
     if (ring == nullptr || !std::has_single_bit(ring_size) || to - from > ring_size) {
       throw Error(HR_ERROR_USAGE, "a capture ring has 2^n bytes within one range of host memory");
@@ -214,11 +318,18 @@ int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, ui
 }
 
 int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped) {
-  const std::unique_ptr<hr_writer> owned(writer);
-  return guarded(card, [&] {
-    owned->writer.close(received, dropped);
+  return looking(card, [&] {
+    writer->writer.close(received, dropped);
     return HR_OK;
   });
+}
+
+hr_totals hr_get_writer_totals(const hr_writer* writer) {
+  return writer->writer.totals();
+}
+
+void hr_destroy_writer(hr_writer* writer) {
+  const std::unique_ptr<hr_writer> owned(writer);
 }
 
 int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size) {
@@ -232,37 +343,47 @@ int hr_take_packets(hr_card* card, int handle, hr_packet* packets, size_t limit)
 }
 
 int hr_release_packets(hr_card* card, int handle, size_t count) {
-  return guarded(card, [&] {
+  return looking(card, [&] {
     card->card.packets().at(handle).release(count);
     return HR_OK;
   });
 }
 
 int hr_get_packets_state(hr_card* card, int handle, hr_packets_state* state) {
-  return guarded(card, [&] {
+  return looking(card, [&] {
     *state = card->card.packets().at(handle).state();
     return HR_OK;
   });
 }
 
 int hr_close_packets(hr_card* card, int handle) {
-  return guarded(card, [&] {
+  return looking(card, [&] {
     card->card.packets().close(handle);
     return HR_OK;
   });
 }
 
-hr_stats hr_get_stats(const hr_card* card) {
-  return card->card.stats();
+hr_capture_format hr_get_capture_format(hr_card* card) {
+  return looked_up<hr_capture_format>(card, [&]() -> hr_capture_format {
+    const headrace::CaptureFormat format = card->card.capture_format();
+    return {static_cast<uint32_t>(format.link_type), static_cast<uint32_t>(format.snapshot), format.swapped};
+  });
 }
 
-hr_port_stats hr_get_port_stats(const hr_card* card, uint32_t port) {
-  if (port >= headrace::kPorts) return {};
-  return card->card.port_stats(port);
+int hr_get_stats(hr_card* card, hr_stats* stats, hr_port_stats* ports) {
+  return looking(card, [&] {
+    *stats = card->card.stats();
+    for (uint32_t port = 0; port < card->card.sizes().ports; ++port) ports[port] = card->card.port_stats(port);
+    return HR_OK;
+  });
 }
 
-int hr_get_passthrough_stats(const hr_card* card, uint32_t n, hr_passthrough_stats* stats) {
-  return card->card.passthrough_stats(n, *stats) ? 1 : 0;
+hr_totals hr_get_sink_totals(hr_card* card, uint32_t port, int32_t select) {
+  return looked_up<hr_totals>(card, [&] { return card->card.sink_totals(port, select); });
+}
+
+int hr_get_passthrough_stats(hr_card* card, uint32_t n, hr_passthrough_stats* stats) {
+  return looking(card, [&] { return card->card.passthrough_stats(n, *stats) ? 1 : 0; });
 }
 
 }  // extern "C"

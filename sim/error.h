@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one exception inside the harness; the C interface turns it into a code and a line of text.
 #pragma once
 

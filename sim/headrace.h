@@ -1,8 +1,11 @@
-/* The C interface of a virtual card: one shared library is one card with its harness.
+// SPDX-License-Identifier: Apache-2.0
+/* The C interface of virtual cards. This library is the harness; each model of a card is a library of its own, and any
+ * number of cards of any kind live in one process.
  *
  * Every function that returns int gives HR_OK or a negative error code, and hr_error() then says in one line what went
- * wrong. A card is used by one thread at a time. After HR_ERROR_MODEL or HR_ERROR_PROTOCOL the card can only be looked
- * at.
+ * wrong. A card is used by one thread at a time: a call while another thread is inside is refused, with
+ * HR_ERROR_THREAD. After HR_ERROR_MODEL, HR_ERROR_PROTOCOL or HR_ERROR_INTERNAL the card is broken: what it has can be
+ * taken out and its files can be finished, all else is refused with the same error.
  *
  * Python reads this file with cffi: outside the lines that begin with #, plain declarations only.
  */
@@ -25,7 +28,15 @@ enum {
   HR_ERROR_HANG = -4,     /* the card is busy without getting anything done */
   HR_ERROR_BUS = -5,      /* a register access was refused or not answered */
   HR_ERROR_PROTOCOL = -6, /* the card broke a bus protocol */
-  HR_ERROR_MODEL = -7     /* the model stopped: $fatal, $stop, a failed assertion, no convergence */
+  HR_ERROR_MODEL = -7,    /* the model stopped: $fatal, $stop, a failed assertion, no convergence */
+  HR_ERROR_INTERNAL = -8, /* the harness failed: there is no memory, or it has a fault */
+  HR_ERROR_THREAD = -9    /* another thread is inside a call for the same card */
+};
+
+/* Of a frame that hr_send() queues. */
+enum {
+  HR_FRAME_BAD_FCS = 1,
+  HR_FRAME_CUT = 2 /* a capture had cut it, and its wire_length counts; otherwise it is as long as it is */
 };
 
 enum { HR_TIMING_LINE = 0, HR_TIMING_RECORDED = 1, HR_TIMING_RATE = 2 };
@@ -68,12 +79,14 @@ enum {
 
 typedef struct hr_card hr_card;
 typedef struct hr_writer hr_writer;
+typedef struct hr_coordinator hr_coordinator;
 
 typedef struct {
   uint32_t ports;
   uint32_t data_bits;
   uint32_t memory_bits;
-  uint32_t programs; /* filter programs that tx_meta_t speaks of */
+  uint32_t address_bits; /* of registers */
+  uint32_t user_bits;    /* of the card's own beside a frame that it sends, above tx_meta_t */
   uint32_t traceable;
 } hr_info;
 
@@ -89,7 +102,8 @@ typedef struct {
 typedef struct {
   uint32_t port;
   const char* link;           /* "pcap:FILE", "tap:NAME", "null", "memory" */
-  int32_t program;            /* only frames that this program matched, cut to its snaplen; -1: all frames, whole */
+  int32_t select;             /* of the card's own bits: only frames that have this one; -1: all frames */
+  int32_t length_at;          /* where among them 32 bits say how much of a frame is kept at most; -1: nowhere */
   uint32_t snap_length;       /* bytes of a frame kept at most; 0: all */
   uint32_t timestamps;        /* HR_TIMESTAMPS_... */
   uint32_t format;            /* HR_FORMAT_... */
@@ -119,9 +133,17 @@ typedef struct {
   uint64_t next_ns;        /* time of the record that is not written any more, unless stop is HR_WRITER_END */
 } hr_writer_result;
 
+/* Of the packets in a file. */
+typedef struct {
+  uint64_t packets;
+  uint64_t captured_bytes;
+  uint64_t wire_bytes; /* that they had on the wire */
+} hr_totals;
+
 typedef struct {
   uint64_t cycles;          /* at most so many more; 0: no limit */
   uint64_t packets;         /* until so many more frames were received; 0: no limit */
+  uint64_t until_ns;        /* until the card's clock has this time, at the latest; 0: no limit */
   uint32_t until_idle;      /* stop when everything is done; otherwise idle time passes up to the limit */
   uint32_t until_interrupt; /* stop when an interrupt waits for hr_take_irqs() */
   uint32_t slice_ms;        /* of wall time; 0: no limit */
@@ -138,6 +160,7 @@ typedef struct {
   uint64_t tx_errors;    /* frames sent with a bad FCS; pcap sinks leave them out */
   uint64_t tx_lost;      /* packets that the card reports lost beside its frames */
   uint64_t rx_missed;    /* frames that a live source lost before the card, for want of room */
+  uint64_t rx_waiting;   /* frames that a live source is known to have for the card */
 } hr_port_stats;
 
 typedef struct {
@@ -182,6 +205,7 @@ typedef struct {
 
 typedef struct {
   uint64_t missed;    /* packets lost before the memory, for want of room */
+  uint64_t waiting;   /* that a live source is known to have, and that are not taken */
   uint64_t taken;     /* and not released */
   uint32_t at_end;    /* no more will come */
   uint32_t full;      /* a packet waits until others are released */
@@ -194,27 +218,33 @@ typedef struct {
   uint16_t vector;
 } hr_irq;
 
+typedef struct {
+  uint32_t link_type; /* libpcap's number, DLT_... */
+  uint32_t snapshot;  /* snapshot length in bytes */
+  uint32_t swapped;   /* 1: a file whose byte order is not this machine's */
+} hr_capture_format;
+
 /* A frame in a memory sink. */
 typedef struct {
   const uint8_t* data;
   uint32_t length;
   uint32_t wire_length;
   uint64_t timestamp_ns;
-  uint64_t matched; /* bit n: program n */
-  uint16_t snap_length[16];
+  const uint64_t* user; /* the card's own bits, hr_info.user_bits of them, the lowest first; NULL: it has none */
   uint32_t lost;
   uint32_t port; /* ingress */
   uint32_t error;
 } hr_frame;
 
-/* Makes a card in reset state. `trace`: path of an FST file, or NULL. NULL on error, with the reason in `error`. */
-hr_card* hr_create(uint64_t clock_hz, const char* trace, char* error, size_t error_size);
+/* Makes a card in reset state out of a model's library. `trace`: path of an FST file, or NULL. NULL on error. */
+hr_card* hr_create(const char* model, uint64_t clock_hz, const char* trace);
 /* Finishes all files that hr_close_sinks() has not. */
 void hr_destroy(hr_card* card);
 /* Finishes and removes all sinks; the card can go on. */
 int hr_close_sinks(hr_card* card);
-const char* hr_error(const hr_card* card);
-hr_info hr_get_info(void);
+/* Of the last call that failed in this thread, until the next one that fails. */
+const char* hr_error(void);
+hr_info hr_get_info(const hr_card* card);
 
 int hr_set_option(hr_card* card, uint32_t option, uint64_t value);
 int hr_set_rate(hr_card* card, uint32_t port, uint64_t bits_per_s);
@@ -223,11 +253,11 @@ int hr_attach_source(hr_card* card, const hr_source* source);
 int hr_attach_sink(hr_card* card, const hr_sink* sink);
 /* The port's source gives nothing any more; a frame that is on its way still comes. */
 int hr_end_source(hr_card* card, uint32_t port);
-/* Queues a frame at a port, whose source becomes "queue" if it has none. wire_length 0: the same as length. */
-int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t bad_fcs);
-/* Takes the oldest frame out of a port's memory sink, that of a program or (-1) of all frames; 1: there was one, 0:
+/* Queues a frame at a port, whose source becomes "queue" if it has none. flags: HR_FRAME_... */
+int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t flags);
+/* Takes the oldest frame out of a port's memory sink, the one with this `select`; 1: there was one, 0:
  * none. It stays valid until the next call. */
-int hr_receive(hr_card* card, uint32_t port, int32_t program, hr_frame* frame);
+int hr_receive(hr_card* card, uint32_t port, int32_t select, hr_frame* frame);
 /* Lets all live sources end: they take nothing new, and what they have taken still comes. */
 int hr_stop_sources(hr_card* card);
 int hr_expect_passthrough(hr_card* card, uint32_t source, uint32_t destination);
@@ -239,11 +269,33 @@ int hr_write_registers(hr_card* card, const hr_register_write* writes, size_t co
 /* Takes up to `limit` interrupts out of the queue; gives their number. */
 int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit);
 
+/* When something happens next in the card that nobody else causes: a frame that arrives, a timer, or now while it is at
+ * work; UINT64_MAX: never. */
+int hr_get_next_event(hr_card* card, uint64_t* time_ns);
+
+/* Cards that cables join: a coordinator steps them, in the same order of time on any number of threads. A cable takes
+ * what `port` sends to `to_port` of another card (or the same), where a frame starts `delay_ns` (at least 1) after the
+ * sender has it whole; flow control of the receiver holds the sender back. Cards have the same time when they are
+ * added. They may be destroyed before the coordinator, which must not run any more then. */
+hr_coordinator* hr_create_coordinator(void);
+void hr_destroy_coordinator(hr_coordinator* coordinator);
+int hr_add_card(hr_coordinator* coordinator, hr_card* card);
+int hr_connect(hr_coordinator* coordinator, hr_card* card, uint32_t port, hr_card* to, uint32_t to_port,
+               uint64_t delay_ns);
+/* Gives HR_STOP_IDLE when all is done (with until_idle), HR_STOP_CYCLES at until_ns (0: no limit), or HR_STOP_SLICE. */
+int hr_run_cards(hr_coordinator* coordinator, uint64_t until_ns, uint32_t until_idle, uint32_t threads,
+                 uint32_t slice_ms);
+
 /* Host memory. A mapped range is zeros at first. read_only: writes of the card are answered with SLVERR. */
 int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_only);
 int hr_memory_unmap(hr_card* card, uint64_t address);
 /* Where [address, address + size) lies in this process; NULL: not within one mapped range. */
 uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size);
+
+/* Keeps the pages of the range that has a byte, whatever becomes of the range and the card, until hr_memory_drop() is
+ * given the result; null: there is no range, or no room. */
+void* hr_memory_keep(hr_card* card, uint64_t address);
+void hr_memory_drop(void* kept);
 
 /* Files of the records in a capture ring: the ring in host memory holds the body of a pcap file with times in ns, and
  * byte counts say modulo 2^32 where records begin and end. Of the sink, link, format, precision, snapshot,
@@ -252,8 +304,11 @@ uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size);
 hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink); /* NULL on error */
 int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result);
-/* Finishes the file, whatever it returns; pcapng tells how many packets came in, and how many of them were dropped. */
+/* The packets that are in the file, or in its buffer: without those that could not be written. */
+hr_totals hr_get_writer_totals(const hr_writer* writer);
+/* Finishes the file; pcapng tells how many packets came in, and how many of them were dropped. */
 int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped);
+void hr_destroy_writer(hr_writer* writer);
 
 /* Packets in host memory, for cards that fetch them there. hr_open_packets() maps [address, address + size), read-only
  * for the card, lets a source (all but "port:", "queue" and "null") put its packets there and gives a handle. With
@@ -266,10 +321,15 @@ int hr_release_packets(hr_card* card, int handle, size_t count);
 int hr_get_packets_state(hr_card* card, int handle, hr_packets_state* state);
 int hr_close_packets(hr_card* card, int handle);
 
-hr_stats hr_get_stats(const hr_card* card);
-hr_port_stats hr_get_port_stats(const hr_card* card, uint32_t port);
+/* Of the capture or interface that packets come from, of the first where there are several; where they come from
+ * elsewhere, Ethernet and 262144. */
+hr_capture_format hr_get_capture_format(hr_card* card);
+/* `ports`: one for each port of the card. */
+int hr_get_stats(hr_card* card, hr_stats* stats, hr_port_stats* ports);
+/* What a port's sinks with this `select` have taken and could write, those finished too. */
+hr_totals hr_get_sink_totals(hr_card* card, uint32_t port, int32_t select);
 /* The n-th passthrough check; 0: there is none. */
-int hr_get_passthrough_stats(const hr_card* card, uint32_t n, hr_passthrough_stats* stats);
+int hr_get_passthrough_stats(hr_card* card, uint32_t n, hr_passthrough_stats* stats);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

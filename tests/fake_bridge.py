@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from headrace import paths, registers
-from headrace.bridge.driver import BridgeDriver
+from headrace import paths
+from headrace.cards.bridge.driver import BridgeDriver
+from headrace.registers import compile as registers
 
 MAX_PACKET = 1514
+HOST_BUFFERS = 16
 SLOT_BYTES = 16 * 1024
 H2S_ADDRESS, S2H_ADDRESS = (0, 2), (0, 3)
 
@@ -115,7 +117,7 @@ class FakeCard:
         fixed = {
             "card": 0x4252_0001,
             "geometry": 64 | 2 << 16 | len(self.slots) << 20,
-            "buffers": 128 | 4 << 16 | 16 << 24,
+            "buffers": 128 | 4 << 16 | HOST_BUFFERS << 24,
             "max_packet": MAX_PACKET,
         }
         if path in fixed:
@@ -149,9 +151,15 @@ class FakeCard:
                 self._close("flush")
         elif path == "h2s.post":
             express = bool(value >> 16 & 1)
-            self.posted[express].append((value >> 28, value & 0x7FFF, self.values["h2s.address"]))
+            if len(self.posted[express]) < HOST_BUFFERS:
+                self.posted[express].append((value >> 28, value & 0x7FFF, self.values["h2s.address"]))
+            else:
+                self.add("h2s.posts_lost")
         elif path == "s2h.post":
-            self._fetch(value >> 28, value & 0x7FFF, self.values["s2h.address"])
+            if len(self.jobs) < HOST_BUFFERS:
+                self._fetch(value >> 28, value & 0x7FFF, self.values["s2h.address"])
+            else:
+                self.add("s2h.posts_lost")
 
     def _write_table(self, value: int) -> None:
         target = self.values["table_target"]

@@ -1,5 +1,6 @@
-// Writes the first 64 bytes of every frame of PORTS ports into a ring in host memory, one AXI4 burst of one beat each, and
-// raises interrupt PORT when an entry is there. Bytes beyond a shorter frame's end are zero.
+// SPDX-License-Identifier: Apache-2.0
+// Writes the first 64 bytes of every frame of PORTS ports into a ring in host memory, one AXI4 burst of one beat each,
+// and raises interrupt PORT when an entry is there. Bytes beyond a shorter frame's end are zero.
 // Never stalls the ports: a frame that finds DEPTH others of its port waiting is dropped from the log and counted.
 module frame_log #(
     parameter int unsigned PORTS = 2,
@@ -39,7 +40,7 @@ module frame_log #(
 
   localparam int unsigned PORT_W = PORTS > 1 ? $clog2(PORTS) : 1;
 
-  logic [PORTS-1:0] waiting, chosen, room;
+  logic [PORTS-1:0] waiting, chosen, room, fifo_idle;
   logic [PORTS-1:0][DATA_W-1:0] entry;
   logic [PORTS-1:0] refused;
 
@@ -47,7 +48,6 @@ module frame_log #(
     logic [DATA_W-1:0] masked;
     always_comb for (int b = 0; b < DATA_W / 8; ++b) masked[8*b+:8] = keep[p][b] ? data[p][8*b+:8] : 8'h00;
 
-    logic [$clog2(DEPTH+1)-1:0] unused_count;
     stream_fifo #(
         .WIDTH(DATA_W),
         .DEPTH(DEPTH)
@@ -60,7 +60,8 @@ module frame_log #(
         .m_valid(waiting[p]),
         .m_ready(chosen[p]),
         .m_data(entry[p]),
-        .count(unused_count)
+        .count(),
+        .idle(fifo_idle[p])
     );
     assign refused[p] = first[p] && enable && !room[p];
   end
@@ -137,6 +138,6 @@ module frame_log #(
   assign m_axi_bready = state_q == RESPONSE;
   assign irq_valid = state_q == INTERRUPT;
   assign irq_vector = 16'(port_q);
-  assign idle = state_q == CHOOSE && !(|waiting) && !(|first);
+  assign idle = state_q == CHOOSE && fifo_idle == '1 && first == '0;
 
 endmodule

@@ -1,4 +1,6 @@
-// A user's own card: swaps ports 0 and 1, counts their frames and bytes, and logs the start of each frame in host memory.
+// SPDX-License-Identifier: Apache-2.0
+// A user's own card: swaps ports 0 and 1, counts their frames and bytes, and logs the start of each frame in host
+// memory.
 // Latency from port to port: 1 cycle. A port that can't send stalls the other's receiver.
 module mycard
   import headrace_pkg::*;
@@ -91,6 +93,7 @@ module mycard
   logic [PORTS-1:0] taken, first, inside_q;
   logic [PORTS-1:0][63:0] arrival_q;
   logic log_idle;
+  logic [PORTS-1:0] reg_idle;
 
   assign taken = rx_tvalid & rx_tready;
   assign first = taken & ~inside_q;
@@ -102,6 +105,7 @@ module mycard
     always_comb begin
       in = '{last: rx_tlast[p], meta: '0, keep: rx_tkeep[p], data: rx_tdata[p]};
       in.meta.timestamp_ns = inside_q[p] ? arrival_q[p] : time_ns;
+      in.meta.cut = rx_tuser[p].cut;
       in.meta.wire_len = rx_tuser[p].wire_len;
       in.meta.error = rx_tuser[p].error;
       in.meta.port = 8'(p);
@@ -117,7 +121,8 @@ module mycard
         .s_data(in),
         .m_valid(tx_tvalid[TO]),
         .m_ready(tx_tready[TO]),
-        .m_data(out)
+        .m_data(out),
+        .idle(reg_idle[p])
     );
 
     assign tx_tdata[TO] = out.data;
@@ -226,6 +231,6 @@ module mycard
   assign m_axi_arvalid = 1'b0;
   assign m_axi_rready = 1'b0;
 
-  assign idle = log_idle && !(|tx_tvalid) && !(|inside_q);
+  assign idle = log_idle && reg_idle == '1 && inside_q == '0;
 
 endmodule

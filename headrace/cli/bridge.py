@@ -9,15 +9,20 @@ import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
+from headrace.net.source import parse_rate
 
 if TYPE_CHECKING:
-    from headrace.bridge.jobs import Report
+    from headrace.cards.bridge.jobs import Report
 
 _EPILOG = """Examples:
 
 headrace bridge recv 64 10 16384 --link gen:size=1500 --rate 1G
 
 headrace bridge recv 1 10 50 --host embednet --link gen:size=1500,rate=20M --rate line
+
+headrace bridge recv 64 10 2000 --host message=0.8ms,byte=40.7ns,jitter=10% --link gen:size=1500 --rate 1G
+
+headrace bridge send 64 10 1500 -1 200 --host message=5us,s2h-message=8us,byte=0.3ns
 
 headrace bridge trace 64 10 20 500 --link pcap:triangle.pcap --rate recorded
 
@@ -41,7 +46,12 @@ Link = Annotated[
 ]
 HostName = Annotated[
     str,
-    typer.Option("--host", metavar="none|pcie|embednet", help="How long software takes for a message: a model."),
+    typer.Option(
+        "--host",
+        metavar="NAME|COSTS",
+        help="A model of the host: none, pcie, embednet, or what it takes: message=0.8ms,byte=40.7ns,jitter=10%, "
+        "with s2h-message for the way to hardware and packet for each packet.",
+    ),
 ]
 Adaptive = Annotated[
     float | None,
@@ -52,7 +62,7 @@ Write = Annotated[str | None, typer.Option("-w", metavar="FILE", help="Write the
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")]
 Control = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="Socket of the bridge.", show_default="$XDG_RUNTIME_DIR/headrace-bridge.sock"),
+    typer.Option(metavar="PATH", help="Socket of the bridge.", show_default="$XDG_RUNTIME_DIR/headrace/bridge.sock"),
 ]
 
 
@@ -72,13 +82,14 @@ def recv_command(
     adaptive: Adaptive = None,
     express: Express = False,
     write: Write = None,
+    user: common.User = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
     quiet: Quiet = False,
 ) -> int:
     """Receive packets from port 0 in software, and measure throughput: EmbedNet's app_h2s."""
-    from headrace.bridge.jobs import ReceiveJob
-    from headrace.bridge.tools import receive
+    from headrace.cards.bridge.jobs import ReceiveJob
+    from headrace.cards.bridge.tools import receive
 
     job = ReceiveJob(
         buffer_kb=buffer_kb,
@@ -87,11 +98,12 @@ def recv_command(
         output=_output(write, json),
         parameters=common.parameters(parameter),
         link=link,
-        rate=common.rate(rate),
+        rate=parse_rate(rate),
         packets=packets,
         adaptive_ms=adaptive,
         express=express,
     )
+    common.become(user)
     with common.progress_line() as progress:
         report = receive(job, None if progress is None else lambda part: progress("receiving", part))
     return _show(report, "received", json, quiet or write == "-")
@@ -109,16 +121,15 @@ def trace_command(
     adaptive: Adaptive = None,
     express: Express = False,
     write: Write = None,
+    user: common.User = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
     quiet: Quiet = False,
 ) -> int:
     """Receive packets, and print the throughput in kbit/s for each time step: EmbedNet's app_h2s_trace."""
-    from headrace.bridge.jobs import ReceiveJob
-    from headrace.bridge.tools import receive
+    from headrace.cards.bridge.jobs import ReceiveJob
+    from headrace.cards.bridge.tools import receive
 
-    if duration_s <= 0 or timestep_ms <= 0:
-        raise HeadraceError("DURATION_S and TIMESTEP_MS must be more than 0", 2)
     job = ReceiveJob(
         buffer_kb=buffer_kb,
         timeout_ms=timeout_ms,
@@ -126,13 +137,14 @@ def trace_command(
         output=_output(write, json),
         parameters=common.parameters(parameter),
         link=link,
-        rate=common.rate(rate),
+        rate=parse_rate(rate),
         packets=None,
         seconds=duration_s,
         adaptive_ms=adaptive,
         express=express,
         step_s=timestep_ms / 1e3,
     )
+    common.become(user)
     with common.progress_line() as progress:
         report = receive(job, None if progress is None else lambda part: progress("receiving", part))
     if "-" not in (json, write):
@@ -155,16 +167,15 @@ def send_command(
     ] = None,
     host: HostName = "none",
     write: Write = None,
+    user: common.User = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
     quiet: Quiet = False,
 ) -> int:
     """Send packets from software out of port 0, and measure throughput: EmbedNet's app_s2h."""
-    from headrace.bridge.jobs import SendJob
-    from headrace.bridge.tools import send
+    from headrace.cards.bridge.jobs import SendJob
+    from headrace.cards.bridge.tools import send
 
-    if data_rate <= 0 and data_rate != -1:
-        raise HeadraceError(f"DATA_RATE_KBIT {data_rate:g}: must be more than 0, or -1", 2)
     job = SendJob(
         buffer_kb=buffer_kb,
         timeout_ms=timeout_ms,
@@ -176,6 +187,7 @@ def send_command(
         packets=packets,
         sink=sink,
     )
+    common.become(user)
     with common.progress_line() as progress:
         report = send(job, None if progress is None else lambda part: progress("sending", part))
     return _show(report, "sent", json, quiet or write == "-")
@@ -196,6 +208,7 @@ def run_command(
     rate: common.Rate = "lossless",
     host: HostName = "none",
     control: Control = None,
+    user: common.User = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
     quiet: Quiet = False,
@@ -205,9 +218,10 @@ def run_command(
     `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both what its port
     receives and where it sends to.
     """
-    from headrace import report
-    from headrace.bridge.service import RunJob, run
+    from headrace.cards.bridge.service import RunJob, run
+    from headrace.evaluate import report
 
+    common.check_outputs(json)
     job = RunJob(
         chain=tuple(filter(None, chain.split(","))),
         links=(link, link1),
@@ -215,11 +229,12 @@ def run_command(
         packet_ns=packet_ns,
         buffer_kb=buffer_kb,
         timeout_ms=timeout_ms,
-        rate=common.rate(rate),
+        rate=parse_rate(rate),
         profile=host,
         control=control,
         parameters=common.parameters(parameter),
     )
+    common.become(user)
     status = run(job, None if quiet else lambda line: print(line, file=sys.stderr, flush=True))
     if json is not None:
         report.write_json(status, json)
@@ -233,9 +248,10 @@ def map_command(
     control: Control = None,
 ) -> int:
     """Move a block of the running bridge into hardware or software, while packets flow."""
-    from headrace.bridge.control import ask
+    from headrace.cards.bridge.control import ask
 
     common.one_of("map", side, ("hw", "sw"))
+    common.become(None)  # the socket is in the folder of who has called sudo
     done = ask(control, {"command": "map", "block": block, "side": side})
     dropped = f", {done['dropped']:,} packets found no room" if done["dropped"] else ""
     print(f"{block} is in {side}; packets were held for {done['held_ns'] / 1e3:.1f} us of card time{dropped}")
@@ -245,15 +261,16 @@ def map_command(
 @app.command("status")
 def status_command(control: Control = None, json: common.Json = False) -> int:
     """Show the running bridge: its blocks, where they are, and its counters."""
-    from headrace.bridge.control import ask
+    from headrace.cards.bridge.control import ask
 
+    common.become(None)  # the socket is in the folder of who has called sudo
     status = ask(control, {"command": "status"})
     if json:
         import json as json_module
 
         print(json_module.dumps(status, indent=2))
         return 0
-    from headrace.bridge.service import status_lines
+    from headrace.cards.bridge.service import status_lines
 
     print("\n".join(status_lines(status)))
     return 0
@@ -262,13 +279,14 @@ def status_command(control: Control = None, json: common.Json = False) -> int:
 def _output(write: str | None, json: str | None) -> str | None:
     if [write, json].count("-") > 1:
         raise HeadraceError("only one thing can go to the standard output", 2)
+    common.check_outputs(json)
     return write
 
 
 def _show(report: Report, what: str, json: str | None, quiet: bool) -> int:
     """Show the report, then what went wrong on the way, and return the exit code."""
     if json is not None:
-        from headrace import report as reports
+        from headrace.evaluate import report as reports
 
         reports.write_json(report.to_json(), json)
     if not quiet and json != "-":

@@ -11,12 +11,13 @@ import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
+from headrace.net.source import parse_rate
 
 if TYPE_CHECKING:
-    from headrace.bpf import Program
-    from headrace.capture import CaptureProgress, CaptureReport
-    from headrace.capture_source import Path, Source
-    from headrace.savefiles import Limits
+    from headrace.cards.capture.run import CaptureProgress, CaptureReport
+    from headrace.cards.capture.savefiles import Limits
+    from headrace.net.bpf import Filter
+    from headrace.net.source import Path, Source
 
 _EPILOG = """Examples:
 
@@ -72,10 +73,7 @@ def capture_command(
     packet_buffered: Annotated[
         bool, typer.Option("-U", "--packet-buffered", help="Write each packet at once, not when a buffer is full.")
     ] = False,
-    user: Annotated[
-        str | None,
-        typer.Option("-Z", metavar="USER", help="If root, become USER before the first file is opened."),
-    ] = None,
+    user: common.User = None,
     direction: Annotated[
         str, typer.Option("-Q", metavar="in|out|inout", help="Of a live interface's packets, only these.")
     ] = "inout",
@@ -94,6 +92,7 @@ def capture_command(
         ),
     ] = 0,
     plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    linktype: common.LinkType = None,
     format: Annotated[
         str | None,
         typer.Option(metavar="pcap|pcapng", help="Of FILE.", show_default="pcapng if FILE is called so, else pcap"),
@@ -126,19 +125,18 @@ def capture_command(
 
     Ctrl-C ends a capture; everything the card has taken is then in the file.
     """
-    from headrace.capture_source import parse_source
-    from headrace.savefiles import Limits
+    from headrace.cards.capture.savefiles import Limits
+    from headrace.net.source import parse_source
 
-    where = parse_source(source) if source is not None else None
-    program = _program(words or [], file, where, snaplen, not plain, dump)
+    where = parse_source(source).of_type(linktype) if source is not None else None
+    wanted = _filter(words or [], file, snaplen, not plain)
     if dump:
-        from headrace import bpf
-
-        assert program is not None
-        print(bpf.dump(program, dump), end="")
+        common.dump(wanted, where, linktype, dump)
         return 0
     if where is None:
         raise HeadraceError("-i SOURCE is missing (see headrace capture --help)", 2)
+    everything = file is None and not words
+    program = None if everything else where.compiled(wanted)
     for option, value, choices in (
         ("-Q", direction, ("in", "out", "inout")),
         ("--time-stamp-precision", precision, ("micro", "nano")),
@@ -148,9 +146,9 @@ def capture_command(
     where = where.only(direction)
     limits = Limits(count, None if size is None else size * 1_000_000, seconds, files)
     _check_files(write, limits, where, json)
-    offered, settings = common.rate(rate), common.parameters(parameter)
+    offered, settings = parse_rate(rate), common.parameters(parameter)
 
-    from headrace.capture import CaptureJob, run_capture
+    from headrace.cards.capture.run import CaptureJob, run_capture
 
     job = CaptureJob(
         source=where,
@@ -165,34 +163,25 @@ def capture_command(
         ring_bytes=ring * 1024,
         rate=offered,
         packet_buffered=packet_buffered,
-        user=user,
         cores=cores,
         trace=trace,
         parameters=settings,
     )
+    common.become(user)
     with common.progress_line() as progress:
-        report = run_capture(job, None if progress is None else lambda so_far: progress(_so_far(so_far), None))
+        show = None if progress is None else lambda so_far: progress(_so_far(so_far), None)
+        report = run_capture(job, show, None if quiet else common.tell)
     return _show(report, json, quiet)
 
 
-def _program(
-    words: list[str], file: str | None, source: Source | None, snaplen: int | None, optimize: bool, dump: int
-) -> Program | None:
-    """The filter, or None where there is none. It is compiled for the format of a file that is captured from."""
-    from headrace import bpf
+def _filter(words: list[str], file: str | None, snaplen: int | None, optimize: bool) -> Filter:
+    from headrace.net import bpf
 
-    if file is not None and words:
+    if file is None:
+        return bpf.Expression(" ".join(words), snaplen, optimize)
+    if words:
         raise HeadraceError(f"{' '.join(words)}: the filter is in {file}", 2)
-    linktype, length = bpf.DLT_EN10MB, bpf.MAX_SNAPLEN
-    if source is not None and source.kind == "pcap" and os.path.isfile(source.argument):
-        linktype, length = bpf.capture_format(source.argument)
-        if linktype != bpf.DLT_EN10MB and not dump:
-            raise HeadraceError(f"{source.argument}: link type {bpf.link_name(linktype)} is not Ethernet")
-    if file is not None:
-        return bpf.load_file(file, snaplen or length, linktype, optimize)
-    if not words and not dump:
-        return None
-    return bpf.compile(" ".join(words), snaplen or length, linktype, optimize)
+    return bpf.load_file(file, snaplen, optimize)
 
 
 def _way(path: str | None) -> Path | None:
@@ -234,11 +223,13 @@ def _so_far(progress: CaptureProgress) -> str:
 def _show(report: CaptureReport, json: str | None, quiet: bool) -> int:
     """Show the summary, then what went wrong on the way, and return the exit code."""
     if json is not None:
-        from headrace import report as reports
+        from headrace.evaluate import report as reports
 
         reports.write_json(report.to_json(), json)
+    from headrace.cards.capture.run import summary
+
     if not quiet and json != "-":
-        for line in _summary(report):
+        for line in summary(report):
             print(line, file=sys.stderr)
     for warning in report.warnings:
         print(f"headrace: warning: {warning}", file=sys.stderr)
@@ -246,14 +237,3 @@ def _show(report: CaptureReport, json: str | None, quiet: bool) -> int:
     if report.fault is not None and not gone:  # a reader that has seen enough is no fault
         print(f"headrace: {report.fault}", file=sys.stderr)
     return 1 if report.fault else 0
-
-
-def _summary(report: CaptureReport) -> list[str]:
-    """Lines as tcpdump prints them at the end of a live capture."""
-    dropped = sum(report.dropped.values())
-    causes = ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in report.dropped.items() if count)
-    counts = [(report.captured, "captured"), (report.received, "received by filter")]
-    if report.dropped_by_kernel is not None:
-        counts.append((report.dropped_by_kernel, "dropped by kernel"))
-    lines = [f"{count} packet{'s' * (count != 1)} {what}" for count, what in counts]
-    return [*lines, f"{dropped} packet{'s' * (dropped != 1)} dropped by card{': ' * bool(causes)}{causes}"]

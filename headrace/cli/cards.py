@@ -12,8 +12,8 @@ import typer
 from headrace.cli import common
 
 if TYPE_CHECKING:
-    from headrace.build import CachedModel
-    from headrace.description import CardDescription
+    from headrace.build.description import CardDescription
+    from headrace.build.models import CachedModel
 
 _BUILD_EPILOG = """Examples:
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def cards_command(json: common.Json = False) -> None:
     """List the cards with their parameters."""
-    from headrace.description import list_cards
+    from headrace.build.description import list_cards
 
     cards = list_cards()
     if json:
@@ -74,7 +74,7 @@ def build_command(
 
     Commands that run a card build it by themselves; a model is kept until its sources, parameters or tools change.
     """
-    from headrace.build import build_card
+    from headrace.build.models import build_card
 
     print(build_card(card, common.parameters(parameter), trace=trace))
 
@@ -83,7 +83,7 @@ def cache_command(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all models.")] = False, json: common.Json = False
 ) -> None:
     """List the compiled models, or remove them."""
-    from headrace.build import cache_clear, cache_list
+    from headrace.build.models import cache_clear, cache_list
 
     if clear:
         freed = cache_clear()

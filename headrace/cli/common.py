@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.errors import HeadraceError
+from headrace.net.source import check_output
+
+if TYPE_CHECKING:
+    from headrace.net.bpf import Filter
+    from headrace.net.source import Source
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")]
@@ -18,6 +24,12 @@ Parameters = Annotated[
     list[str] | None, typer.Option("-P", metavar="NAME=VALUE", help="Set a parameter of the card; may be given again.")
 ]
 Cores = Annotated[int | None, typer.Option(min=1, max=64, help="Filter cores of the card.", show_default="8")]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "-Z", metavar="USER", help="If root, become USER once interfaces are open.", show_default="who has called sudo"
+    ),
+]
 Rate = Annotated[
     str,
     typer.Option(
@@ -27,8 +39,20 @@ Rate = Annotated[
     ),
 ]
 
+UpdateDocs = Annotated[
+    bool, typer.Option("--update-docs", help="Write the figures into this checkout's README, docs and their images.")
+]
+LinkType = Annotated[
+    str | None, typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture.")
+]
+
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and how much of it is done (0 to 1, or None where that isn't known)."""
+
+
+def tell(line: str) -> None:
+    """A line for the user, beside what a command gives."""
+    print(f"headrace: {line}", file=sys.stderr, flush=True)
 
 
 def parameters(settings: list[str] | None) -> dict[str, str]:
@@ -42,20 +66,66 @@ def parameters(settings: list[str] | None) -> dict[str, str]:
     return result
 
 
-def rate(text: str) -> str | float:
-    """The word itself, or bits per second for 40G, 2.5G or 100M. Raises HeadraceError for anything else."""
-    if text in ("lossless", "line", "recorded"):
-        return text
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([GM])", text, re.IGNORECASE)
-    if match is None or float(match[1]) == 0:
-        raise HeadraceError(f"--rate {text}: neither lossless, line, recorded nor a rate such as 40G", 2)
-    return float(match[1]) * (1e9 if match[2] in "Gg" else 1e6)
+def check_outputs(*paths: str | None) -> None:
+    """Raise HeadraceError for a file that can't be written, before a card is built for it."""
+    for path in filter(None, paths):
+        check_output(path)
+
+
+def whole(quick: bool, update_docs: bool) -> None:
+    """Raise HeadraceError where half measurements would be published."""
+    if quick and update_docs:
+        raise HeadraceError("--update-docs wants the whole measurement: leave out --quick", 2)
+
+
+def become(user: str | None) -> None:
+    """Goes on as another user, if this is root: see ``headrace.card.process.become``."""
+    from headrace.card import process
+
+    if os.geteuid() == 0:  # what is used at the end may lie where the user can't read
+        import headrace.evaluate.report  # noqa: F401
+    process.become(user)
 
 
 def one_of(option: str, value: str, choices: tuple[str, ...]) -> None:
     """Raise HeadraceError unless the value of an option is one of ``choices``."""
     if value not in choices:
         raise HeadraceError(f"{option} {value}: none of {', '.join(choices)}", 2)
+
+
+_EVERY_S = 15  # between lines where there is no terminal
+
+
+def _lines() -> Progress:
+    """Says on stderr what is done: at once when that changes, and then now and then."""
+    last, when = "", 0.0
+
+    def show(what: str, done: float | None) -> None:
+        nonlocal last, when
+        now = time.monotonic()
+        if what != last or now - when >= _EVERY_S or done == 1:
+            print(what if done is None else f"{what} {done:.0%}", file=sys.stderr, flush=True)
+            last, when = what, now
+
+    return show
+
+
+@contextmanager
+def long_progress() -> Iterator[Progress]:
+    """The progress of a command that takes minutes: ``progress_line``, or lines now and then without a terminal."""
+    with progress_line() as progress:
+        yield progress or _lines()
+
+
+def dump(wanted: Filter, source: Source | None, linktype: str | None, option: int) -> None:
+    """Print the program of a filter as ``-d``, ``-dd`` and ``-ddd`` do (option 1, 2, 3), for packets of a source, or of
+    a link type where there is none. Raises FilterError as `bpf.compile` does."""
+    from headrace.net import bpf
+
+    link = source.format() if source is not None else None
+    if link is None:
+        link = bpf.LinkFormat(bpf.DLT_EN10MB if linktype is None else bpf.link_number(linktype), live=True)
+    print(bpf.dump(bpf.for_link(wanted, link, source.argument if source else "-y"), option), end="")
 
 
 @contextmanager

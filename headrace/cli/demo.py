@@ -11,7 +11,7 @@ from headrace.cli import common
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from headrace.demo import Demo
+    from headrace.evaluate.demo import Demo
 
 _EPILOG = """Examples:
 
@@ -38,7 +38,7 @@ def demo_command(
 
     from rich.console import Console
 
-    from headrace import demo
+    from headrace.evaluate import demo
 
     with common.progress_line() as progress:
         found = demo.run(Path(folder), packets, progress)
@@ -50,7 +50,8 @@ def _screen(found: Demo) -> RenderableType:
     from rich.console import Group
     from rich.panel import Panel
 
-    from headrace import measurements, report
+    from headrace.cards.filter import measurements
+    from headrace.evaluate import report
 
     parts: list[RenderableType] = [
         Panel(found.traffic.describe(), title="1  Traffic", title_align="left"),
@@ -94,7 +95,7 @@ def _limits(found: Demo) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
 
-    from headrace import demo
+    from headrace.evaluate import demo
 
     cores, clock_hz = found.report.cores, found.report.clock_hz
     smallest = demo.instructions_per_packet(60, cores, clock_hz)

@@ -19,11 +19,21 @@ def lint_command(
         str | None, typer.Argument(metavar="CARD", help="A card's name or folder; all cards without it.")
     ] = None,
 ) -> int:
-    """Lint the RTL of cards with every warning of Verilator on. The exit code is 1 when there is one."""
-    from headrace.description import list_cards, load_card
-    from headrace.lint import lint
+    """Lint the RTL of cards with every warning of Verilator on, and without CARD the looks of all RTL of the tree.
+
+    The exit code is 1 when there is a fault.
+    """
+    from headrace import paths
+    from headrace.build.description import list_cards, load_card
+    from headrace.build.lint import lint
+    from headrace.build.style import faults_of_tree
 
     found = False
+    if card is None:
+        root = paths.share()
+        for fault in faults_of_tree(root / "rtl", root / "tests", root / "examples"):
+            print(fault, file=sys.stderr)
+            found = True
     for description in [load_card(card)] if card is not None else list_cards():
         messages = lint(description)
         print(
@@ -41,7 +51,7 @@ def docs_command(
     """Make the reference of the cards' registers: HTML pages and C headers."""
     from pathlib import Path
 
-    from headrace.docs import make_reference
+    from headrace.build.reference import make_reference
 
     for path in make_reference(Path(folder)):
         print(path)

@@ -37,7 +37,7 @@ def install_command(folder: Folder = None) -> None:
     """Let Wireshark know of the cards: puts a small program into its personal extcap folder."""
     from pathlib import Path
 
-    from headrace import extcap_install
+    from headrace.extcap import install as extcap_install
 
     for path in extcap_install.install(None if folder is None else Path(folder)):
         print(path)
@@ -48,7 +48,7 @@ def uninstall_command(folder: Folder = None) -> None:
     """Remove that program."""
     from pathlib import Path
 
-    from headrace import extcap_install
+    from headrace.extcap import install as extcap_install
 
     for path in extcap_install.uninstall(None if folder is None else Path(folder)):
         print(f"removed {path}")
@@ -57,6 +57,6 @@ def uninstall_command(folder: Folder = None) -> None:
 @extcap.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_command(context: typer.Context) -> int:
     """Do what Wireshark calls the program for (--extcap-interfaces, --extcap-config, --capture and so on)."""
-    from headrace.extcap import main
+    from headrace.extcap.program import main
 
     return main(context.args)

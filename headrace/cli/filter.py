@@ -11,10 +11,11 @@ import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
+from headrace.net.source import parse_rate, parse_source
 
 if TYPE_CHECKING:
-    from headrace.bpf import Program
-    from headrace.filter import FilterReport
+    from headrace.cards.filter.run import FilterReport
+    from headrace.net.bpf import Filter
 
 _MAX_PROGRAMS = 4
 
@@ -74,11 +75,13 @@ def filter_command(
     ] = None,
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End with COUNT matches.")] = None,
     plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    linktype: common.LinkType = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
     timestamps: Annotated[
         str, typer.Option(metavar="recorded|card", help="Times in OUT: those of IN, or those of the card's clock.")
     ] = "recorded",
+    user: common.User = None,
     trace: Annotated[str | None, typer.Option(metavar="FILE.fst", help="Record the card's signals.")] = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
@@ -92,25 +95,27 @@ def filter_command(
     if dump and also:
         raise HeadraceError("-d prints one filter: leave --also out", 2)
     expression, source = _positionals(words or [], file, dump)
-    linktype, recorded_snaplen = _format(source, dump)
-    programs = _programs(expression, file, also or [], snaplen or recorded_snaplen, linktype, not plain)
+    where = parse_source(source).of_type(linktype) if source else None
+    filters = _filters(expression, file, also or [], snaplen, not plain)
     if dump:
-        from headrace import bpf
-
-        print(bpf.dump(programs[0], dump), end="")
+        common.dump(filters[0], where, linktype, dump)
         return 0
+    assert where is not None
+    filters = [where.compiled(wanted) for wanted in filters]
     if count is not None and also:
         raise HeadraceError("-c counts the matches of one filter: leave --also out", 2)
     common.one_of("--timestamps", timestamps, ("recorded", "card"))
-    paths = _outputs(write or [], len(programs), source, json)
-    offered, settings = common.rate(rate), common.parameters(parameter)
+    paths = _outputs(write or [], len(filters), source, json)
+    offered, settings = parse_rate(rate), common.parameters(parameter)
 
-    from headrace.filter import FilterJob, FilterOutput, run_filter
+    from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
 
-    outputs = [FilterOutput(program, path, snaplen or None) for program, path in zip(programs, paths, strict=True)]
-    job = FilterJob(outputs, source, offered, cores, timestamps, trace, settings, count)
+    outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, paths, strict=True)]
+    link = source if linktype is None else where.link
+    job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
+    common.become(user)
     with common.progress_line() as progress:
-        report = run_filter(job, progress)
+        report = run_filter(job, progress, None if quiet else common.tell)
     return _show(report, json, quiet)
 
 
@@ -129,31 +134,13 @@ def _positionals(words: list[str], file: str | None, dump: int) -> tuple[str, st
     return ("", padded[0]) if file is not None else (padded[0], padded[1])
 
 
-def _format(source: str, dump: int) -> tuple[int, int]:
-    """Link type and snaplen to compile for: those of the capture where it is a file, as tcpdump does."""
-    from headrace import bpf
-
-    generated = ":" in source.partition("/")[0] and not os.path.exists(source)
-    if source in ("", "-") or generated or (os.path.exists(source) and not os.path.isfile(source)):
-        return bpf.DLT_EN10MB, bpf.MAX_SNAPLEN  # what comes from a pipe can be read only once
-    linktype, snaplen = bpf.capture_format(source)
-    if linktype != bpf.DLT_EN10MB and not dump:
-        raise HeadraceError(f"{source}: link type {bpf.link_name(linktype)} is not Ethernet")
-    return linktype, snaplen
-
-
-def _programs(
-    expression: str, file: str | None, also: list[str], snaplen: int, linktype: int, optimize: bool
-) -> list[Program]:
-    from headrace import bpf
+def _filters(expression: str, file: str | None, also: list[str], snaplen: int | None, optimize: bool) -> list[Filter]:
+    from headrace.net import bpf
 
     if len(also) >= _MAX_PROGRAMS:
         raise HeadraceError(f"{len(also) + 1} filters: the card runs {_MAX_PROGRAMS} at once", 2)
-    if file is not None:
-        first = bpf.load_file(file, snaplen, linktype, optimize)
-    else:
-        first = bpf.compile(expression, snaplen, linktype, optimize)
-    return [first, *(bpf.compile(text, snaplen, linktype, optimize) for text in also)]
+    first = bpf.Expression(expression, snaplen, optimize) if file is None else bpf.load_file(file, snaplen, optimize)
+    return [first, *(bpf.Expression(text, snaplen, optimize) for text in also)]
 
 
 def _outputs(write: list[str], programs: int, source: str, json: str | None) -> list[str | None]:
@@ -170,7 +157,7 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
 
 def _show(report: FilterReport, json: str | None, quiet: bool) -> int:
     """Show the report, then what went wrong on the way, and return the exit code."""
-    from headrace import report as reports
+    from headrace.evaluate import report as reports
 
     data = report.to_json()
     if json is not None:
@@ -179,6 +166,9 @@ def _show(report: FilterReport, json: str | None, quiet: bool) -> int:
         from rich.console import Console
 
         Console(stderr=True).print(reports.filter_report(data))
+    else:
+        for warning in report.warnings:
+            print(f"headrace: warning: {warning}", file=sys.stderr)
     if report.fault and not report.fault.endswith(
         os.strerror(errno.EPIPE)
     ):  # a reader that has seen enough is no fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +11,12 @@ import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
+from headrace.net.source import parse_rate, parse_source
 
 if TYPE_CHECKING:
-    from headrace.report import Counts
+    from headrace.evaluate.report import Counts
 
+_PLOTS = ("png", "svg", "pdf")
 _ORDERS = ("packets", "bytes", "counter")
 
 _EPILOG = """Examples:
@@ -61,11 +64,13 @@ def measure_command(
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End after COUNT packets.")] = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
+    user: common.User = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
 ) -> None:
     """Count the packets of a capture by what a program returns: one of 1,024 counters, read while the card runs."""
-    from headrace import measurements, report
+    from headrace.cards.filter import measurements
+    from headrace.evaluate import report
 
     if listing:
         for name, ready in measurements.READY.items():
@@ -75,22 +80,26 @@ def measure_command(
         raise HeadraceError(f"{'IN' if what else 'EXPR-OR-PROGRAM'} is missing (see headrace measure --help)", 2)
     common.one_of("--order", order, _ORDERS)
     measurement = measurements.find(what)
+    where = None if source is None else parse_source(source)
     if dump:
-        from headrace import bpf
-
-        print(bpf.dump(measurement.program, dump), end="")
+        common.dump(measurement.program, where, None, dump)
         return
-    assert source is not None
-    offered, settings = common.rate(rate), common.parameters(parameter)
+    assert where is not None and source is not None
+    common.check_outputs(json, plot)
+    if plot is not None and (suffix := os.path.splitext(plot)[1][1:].lower()) not in _PLOTS:
+        raise HeadraceError(f"{plot}: Format '{suffix}' is not supported: {', '.join(_PLOTS)}", 2)
+    offered, settings = parse_rate(rate), common.parameters(parameter)
+    wanted = where.compiled(measurement.program)
 
     from rich.console import Console
     from rich.live import Live
 
-    from headrace.filter import run_measure
+    from headrace.cards.filter.run import run_measure
 
+    common.become(user)
     console = Console()
     counts: Counts = {}
-    run = run_measure(measurement.program, source, offered, cores, settings, _progress(), count=count)
+    run = run_measure(wanted, source, offered, cores, settings, _progress(), count=count, tell=common.tell)
     with ExitStack() as stack:
         live = None
         for counts in run:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from headrace.cli import common
+from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +21,8 @@ headrace study capture
 headrace study capture --quick --out quick-study
 
 headrace study capture --cluster tcp://head:8786 --json study.json
+
+headrace study capture --update-docs
 """
 
 _BRIDGE_EPILOG = """Examples:
@@ -27,6 +30,8 @@ _BRIDGE_EPILOG = """Examples:
 headrace study bridge
 
 headrace study bridge --quick --out quick-study
+
+headrace study bridge --update-docs
 """
 
 app = typer.Typer(
@@ -49,40 +54,85 @@ Cluster = Annotated[
 ]
 
 
+@app.callback(invoke_without_command=True)
+def study_group(
+    context: typer.Context,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="List committed figures whose RTL or settings have changed since; 1 if any.")
+    ] = False,
+) -> int:
+    """Repeat a published system's measurements on a card, and go on where they end."""
+    if context.invoked_subcommand is not None:
+        if stale:
+            raise HeadraceError("--stale goes without a study", 2)
+        return 0
+    from headrace.evaluate import measured
+    from headrace.evaluate.committed import MEASUREMENTS
+
+    found = measured.stale(MEASUREMENTS.values(), measured.checkout())
+    for each in found:
+        print(each)
+    return 1 if found else 0
+
+
 @app.command("capture", epilog=_EPILOG)
 def capture_command(
-    out: Out = None, quick: Quick = False, json: common.JsonFile = None, cluster: Cluster = None
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
 ) -> int:
     """Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. As root, the packets' way through
-    this machine's kernel is measured as well. Files go to capture-study unless --out says otherwise. The exit code is 1
-    when a captured byte is wrong.
+    this machine's kernel is measured as well. Files go to capture-study unless --out says otherwise; points go there as
+    they are found, and a study that was ended goes on with those that are left. The exit code is 1 when a captured byte
+    is wrong.
     """
-    from headrace.study import capture
-    from headrace.study.capture_report import summary_table
+    from headrace.evaluate.committed import MEASUREMENTS, publish
+    from headrace.evaluate.study import capture, capture_page
+    from headrace.evaluate.study.capture_report import summary_table
 
-    folder = out or Path("capture-study")
-    with common.progress_line() as progress:
-        study = capture.measure(quick, cluster, progress)
+    common.whole(quick, update_docs)
+    common.check_outputs(json)
+    folder, measurement = out or Path("capture-study"), MEASUREMENTS["study capture"]
+    measured_on = measurement.here()
+    with common.long_progress() as progress:
+        study = capture.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
         capture.write(study, folder)
+    if update_docs:
+        publish(measurement, measured_on, capture_page.values(study), folder, capture_page.FIGURES)
     return _show(study, summary_table, folder, json)
 
 
 @app.command("bridge", epilog=_BRIDGE_EPILOG)
-def bridge_command(out: Out = None, quick: Quick = False, json: common.JsonFile = None, cluster: Cluster = None) -> int:
+def bridge_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
     """Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock, and two models of a host. Files go
-    to bridge-study unless --out says otherwise. The exit code is 1 when a packet is wrong, out of order or missing.
+    to bridge-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on
+    with those that are left. The exit code is 1 when a packet is wrong, out of order or missing.
     """
-    from headrace.study import bridge
-    from headrace.study.bridge_report import summary_table
+    from headrace.evaluate.committed import MEASUREMENTS, publish
+    from headrace.evaluate.study import bridge, bridge_page
+    from headrace.evaluate.study.bridge_report import summary_table
 
-    folder = out or Path("bridge-study")
-    with common.progress_line() as progress:
-        study = bridge.measure(quick, cluster, progress)
+    common.whole(quick, update_docs)
+    common.check_outputs(json)
+    folder, measurement = out or Path("bridge-study"), MEASUREMENTS["study bridge"]
+    measured_on = measurement.here()
+    with common.long_progress() as progress:
+        study = bridge.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
         bridge.write(study, folder)
+    if update_docs:
+        publish(measurement, measured_on, bridge_page.values(study), folder, bridge_page.FIGURES)
     return _show(study, summary_table, folder, json)
 
 
@@ -97,7 +147,7 @@ def _show(study: _Study, table: Callable[[Any], Table], folder: Path, json: str 
     """JSON where it is wanted, otherwise a table and where the rest is; gives the exit code."""
     from rich.console import Console
 
-    from headrace import report
+    from headrace.evaluate import report
 
     if json is not None:
         report.write_json(study.to_json(), json)

@@ -13,7 +13,7 @@ _EPILOG = """Examples:
 
 headrace synth filter --target xcup
 
-headrace synth bpf_core --target ecp5 -P PACKET_KB=16 --seeds 5
+headrace synth bpf_core --target ecp5 -P PACKET_KB=32 -P MAX_FRAME=9216 --seeds 5
 
 headrace synth ./mycard --target cyclonev --json
 """

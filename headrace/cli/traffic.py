@@ -69,8 +69,8 @@ def triangle_command(
     load = triangle.Triangle(number, length, lower, upper, (first, second), crc)
     if (write is None) == (interface is None):
         raise HeadraceError("either -w FILE or --interface NAME is needed (see headrace traffic triangle --help)", 2)
-    if duration is not None and duration <= 0:
-        raise HeadraceError(f"--duration {duration:g}: must be longer than 0 s", 2)
+    if duration is not None and not 0 < duration <= 1e6:
+        raise HeadraceError(f"--duration {duration:g}: must be longer than 0 s, and at most 1e6", 2)
     if write is not None:
         count = _write(load, duration or 2 * max(first, second), write)
     else:
@@ -92,7 +92,7 @@ def _write(load: object, duration: float, path: str) -> int:
 
 
 def _send(load: object, duration: float | None, interface: str) -> int:
-    from headrace.stop_requests import StopRequests
+    from headrace.card.process import StopRequests
     from headrace.traffic import triangle
 
     assert isinstance(load, triangle.Triangle)

@@ -13,9 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.cachedir import cache_root, write_atomically
+from headrace.build.description import data_files
+from headrace.cache import cache_folder, write_atomically
 from headrace.errors import HeadraceError
-from headrace.registers import generate_rtl
+from headrace.registers.compile import generate_rtl
 from headrace.synth import cells, rtlil, yosys
 from headrace.synth.placement import SPEED_GRADES, place
 from headrace.synth.report import Level, SynthReport
@@ -75,7 +76,7 @@ def run(
     placed_seeds = seeds if pnr and target == "ecp5" else 0
     job = _Job(design, target, given, list(flags), placed_seeds, speed_grade, hierarchy)
 
-    cached = cache_root() / "synth" / f"{_key(job)}.json"
+    cached = cache_folder("synth") / f"{_key(job)}.json"
     if use_cache and (report := _load(cached)):
         return report
     with tempfile.TemporaryDirectory(prefix="headrace-synth-") as folder:
@@ -94,7 +95,8 @@ def _versions(job: _Job) -> dict[str, str]:
 
 def _key(job: _Job) -> str:
     included = [f for rdl in job.design.registers for f in sorted(rdl.parent.glob("*.rdl"))]
-    sources = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in (*job.design.files, *included)]
+    read = (*job.design.files, *data_files(job.design.files), *included)
+    sources = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in read]
     generator = importlib.metadata.version("peakrdl-regblock") if job.design.registers else ""
     settings = [job.target, job.parameters, job.flags, job.seeds, job.speed_grade, job.hierarchy]
     everything = [REPORT_FORMAT, job.design.name, job.design.top, sources, generator, settings, _versions(job)]

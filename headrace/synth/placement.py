@@ -61,7 +61,7 @@ def _run_seed(netlist: Path, seed: int, speed_grade: str) -> dict[str, Any] | st
     log = report.with_suffix(".log")
     with log.open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-c", _RUN, *options, "--seed", str(seed), "--report", report.name],
+            [sys.executable, "-P", "-c", _RUN, *options, "--seed", str(seed), "--report", report.name],
             cwd=netlist.parent,
             stdin=subprocess.DEVNULL,
             stdout=output,

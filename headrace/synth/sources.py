@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import paths
-from headrace.description import load_card, rtl_sources
+from headrace.build.description import load_card, rtl_sources
 from headrace.errors import HeadraceError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -73,7 +73,7 @@ def module_design(module: str, root: Path) -> Design:
             continue
         needed.add(name)
         if name in files:
-            words = set(_IDENTIFIER.findall(files[name].read_text()))
+            words = set(_IDENTIFIER.findall(_COMMENT.sub("", files[name].read_text())))
             waiting += words & (files.keys() | registers.keys()) - needed
     return Design(
         name=module,

@@ -53,7 +53,7 @@ def run_script(commands: Sequence[str], folder: Path, name: str) -> str:
     log = folder / f"{name}.log"
     with log.open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-c", _RUN, script.name],
+            [sys.executable, "-P", "-c", _RUN, script.name],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,

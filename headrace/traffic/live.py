@@ -30,7 +30,7 @@ def why_not() -> str | None:
         return "network namespaces need Linux"
     if os.geteuid() != 0:
         return "network namespaces need root"
-    missing = [tool for tool in ("unshare", "ip", "tcpdump") if shutil.which(tool) is None]
+    missing = [tool for tool in ("unshare", "tcpdump") if shutil.which(tool) is None]
     return f"{' and '.join(missing)} not installed" if missing else None
 
 
@@ -40,20 +40,10 @@ def record(path: Path, packets: int, seed: int, progress: Callable[[int], None] 
         path.touch()
     except OSError as error:
         raise HeadraceError(f"{path}: {error.strerror}") from None
-    command = [
-        "unshare",
-        "--net",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-        sys.executable,
-        "-m",
-        node.__name__,
-    ]
+    unshare = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
     with tempfile.TemporaryFile("w+") as errors:
         scene = subprocess.Popen(
-            [*command, "server", str(path.absolute()), str(packets), str(seed)],
+            [*unshare, *node.command("server", path.absolute(), packets, seed)],
             stdin=subprocess.PIPE,
             stderr=errors,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -1,13 +1,12 @@
 """The programs at both ends of the wire; run inside the namespaces by `headrace.traffic.live`, never by hand.
 
-``python -m headrace.traffic.node server FILE PACKETS SEED`` is the first end: it opens the second, joins them with a
+``python -P -m headrace.traffic.node server FILE PACKETS SEED`` is the first end: it opens the second, joins them with a
 veth pair, starts its servers and records until tcpdump has enough. The second, ``... client SEED``, runs the clients.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import http.server
 import logging
@@ -28,6 +27,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from headrace.net import netlink
 
 CONTENTS = (
     "web pages over IPv4 and IPv6",
@@ -50,18 +51,20 @@ SERVER_PORT, CLIENT_PORT = "server0", "client0"
 DNS_PORT, SYSLOG_PORT, ECHO_PORT, TERMINAL_PORT, BULK_PORT, WEB_PORT = 53, 514, 2049, 22, 5201, 80
 PAGES = {"index.html": 800, "style.css": 6_000, "photo.jpg": 90_000, "data.json": 2_500, "archive.tar.gz": 400_000}
 
-_SIOCETHTOOL = 0x8946
-_OFFLOADS = (0x17, 0x19, 0x1F, 0x24, 0x2C)  # transmit checksum, scatter-gather, TSO, GSO, GRO: set commands of ethtool
+_PYTHON = (sys.executable, "-P", "-m", "headrace.traffic.node")  # -P: no module comes from the current folder
+
+
+def command(*words: object) -> list[str]:
+    """What runs this file. It finds Headrace as this process does, and nothing in the current folder."""
+    return [*_PYTHON, *map(str, words)]
 
 
 def server(file: str, packets: int, seed: int) -> int:
     """Record ``packets`` packets to ``file``; ends early when the standard input closes. Returns the exit code."""
-    client = subprocess.Popen(
-        ["unshare", "--net", sys.executable, "-m", "headrace.traffic.node", "client", str(seed)], stdin=subprocess.PIPE
-    )
+    client = subprocess.Popen(["unshare", "--net", *command("client", seed)], stdin=subprocess.PIPE)
     assert client.stdin is not None
     _await_namespace(client.pid)
-    _ip(f"link add {SERVER_PORT} type veth peer name {CLIENT_PORT} netns {client.pid}")
+    netlink.add_pair(SERVER_PORT, CLIENT_PORT, client.pid)
     _configure(SERVER_PORT, SERVER4, SERVER6)
     record = ["tcpdump", "-i", SERVER_PORT, "-w", file, "-c", str(packets), "-s", "0", "-B", "65536", "-Z", "root"]
     recorder = subprocess.Popen(record, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -113,10 +116,6 @@ def _forever(program: Callable[[random.Random], None], pause: float, rng: random
 # The network
 
 
-def _ip(arguments: str) -> None:
-    subprocess.run(["ip", *arguments.split()], check=True)
-
-
 def _await_namespace(pid: int) -> None:
     """Wait until a child has left this network namespace."""
     own = os.readlink("/proc/self/ns/net")
@@ -128,23 +127,10 @@ def _await_namespace(pid: int) -> None:
 
 
 def _configure(port: str, ipv4: str, ipv6: str) -> None:
-    """Bring a port up so that it carries frames as a wire does: no super-packets, checksums filled in."""
-    _ip("link set lo up")
-    _ip(f"address add {ipv4}/24 dev {port}")
-    _ip(f"address add {ipv6}/64 dev {port} nodad")
-    _ip(f"link set {port} up")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for command in _OFFLOADS:
-            value = bytearray(struct.pack("II", command, 0))
-            request = struct.pack("16sP", port.encode(), _address(value))
-            with contextlib.suppress(OSError):  # an offload that this kernel doesn't have is off
-                fcntl.ioctl(control, _SIOCETHTOOL, request)
-
-
-def _address(buffer: bytearray) -> int:
-    import ctypes
-
-    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    """Bring a port up so that it carries frames as a wire does."""
+    netlink.bring_up("lo")
+    netlink.bring_up(port, f"{ipv4}/24", f"{ipv6}/64")
+    netlink.no_offloads(port)
 
 
 # The server's programs

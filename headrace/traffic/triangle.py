@@ -20,8 +20,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from headrace import pcap
 from headrace.errors import HeadraceError
+from headrace.net import pcap
 
 ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
 LEAST, MOST = 38, 1514  # bytes of a frame
@@ -32,6 +32,8 @@ _NS = 10**9
 _FRAME = struct.Struct(">6s6sHQQQ")  # addresses, type, hash, number, time
 _DESTINATION, _SOURCE = bytes.fromhex("020000000002"), bytes.fromhex("020000000001")
 _CHUNK = 1 << 15  # packets that are made at once
+_MOST_PPS = 1e9
+_LEAST_S, _MOST_S = 1e-6, 1e6
 _LATE_S = 0.0005  # below this, waiting is not worth a call to the kernel
 
 
@@ -56,10 +58,12 @@ class Triangle:
         least = LEAST + CRC_BYTES if self.crc else LEAST
         if not least <= self.length <= MOST:
             raise HeadraceError(f"packets of {self.length} bytes: must have {least} to {MOST}", 2)
-        if not 0 <= self.lower <= self.upper or self.upper == 0:
-            raise HeadraceError(f"rates of {self.lower:g} and {self.upper:g}: must be 0 <= lower <= upper", 2)
-        if min(self.intervals) <= 0:
-            raise HeadraceError("an interval must be longer than 0 s", 2)
+        if not 0 <= self.lower <= self.upper <= _MOST_PPS or self.upper == 0:
+            raise HeadraceError(
+                f"rates of {self.lower:g} and {self.upper:g}: must be 0 <= lower <= upper <= {_MOST_PPS:g}", 2
+            )
+        if not all(_LEAST_S <= interval <= _MOST_S for interval in self.intervals):
+            raise HeadraceError(f"an interval must have {_LEAST_S:g} to {_MOST_S:g} s", 2)
 
     def rate(self, seconds: float) -> float:
         """Packets a second at a time."""
@@ -106,7 +110,7 @@ def write(traffic: Triangle, duration: float, file: IO[bytes], progress: Callabl
     fields = [("s", "<u4"), ("ns", "<u4"), ("captured", "<u4"), ("wire", "<u4")]
     fields += [("head", "V14"), ("hash", ">u8"), ("number", ">u8"), ("time", ">u8"), ("rest", f"V{length - LEAST}")]
     record = np.dtype(fields if length > LEAST else fields[:-1])
-    file.write(pcap.HEADER)
+    pcap.begin(file)
     times = EPOCH_NS + np.round(traffic.times(duration) * _NS).astype(np.int64)
     head = np.void(frame(14, 0, 0, 0))
     for start in range(0, len(times), _CHUNK):

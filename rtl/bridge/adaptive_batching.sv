@@ -1,22 +1,24 @@
-// Chooses batch size and timeout of H2S, so that batches are as large as they can be while 99 of 100 packets reach software
-// within target_ns: from a packet's arrival in its batch to software's taking the batch's message.
-// - service: the longest time of late from a batch's end to its message being taken. Rises at once, falls by 1/64 at the end of
-//   each window in which a message was taken. A batch that still waits at a window's end counts with its age.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses batch size and timeout of H2S, so that batches are as large as they can be while 99 of 100 packets reach
+// software within target_ns: from a packet's arrival in its batch to software's taking the batch's message.
+// - service: the longest time of late from a batch's end to its message being taken. Rises at once, falls by 1/64 at
+//   the end of each window in which a message was taken. A batch that still waits at a window's end counts with its
+//   age.
 // - handling: the same without the time for which messages of earlier batches were before it; falls by 1/8.
-// - timeout = target - target/16 - service, where service counts as half of the target until a message has been taken; but at
-//   least handling * 9/8: shorter ones would give the host more messages than it can handle, and service would grow without
-//   end. At least FLOOR_NS, at most most.timeout_ns.
-// - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself; at once
-//   most.bytes again when a batch closes while another one waits, for then fewer messages help.
-// - single when in LONELY windows with packets, one after the other, no two packets came within a timeout: waiting would
-//   bring no company. Not while a batch waits: if more packets come by then, they have company. Not any more as soon as a
-//   batch closes while another one waits.
-// All in units of 2^UNIT_LOG2 = 64 ns. Latency: 4 cycles from an event to what is chosen. All inputs may change in any cycle.
-// `watch`: the next end of a window matters, wake up for it.
+// - timeout = target - target/16 - service, where service counts as half of the target until a message has been taken;
+//   but at least handling * 9/8: shorter ones would give the host more messages than it can handle, and service would
+//   grow without end. At least FLOOR_NS, at most most.timeout_ns.
+// - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself;
+//   at once most.bytes again when a batch closes while another one waits, for then fewer messages help.
+// - single when in LONELY windows with packets, one after the other, no two packets came within a timeout: waiting
+//   would bring no company. Not while a batch waits: if more packets come by then, they have company. Not any more as
+//   soon as a batch closes while another one waits.
+// All in units of 2^UNIT_LOG2 = 64 ns. Latency: 4 cycles from an event to what is chosen. All inputs may change in any
+// cycle. `watch`: the next end of a window matters, wake up for it.
 module adaptive_batching
   import bridge_pkg::*;
 #(
-    parameter int unsigned DEPTH = 32  // batches whose times are known; a later one's counts from when there is room for it
+    parameter int unsigned DEPTH = 32  // batches whose times are known; a later one's counts from when there is room
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -53,7 +55,7 @@ module adaptive_batching
 
   typedef logic [TIME_W-1:0] time_t;
 
-  // ------------------------------------------------------------------------------ batches whose messages are not taken
+  // Batches whose messages are not taken
   logic [ADDR_W:0] wr_q, rd_q;
   logic [15:0] crowd_q;           // batches closed for whose time there was no room
   logic waiting, full, pop, push, crowded;
@@ -79,7 +81,7 @@ module adaptive_batching
       .rd_data(head)
   );
 
-  // ------------------------------------------------------------------------------------------- how long the host takes
+  // How long the host takes
   time_t start_q;                 // when the host could begin with the oldest message
   time_t age_q, busy_q, service_q, handling_q;
   logic sample_q, ended_q, taken_q, queued_q;
@@ -118,7 +120,7 @@ module adaptive_batching
     end
   end
 
-  // ------------------------------------------------------------------------------------------------------- the choice
+  // The choice
   logic [TIME_W:0] room_q;        // negative when service has eaten up the target
   logic [TIME_W:0] least_q, timeout;
   time_t timeout_q;

@@ -1,5 +1,6 @@
-// Kernel of a functional block that checks frames: their last 4 bytes must be the CRC-32 (IEEE 802.3) of those before, as
-// they lie on an Ethernet. Good frames pass unchanged, others and those of less than 4 bytes with m_drop.
+// SPDX-License-Identifier: Apache-2.0
+// Kernel of a functional block that checks frames: their last 4 bytes must be the CRC-32 (IEEE 802.3) of those before,
+// as they lie on an Ethernet. Good frames pass unchanged, others and those of less than 4 bytes with m_drop.
 // Latency: 2 cycles. Throughput: 1 beat a cycle. Backpressure: s_axis_tready follows m_axis_tready within the cycle.
 module block_crc32
   import bridge_pkg::*;
@@ -46,8 +47,8 @@ module block_crc32
   endfunction
   localparam matrix_t EFFECTS = effects();
 
-  // The CRC after a good frame whose last beat has so many bytes and is filled up with zeros: the zeros are counted too, so
-  // that one beat's width of logic serves for every length.
+  // The CRC after a good frame whose last beat has so many bytes and is filled up with zeros: the zeros are counted
+  // too, so that one beat's width of logic serves for every length.
   function automatic logic [KEEP_W:0][31:0] residues();
     logic [KEEP_W:0][31:0] table_;
     logic [31:0] crc;

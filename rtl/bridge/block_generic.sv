@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel of a functional block that stands for any processing: it changes nothing, but each frame takes its time, one
 // frame after the other: packet_ns and, for each byte, byte_ns_256 / 256 ns, from its first beat's arrival here.
 // Latency: as set, measured at the last beat: it is offered in the first cycle with time_ns at or after that, 3 cycles
 // after it came at the earliest. The beats before it pass straight through.
-// Throughput: 1 beat a cycle and 3 cycles a frame. Backpressure: s_axis_tready follows m_axis_tready; low while time passes.
+// Throughput: 1 beat a cycle and 3 cycles a frame. Backpressure: s_axis_tready follows m_axis_tready; low while time
+// passes.
 module block_generic
   import bridge_pkg::*;
 #(
@@ -30,7 +32,8 @@ module block_generic
     output logic [63:0]       wake_ns        // all that is here waits for this time; NEVER otherwise
 );
 
-  // From the last beat's arrival on, a step a cycle: 1, its bytes are counted; 2, the time of all bytes; 3, added to due_q
+  // From the last beat's arrival on, a step a cycle: 1, its bytes are counted; 2, the time of all bytes; 3, added to
+  // due_q
   logic [3:1] step_q;
   logic started_q;           // due_q counts for the frame that is here
   logic [15:0] bytes_q;      // of this frame

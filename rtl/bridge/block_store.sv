@@ -1,6 +1,7 @@
-// Store at the entrance of a functional block. A packet is dropped whole when it finds no room or when `enable` is low at its
-// first beat (both count as overflow), or when it is malformed: without a payload, or with more than MAX_PACKET bytes.
-// received = overflow + malformed + those that come out + those inside.
+// SPDX-License-Identifier: Apache-2.0
+// Store at the entrance of a functional block. A packet is dropped whole when it finds no room or when `enable` is low
+// at its first beat (both count as overflow), or when it is malformed: without a payload, or with more than MAX_PACKET
+// bytes. received = overflow + malformed + those that come out + those inside.
 // Latency: 3 cycles from the last beat in to the first beat out. Throughput: 1 beat a cycle.
 // Backpressure: none: s_axis_tready is always high.
 module block_store #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of the bridge: the packet header on the network on chip, what lies in shared memory, tables and messages.
 package bridge_pkg;
 
@@ -5,6 +6,9 @@ package bridge_pkg;
   localparam int unsigned TABLE_ENTRIES = 8;  // of each IDP table
   localparam int unsigned TAG_W = 4;          // of host buffers
   localparam logic [63:0] NEVER = '1;         // of wake_ns: no timer is armed
+  localparam int unsigned H2S_LANES = 2;
+  localparam int unsigned BULK_LANE = 0;
+  localparam int unsigned EXPRESS_LANE = 1;
 
   // Where a block is on the network on chip.
   typedef struct packed {
@@ -109,8 +113,8 @@ package bridge_pkg;
     logic [51:0]      page;   // address / 4096
   } buffer_t;
 
-  // What the card tells software about a buffer: tag, packets, words; H2S has packets = 0 after a write error, and REFUSED words
-  // where the buffer was too small for the batch.
+  // What the card tells software about a buffer: tag, packets, words; H2S has packets = 0 after a write error, and
+  // REFUSED words where the buffer was too small for the batch.
   localparam logic [14:0] REFUSED = '1;
   typedef struct packed {
     logic [TAG_W-1:0] tag;
@@ -134,10 +138,31 @@ package bridge_pkg;
     logic [31:0] timeout_ns;  // since the batch's first packet; 0: none
   } batching_t;
 
+  // What software sets at a port, of H2S beside batching_t, and at a slot.
+  typedef struct packed {
+    logic       enable;
+    logic       flow_control;
+    logic [6:0] key_offset;
+  } port_settings_t;
+
+  typedef struct packed {
+    logic        enable;
+    logic        wait_for_room;
+    logic [31:0] wait_limit_ns;
+    logic        express;
+  } h2s_settings_t;
+
+  typedef struct packed {
+    logic        enable;
+    logic        hold;
+    logic [31:0] packet_ns;    // of block_generic
+    logic [31:0] byte_ns_256;
+  } slot_settings_t;
+
   // What happens in a cycle, for the counters.
   typedef struct packed {
-    logic        frame;
-    logic [15:0] frame_bytes;
+    logic        frame;        // has come in
+    logic [15:0] frame_bytes;  // of it; 65535 for more
     logic        bad;
     logic        disabled;
     logic        too_long;
@@ -145,37 +170,52 @@ package bridge_pkg;
     logic        unknown;
     logic        sent;
     logic        tx_malformed;
-    logic        held;
+    logic        held;         // a frame waits for flow control
   } port_events_t;
 
+  // Of a lane of H2S.
   typedef struct packed {
-    logic        packet;
-    logic [15:0] packet_bytes;
-    logic        packet_express;
+    logic        packet;         // taken into a batch
+    logic [15:0] packet_bytes;   // of its payload
     logic        malformed;
     logic        too_long;
     logic        no_room;
     logic        disabled;
-    logic        closed;
-    logic [2:0]  closed_reason;
+    logic        closed;         // a batch
+    logic [2:0]  closed_reason;  // 0 full, 1 timeout, 2 critical, 3 single, 4 flush
     logic        write_error;
     logic [12:0] write_error_packets;
     logic        buffer_refused;
+    logic        post_lost;      // a buffer was posted where there was no place for it
   } h2s_events_t;
 
   typedef struct packed {
-    logic        packet;
+    logic        packet;         // begins to be sent
     logic [15:0] packet_bytes;
-    logic        malformed;
+    logic        malformed;      // with its buffer's message
     logic        read_error;
+    logic        post_lost;
   } s2h_events_t;
+
+  // Whether anything happens: the amounts say nothing by themselves.
+  function automatic logic h2s_happens(h2s_events_t events);
+    events.packet_bytes        = '0;
+    events.closed_reason       = '0;
+    events.write_error_packets = '0;
+    return events != '0;
+  endfunction
+
+  function automatic logic s2h_happens(s2h_events_t events);
+    events.packet_bytes = '0;
+    return events != '0;
+  endfunction
 
   typedef struct packed {
     logic received;
     logic overflow;
     logic malformed;
     logic unknown;
-    logic refused;
+    logic refused;   // by the kernel
     logic sent;
   } slot_events_t;
 

@@ -1,5 +1,6 @@
-// Ethernet port on the network on chip: frames become packets, with the header that the IDP table gives for a key in them,
-// and payloads of packets become frames; nothing is stripped or added. See ethernet_rx and ethernet_tx.
+// SPDX-License-Identifier: Apache-2.0
+// Ethernet port on the network on chip: frames become packets, with the header that the IDP table gives for a key in
+// them, and payloads of packets become frames; nothing is stripped or added. See ethernet_rx and ethernet_tx.
 module ethernet_block
   import bridge_pkg::*;
   import headrace_pkg::rx_meta_t;
@@ -15,9 +16,7 @@ module ethernet_block
     input  logic [63:0]       time_ns,
     input  noc_address_t      here,
     input  table_write_t      table_write,
-    input  logic              enable,
-    input  logic              flow_control,
-    input  logic [6:0]        key_offset,
+    input  port_settings_t    settings,
 
     input  logic              rx_tvalid,
     output logic              rx_tready,
@@ -45,16 +44,7 @@ module ethernet_block
     output logic [KEEP_W-1:0] m_axis_tkeep,
     output logic              m_axis_tlast,
 
-    output logic              frame,
-    output logic [15:0]       frame_bytes,
-    output logic              bad,
-    output logic              disabled,
-    output logic              too_long,
-    output logic              overflow,
-    output logic              unknown,
-    output logic              sent,
-    output logic              tx_malformed,
-    output logic              held,
+    output port_events_t      events,
     output logic              idle
 );
 
@@ -69,9 +59,9 @@ module ethernet_block
       .rst,
       .here,
       .table_write,
-      .enable,
-      .flow_control,
-      .key_offset,
+      .enable      (settings.enable),
+      .flow_control(settings.flow_control),
+      .key_offset  (settings.key_offset),
       .rx_tvalid,
       .rx_tready,
       .rx_tdata,
@@ -83,15 +73,15 @@ module ethernet_block
       .m_axis_tdata,
       .m_axis_tkeep,
       .m_axis_tlast,
-      .frame,
-      .frame_bytes,
-      .bad,
-      .disabled,
-      .too_long,
-      .overflow,
-      .unknown,
-      .held,
-      .idle(rx_idle)
+      .frame       (events.frame),
+      .frame_bytes (events.frame_bytes),
+      .bad         (events.bad),
+      .disabled    (events.disabled),
+      .too_long    (events.too_long),
+      .overflow    (events.overflow),
+      .unknown     (events.unknown),
+      .held        (events.held),
+      .idle        (rx_idle)
   );
 
   ethernet_tx #(
@@ -112,9 +102,9 @@ module ethernet_block
       .tx_tkeep,
       .tx_tlast,
       .tx_tuser,
-      .sent,
-      .malformed(tx_malformed),
-      .idle(tx_idle)
+      .sent     (events.sent),
+      .malformed(events.tx_malformed),
+      .idle     (tx_idle)
   );
 
   assign idle = rx_idle && tx_idle;

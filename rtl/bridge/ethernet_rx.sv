@@ -1,11 +1,12 @@
-// Way of an Ethernet port's frames into the network on chip: good ones wait in a store until they are whole; then the key
-// in each of them, 4 bytes from key_offset on, is looked up in the IDP table, and the whole frame goes out as a packet.
-// Counted and dropped whole: frames that come while `enable` is low at their first beat; bad ones (FCS, no byte at all); those
-// of more than MAX_PACKET bytes; those that find no room; those that the table doesn't know.
+// SPDX-License-Identifier: Apache-2.0
+// Way of an Ethernet port's frames into the network on chip: good ones wait in a store until they are whole; then the
+// key in each of them, 4 bytes from key_offset on, is looked up in the IDP table, and the whole frame goes out as a
+// packet. Counted and dropped whole: frames that come while `enable` is low at their first beat; bad ones (FCS, no byte
+// at all); those of more than MAX_PACKET bytes; those that find no room; those that the table doesn't know.
 //     frame = disabled + bad + too_long + overflow + unknown + delivered + those inside
 // Latency: store and forward. Throughput: 1 beat a cycle in; out, the header's beats and 2 cycles a frame beside.
-// Backpressure: rx_tready is always high. With flow_control it is low before a frame while the store is half full (of bytes
-// or of frames); `held` says that a frame waits for it.
+// Backpressure: rx_tready is always high. With flow_control it is low before a frame while the store is half full (of
+// bytes or of frames); `held` says that a frame waits for it.
 module ethernet_rx
   import bridge_pkg::*;
   import headrace_pkg::rx_meta_t;
@@ -146,7 +147,7 @@ module ethernet_rx
   // verilator lint_on PINCONNECTEMPTY
 
   // The key follows once it is sure that the store has the frame.
-  logic ended_q, key_valid, key_ready, route_valid, route_ready, unused_room;
+  logic ended_q, key_valid, key_ready, route_valid, route_ready, key_room;
   logic [31:0] ended_key_q, key;
   logic [$clog2(FRAMES+1)-1:0] keys;
   stream_fifo #(
@@ -156,12 +157,13 @@ module ethernet_rx
       .clk,
       .rst,
       .s_valid(ended_q && !dropped),
-      .s_ready(unused_room),
+      .s_ready(key_room),
       .s_data (ended_key_q),
       .m_valid(key_valid),
       .m_ready(key_ready),
       .m_data (key),
-      .count  (keys)
+      .count  (keys),
+      .idle   ()
   );
 
   always_ff @(posedge clk) begin
@@ -183,6 +185,16 @@ module ethernet_rx
       too_long    <= 1'b0;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!ended_q || dropped || key_room) else $error("the key of a frame is lost");
+      assert (!rx_tvalid || (rx_tkeep & (rx_tkeep + 1'b1)) == '0) else $error("rx_tkeep has a hole");
+    end
+  end
+`endif
+  wire unused = &{1'b0, key_room};  // keys_room_q sees to it
 
   assign frame    = ended_q;
   assign overflow = dropped && !disabled && !bad && !too_long;

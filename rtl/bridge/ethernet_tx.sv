@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Way of packets from the network on chip out of an Ethernet port: their payloads leave as frames, each without a gap.
 // Packets that are no frames (no payload, or more than MAX_PACKET bytes) are dropped whole and counted.
 // Latency: store and forward, and 1 cycle for the time stamp. Throughput: 1 beat a cycle and 1 cycle a frame.

@@ -1,15 +1,18 @@
-// Slot for a functional block: packets come from the network on chip into a store, pass a kernel one after the other and
-// go back into the network, where the IDP table sends them by their destination. Their new source is their old destination;
-// level and critical stay; address, egress and destination are the table entry's. Order is kept.
-// While `hold` is high no packet leaves the store. Packets that find no room in it, or come while `enable` is low at their
-// first beat, are dropped and count as overflow: received = overflow + malformed + refused + unknown + sent + those inside.
-// Latency: store and forward in front of the kernel and behind it. Throughput: 1 beat a cycle, header included, and 2 cycles
-// a packet; the kernel's own cycles count only beyond these.
+// SPDX-License-Identifier: Apache-2.0
+// Slot for a functional block: packets come from the network on chip into a store, pass a kernel one after the other
+// and go back into the network, where the IDP table sends them by their destination. Their new source is their old
+// destination; level and critical stay; address, egress and destination are the table entry's. Order is kept.
+// While settings.hold is high no packet leaves the store. Packets that find no room in it, or come while
+// settings.enable is low at their first beat, are dropped and count as overflow: received = overflow + malformed +
+// refused + unknown + sent + those inside.
+// Latency: store and forward in front of the kernel and behind it. Throughput: 1 beat a cycle, header included, and 2
+// cycles a packet; the kernel's own cycles count only beyond these.
 // Backpressure: s_axis_tready is always high.
 //
-// A kernel (KIND; block_*.sv) takes payloads as frames and gives each one back, changed or not (1 to MAX_PACKET bytes), in
-// order; m_drop with the last beat drops it: that counts as refused. It may hold 8 frames at most. Its wake_ns is NEVER but
-// while all that it holds waits for a time to come. To add one: a branch in gen_kernel, and its number for KIND.
+// A kernel (KIND; block_*.sv) takes payloads as frames and gives each one back, changed or not (1 to MAX_PACKET bytes),
+// in order; m_drop with the last beat drops it: that counts as refused. It may hold 8 frames at most. Its wake_ns is
+// NEVER but while all that it holds waits for a time to come. To add one: a branch in gen_kernel, and its number for
+// KIND.
 module functional_block
   import bridge_pkg::*;
 #(
@@ -24,10 +27,7 @@ module functional_block
     input  logic [63:0]       time_ns,
     input  noc_address_t      here,
     input  table_write_t      table_write,
-    input  logic              enable,
-    input  logic              hold,
-    input  logic [31:0]       packet_ns,
-    input  logic [31:0]       byte_ns_256,
+    input  slot_settings_t    settings,
 
     input  logic              s_axis_tvalid,
     output logic              s_axis_tready,
@@ -41,14 +41,9 @@ module functional_block
     output logic [KEEP_W-1:0] m_axis_tkeep,
     output logic              m_axis_tlast,
 
-    output logic              received,
-    output logic              overflow,
-    output logic              malformed,
-    output logic              unknown,
-    output logic              refused,
-    output logic              sent,
+    output slot_events_t      events,
     output logic              idle,           // nothing is inside
-    output logic              waiting,        // all that is inside waits for wake_ns, or for `hold` to fall
+    output logic              waiting,        // all that is inside waits for wake_ns, or for settings.hold to fall
     output logic [63:0]       wake_ns
 );
 
@@ -76,7 +71,7 @@ module functional_block
   ) u_store (
       .clk,
       .rst,
-      .enable,
+      .enable       (settings.enable),
       .s_axis_tvalid,
       .s_axis_tready,
       .s_axis_tdata,
@@ -87,9 +82,9 @@ module functional_block
       .m_axis_tdata (in_data),
       .m_axis_tkeep (in_keep),
       .m_axis_tlast (in_last),
-      .received,
-      .overflow,
-      .malformed,
+      .received     (events.received),
+      .overflow     (events.overflow),
+      .malformed    (events.malformed),
       .idle         (in_idle)
   );
 
@@ -99,7 +94,7 @@ module functional_block
   logic [DATA_W-1:0] payload_data;
   logic [KEEP_W-1:0] payload_keep;
   noc_header_t payload_header;
-  assign closed   = hold && unpack_idle;
+  assign closed   = settings.hold && unpack_idle;
   assign in_ready = unpack_ready && !closed;
 
   // Outputs that nobody needs here stay open.
@@ -152,7 +147,8 @@ module functional_block
       .s_data ({payload_last, payload_keep, payload_data}),
       .m_valid(kernel_s_valid),
       .m_ready(kernel_s_ready),
-      .m_data ({kernel_s_last, kernel_s_keep, kernel_s_data})
+      .m_data ({kernel_s_last, kernel_s_keep, kernel_s_data}),
+      .idle   ()
   );
 
   stream_queue #(
@@ -166,7 +162,8 @@ module functional_block
       .s_data ({payload_header.level, payload_header.critical, payload_header.destination}),
       .m_valid(own_valid),
       .m_ready(kernel_valid && kernel_ready && kernel_last),
-      .m_data (kernel_own)
+      .m_data (kernel_own),
+      .idle   ()
   );
 
   if (KIND == 0) begin : gen_kernel
@@ -176,8 +173,8 @@ module functional_block
         .clk,
         .rst,
         .time_ns,
-        .packet_ns,
-        .byte_ns_256,
+        .packet_ns(settings.packet_ns),
+        .byte_ns_256(settings.byte_ns_256),
         .s_axis_tvalid(kernel_s_valid),
         .s_axis_tready(kernel_s_ready),
         .s_axis_tdata(kernel_s_data),
@@ -275,11 +272,11 @@ module functional_block
       .m_axis_tdata,
       .m_axis_tkeep,
       .m_axis_tlast,
-      .unknown,
-      .sent
+      .unknown      (events.unknown),
+      .sent         (events.sent)
   );
 
-  assign refused = out_dropped;
+  assign events.refused = out_dropped;
 
   // Packets behind the kernel, those that are just being refused among them
   localparam int unsigned BEHIND_W = $clog2(OUT_BEATS) + 1;
@@ -288,7 +285,7 @@ module functional_block
   assign in_kernel = !unpack_idle || own_valid;
   always_ff @(posedge clk) begin
     behind_q <= behind_q + BEHIND_W'(kernel_valid && kernel_ready && kernel_last)
-        - BEHIND_W'(out_dropped) - BEHIND_W'(unknown || sent);
+        - BEHIND_W'(out_dropped) - BEHIND_W'(events.unknown || events.sent);
     if (rst) behind_q <= '0;
   end
 

@@ -1,17 +1,21 @@
-// Local buffer of H2S: a ring of BUFFER_KB in which packets are put together to batches; closed ones wait here, in order, until
-// their rows have been read.
+// SPDX-License-Identifier: Apache-2.0
+// Local buffer of H2S: a ring of BUFFER_KB in which packets are put together to batches; closed ones wait here, in
+// order, until their rows have been read.
 //
-// In the ring a packet is its header in three words and its payload in whole words; a batch begins with a row of DATA_W bits.
-// A batch closes between packets as soon as there is a reason: `single` or ONE_PACKET (3); a critical packet in it (2); no more room
-// for a packet of maximum size within batching.bytes and half the ring (0); its timeout since its first packet's last beat (1); a
-// flush (4). If there are several, the first of them is told. A batch that finds no place in the queue of closed ones is closed
-// nevertheless, and holds the next packet off.
-// A packet begins only if there is room for the longest one, so none is cut for lack of space. One that is too long leaves no trace.
-// Latency: a flush and a changed setting act within 4 cycles, or at the end of the packet that is coming in or being dropped.
-// Throughput: a packet takes a cycle for each beat and 3 more (4 at 32 bits), of which the header beats on the network on chip hide
-// all but one.
-// Backpressure: between packets, as long as it takes to close a batch; with wait_for_room, until there is room. Without it a packet
-// that finds none is dropped whole.
+// In the ring a packet is its header in three words and its payload in whole words; a batch begins with a row of DATA_W
+// bits. A batch closes between packets as soon as there is a reason: `single` or ONE_PACKET (3); a critical packet in
+// it (2); no more room for a packet of maximum size within batching.bytes and half the ring (0); its timeout since its
+// first packet's last beat (1); a flush (4). If there are several, the first of them is told. A batch that finds no
+// place in the queue of closed ones is closed nevertheless, and holds the next packet off.
+// A packet begins only if there is room for the longest one, so none is cut for lack of space. One that is too long
+// leaves no trace.
+// Latency: a flush and a changed setting act within 4 cycles, or at the end of the packet that is coming in or being
+// dropped.
+// Throughput: a packet takes a cycle for each beat and 3 more (4 at 32 bits), of which the header beats on the network
+// on chip hide all but one.
+// Backpressure: between packets, as long as it takes to close a batch; with wait_for_room, until there is room, or
+// until a packet has waited for wait_limit_ns (give or take 1,024 ns; 0: without end). Otherwise a packet that finds
+// none is dropped whole; after a wait that was too long all are, until there is room again.
 module h2s_lane
   import bridge_pkg::*;
 #(
@@ -28,6 +32,7 @@ module h2s_lane
     input  logic [63:0]       time_ns,
     input  logic              enable,
     input  logic              wait_for_room,
+    input  logic [31:0]       wait_limit_ns,
     input  logic              flush,
     input  batching_t         batching,
 
@@ -89,7 +94,7 @@ module h2s_lane
   wire between = state_q == BETWEEN;
   wire body = state_q == BODY && s_axis_tvalid;
 
-  // ------------------------------------------------------------------------------------------------ batches and room
+  // Batches and room
   place_t base_q, start_q;          // where the open batch and the next packet begin
   place_t wr_q;                     // next word; between packets the one after start_q
   logic [ADDR_W-LANE_W-1:0] rd_row_q;
@@ -131,13 +136,24 @@ module h2s_lane
     assign after = {start_q[ADDR_W-1:LANE_W] + (ADDR_W - LANE_W)'(start_q[LANE_W-1:0] != 0), LANE_W'(0)};
   end
 
+  logic late_q;  // a packet has waited for too long, and there is still no room
   wire judge = between && s_axis_tvalid && !closed && !push;
   wire able = room_q && !closed_q;
   wire start = judge && enable && able;
+  wire lacking = judge && enable && !able;
   assign disabled = judge && !enable;
-  assign no_room  = judge && enable && !able && !wait_for_room;
+  assign no_room  = lacking && (!wait_for_room || late_q);
 
-  // --------------------------------------------------------------------------------------------------------- packets
+  // How long a packet has waited, in units of 1,024 ns
+  logic [21:0] since_q, waited;
+  assign waited = time_ns[31:10] - since_q;
+  always_ff @(posedge clk) begin
+    if (!lacking) since_q <= time_ns[31:10];
+    late_q <= !able && (late_q || (lacking && wait_limit_ns != '0 && waited > wait_limit_ns[31:10]));
+    if (rst) late_q <= 1'b0;
+  end
+
+  // Packets
   logic [9:0] flags_q;              // of the header's first word
   logic too_long_q;
   logic [BEAT_W-1:0] beats_q;       // before the one that is coming in, or came last
@@ -245,7 +261,7 @@ module h2s_lane
   assign wake_ns = wake_q;
   assign idle    = between && !s_axis_tvalid && !flush_q && (closed_q ? !queue_ready : !closed && !expired);
 
-  // ----------------------------------------------------------------------------------------------------- their places
+  // Their places
   logic [LANES-1:0] wr_en;
   logic [DATA_W-1:0] wr_data;
   place_t wr_addr;
@@ -293,7 +309,8 @@ module h2s_lane
       .s_data ({packets_q, start_q + ~base_q}),
       .m_valid(batch_valid),
       .m_ready(batch_taken),
-      .m_data ({batch_packets, batch_last})
+      .m_data ({batch_packets, batch_last}),
+      .idle   ()
   );
 
 endmodule

@@ -1,8 +1,10 @@
-// Host side of a lane of H2S: finds each closed batch its buffer in host memory, says where its bursts go, counts their responses,
-// and tells software once the last of them is in.
-// Buffers are used, and their messages come, in the order in which they were posted; a buffer that is too small for the batch comes
-// back with packets = 0 and words = 0x7fff, and the batch takes the next one. A buffer is used only when there is a place for its
-// message, so that none is lost however long software leaves them; a burst that is offered stays.
+// SPDX-License-Identifier: Apache-2.0
+// Host side of a lane of H2S: finds each closed batch its buffer in host memory, says where its bursts go, counts their
+// responses, and tells software once the last of them is in.
+// Buffers are used, and their messages come, in the order in which they were posted; a buffer that is too small for the
+// batch comes back with packets = 0 and words = 0x7fff, and the batch takes the next one. A buffer is used only when
+// there is a place for its message, so that none is lost however long software leaves them; a burst that is offered
+// stays.
 // Latency: 1 cycle from a batch to the offer of its first burst, 1 from its last response to its message.
 // Throughput: a burst every 2 cycles, a batch every 3.
 // Backpressure: the responses wait for the message of a buffer that is too small, one cycle each.
@@ -37,7 +39,7 @@ module h2s_mailbox
     input  logic              response_error,
     output logic              response_ready,
 
-    input  logic              refuse_hold,    // a buffer may not be refused in this cycle
+    output logic              post_lost,      // a buffer is posted where there is no place for it
     output logic              buffer_refused,
     output logic              write_error,
     output logic [12:0]       write_error_packets,
@@ -59,7 +61,7 @@ module h2s_mailbox
     logic [ADDR_W-1:0] last;
   } flight_t;
 
-  // -------------------------------------------------------------------------------------------------- to host memory
+  // To host memory
   logic target_valid, issue;
   buffer_t target;
   logic [COUNT_W-1:0] messages_q;  // places that are taken: buffers in use, and messages
@@ -78,21 +80,23 @@ module h2s_mailbox
       .s_data (post),
       .m_valid(target_valid),
       .m_ready(issue),
-      .m_data (target)
+      .m_data (target),
+      .idle   ()
   );
 
+  assign post_lost      = post_valid && !post_ready;
   assign match          = batch_valid && target_valid && messages_q != COUNT_W'(HOST_BUFFERS);
   assign fits           = 15'(batch_last | ADDR_W'(DATA_W / 32 - 1)) < target.words;
   assign last_burst     = burst_q == burst_t'(batch_last >> SHIFT);
   assign burst_valid    = offer_q;
   assign burst_addr     = {target.page, 12'd0} + (64'(burst_q) << (SHIFT + 2));
   assign burst_len      = last_burst ? 8'(BURST_BITS'(batch_last >> LANE_W)) : 8'(BURST - 1);
-  assign buffer_refused = refuse_q && !refuse_hold;
-  assign batch_taken    = burst_taken && last_burst_q;  // a burst is taken in the cycle after its choice at the earliest
+  assign buffer_refused = refuse_q;
+  assign batch_taken    = burst_taken && last_burst_q;  // a burst is taken a cycle after its choice at the earliest
   assign issue          = batch_taken || buffer_refused;
 
-  // ----------------------------------------------------------------------------------------------------- and to software
-  logic flight_valid, done, unused_flight_ready, unused_message_ready, taken;
+  // And to software
+  logic flight_valid, done, flight_ready, message_ready, taken;
   flight_t flight;
   burst_t responses_q;            // of the oldest batch in flight
   logic error_q, error;
@@ -105,11 +109,12 @@ module h2s_mailbox
       .clk,
       .rst,
       .s_valid(issue),
-      .s_ready(unused_flight_ready),
+      .s_ready(flight_ready),
       .s_data ({refuse_q, target.tag, batch_packets, batch_last}),
       .m_valid(flight_valid),
       .m_ready(done),
-      .m_data (flight)
+      .m_data (flight),
+      .idle   ()
   );
 
   wire refused = flight_valid && flight.refused;
@@ -131,11 +136,12 @@ module h2s_mailbox
       .clk,
       .rst,
       .s_valid(done),
-      .s_ready(unused_message_ready),
+      .s_ready(message_ready),
       .s_data (news),
       .m_valid(message_valid),
       .m_ready(message_take),
-      .m_data (message)
+      .m_data (message),
+      .idle   ()
   );
   assign taken = message_valid && message_take;
 
@@ -159,6 +165,16 @@ module h2s_mailbox
       messages_q  <= '0;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!issue || flight_ready) else $error("a buffer in use is lost");
+      assert (!done || message_ready) else $error("a message is lost");
+    end
+  end
+`endif
+  wire unused = &{1'b0, flight_ready, message_ready};  // messages_q sees to it
 
   assign idle = !match && !offer_q && !refuse_q && !flight_valid && !(post_valid && post_ready);
 

@@ -1,9 +1,10 @@
-// Writes the bursts that the lanes of H2S offer to host memory, one after the other, so that data are in the order of addresses.
-// At each end of a burst the highest lane that offers one is chosen; its number is the burst's ID.
-// Latency: 1 cycle from an offer to its address, 3 to its first beat. Throughput: a beat a cycle, without a gap between bursts of
-// 2 beats and more; an address that is not taken before its data are read holds the next burst back.
-// Backpressure: data and address wait for their channels only. Addresses come straight from the lane, which keeps them until they
-// are taken; so do the rows that have been read.
+// SPDX-License-Identifier: Apache-2.0
+// Writes the bursts that the lanes of H2S offer to host memory, one after the other, so that data are in the order of
+// addresses. At each end of a burst the highest lane that offers one is chosen; its number is the burst's ID.
+// Latency: 1 cycle from an offer to its address, 3 to its first beat. Throughput: a beat a cycle, without a gap between
+// bursts of 2 beats and more; an address that is not taken before its data are read holds the next burst back.
+// Backpressure: data and address wait for their channels only. Addresses come straight from the lane, which keeps them
+// until they are taken; so do the rows that have been read.
 module h2s_writer #(
     parameter int unsigned DATA_W = 64,
     parameter int unsigned COUNT = 2            // of lanes, 1 or 2
@@ -33,7 +34,8 @@ module h2s_writer #(
     output logic                          idle
 );
 
-  // Three stages: a burst whose rows are being read (active_q), a row at the output of its lane's memory, a beat on the bus.
+  // Three stages: a burst whose rows are being read (active_q), a row at the output of its lane's memory, a beat on the
+  // bus.
   logic active_q, lane_q, row_q, row_last_q, row_lane_q;
   logic [7:0] left_q;  // beats to be read after the next one
 

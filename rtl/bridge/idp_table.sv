@@ -1,5 +1,6 @@
-// Says to which header a key leads: of ENTRIES entries the first one (lowest index) that matches gives it. An entry matches
-// when it is valid and its key equals the one asked for in the bits of its mask.
+// SPDX-License-Identifier: Apache-2.0
+// Says to which header a key leads: of ENTRIES entries the first one (lowest index) that matches gives it. An entry
+// matches when it is valid and its key equals the one asked for in the bits of its mask.
 // Entries are written one in a cycle: a lookup sees each of them either as it was before or as it is after.
 // Latency: 2 cycles from key_valid to result_valid; hit and header then stay until the next result.
 // Throughput: 1 lookup a cycle. Backpressure: none.

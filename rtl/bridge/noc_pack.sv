@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes packets for the network on chip: puts the header in front of each frame.
-// Latency: none: the header goes out while the frame's first beat waits. Throughput: 1 beat a cycle, header beats included.
+// Latency: none: the header goes out while the frame's first beat waits. Throughput: 1 beat a cycle, header beats
+// included.
 // Backpressure: s_axis_tready is m_axis_tready, low while a header goes out.
 module noc_pack
   import bridge_pkg::*;

@@ -1,9 +1,13 @@
-// Sends whole frames into the network on chip: each one's key is looked up in the IDP table, and the frame leaves with the
-// header that this gives, or is taken and dropped when no entry matches.
-// A frame is looked up only when its header can be offered at once: so what was routed by an old entry is offered to the
-// network 4 cycles after the entry was written at the latest, however long it waits to be taken there (see noc.sv, epoch).
-// Latency: 2 cycles from a frame's first beat to its header. Throughput: 1 beat a cycle, header included, and 2 cycles a frame.
-// Backpressure: s_axis_tready is m_axis_tready once the header is out, high for a frame without an entry, otherwise low.
+// SPDX-License-Identifier: Apache-2.0
+// Sends whole frames into the network on chip: each one's key is looked up in the IDP table, and the frame leaves with
+// the header that this gives, or is taken and dropped when no entry matches.
+// A frame is looked up only when its header can be offered at once: so what was routed by an old entry is offered to
+// the network 4 cycles after the entry was written at the latest, however long it waits to be taken there (see noc.sv,
+// epoch).
+// Latency: 2 cycles from a frame's first beat to its header. Throughput: 1 beat a cycle, header included, and 2 cycles
+// a frame.
+// Backpressure: s_axis_tready is m_axis_tready once the header is out, high for a frame without an entry, otherwise
+// low.
 module noc_route
   import bridge_pkg::*;
 #(

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes packets from the network on chip apart: the payload goes on as a frame, with the header beside it.
-// A packet without a payload is malformed: it is dropped and `malformed` is high for one cycle. Of a payload of more than
-// MAX_PACKET bytes only the first beats go on, as many as MAX_PACKET bytes take, the last of them with m_too_long: whoever
-// takes them drops the frame then, and counts it.
+// A packet without a payload is malformed: it is dropped and `malformed` is high for one cycle. Of a payload of more
+// than MAX_PACKET bytes only the first beats go on, as many as MAX_PACKET bytes take, the last of them with m_too_long:
+// whoever takes them drops the frame then, and counts it.
 // Latency: none: the beats of the payload pass straight through. Throughput: 1 beat a cycle, header beats included.
 // Backpressure: s_axis_tready is m_axis_tready, high within headers and where a packet is cut off.
 module noc_unpack

@@ -1,14 +1,17 @@
-// Software to hardware: fetches buffers full of packets from host memory and sends the packets into the network on chip.
-// A buffer begins with a word that says how many packets are in it; each packet is memory_header_t and its payload, padded to whole
-// words. Buffers are fetched ahead into a ring, as far as there is room, while earlier ones are sent. A packet leaves when it is in
-// the ring in whole: then nothing but m_axis_tready delays it. Words after the last packet are ignored.
-// A buffer without words, more packets counted than there are, lengths of 0 or over MAX_PACKET, packets that go beyond the buffer:
-// the rest of the buffer is dropped (malformed). A read that fails: the packets that were sent before are whole, the rest is dropped
-// (read_error). Each buffer is answered by a message, in order, when all of it has been read and sent.
+// SPDX-License-Identifier: Apache-2.0
+// Software to hardware: fetches buffers full of packets from host memory and sends the packets into the network on
+// chip. A buffer begins with a word that says how many packets are in it; each packet is memory_header_t and its
+// payload, padded to whole words. Buffers are fetched ahead into a ring, as far as there is room, while earlier ones
+// are sent. A packet leaves when it is in the ring in whole: then nothing but m_axis_tready delays it. Words after the
+// last packet are ignored. A buffer without words, more packets counted than there are, lengths of 0 or over
+// MAX_PACKET, packets that go beyond the buffer: the rest of the buffer is dropped (malformed). A read that fails: the
+// packets that were sent before are whole, the rest is dropped (read_error). Each buffer is answered by a message, in
+// order, when all of it has been read and sent.
 // Latency: a round trip to memory, then 19 cycles at most from the arrival of a packet's last word to its first beat.
 // Throughput: header beats + payload beats, at least 7 cycles a packet; about 15 cycles more a buffer.
-// Backpressure: m_axi_rready is always high. post_ready is low, and a post ignored, while HOST_BUFFERS buffers wait to be fetched;
-// while as many messages wait to be taken, nothing more is sent. With enable low no packet and no buffer is begun.
+// Backpressure: m_axi_rready is always high. post_ready is low, and a post lost and counted, while HOST_BUFFERS buffers
+// wait to be fetched; while as many messages wait to be taken, nothing more is sent. With enable low no packet and no
+// buffer is begun.
 module s2h
   import bridge_pkg::*;
 #(
@@ -53,10 +56,7 @@ module s2h
     input  logic              m_axi_rvalid,
     output logic              m_axi_rready,
 
-    output logic              packet,        // a packet begins to be sent
-    output logic [15:0]       packet_bytes,
-    output logic              malformed,     // with its message
-    output logic              read_error,
+    output s2h_events_t       events,
     output logic              idle
 );
 
@@ -178,8 +178,8 @@ module s2h
       .m_axis_tdata,
       .m_axis_tkeep,
       .m_axis_tlast,
-      .packet,
-      .packet_bytes,
+      .packet      (events.packet),
+      .packet_bytes(events.packet_bytes),
       .news_valid,
       .news_ready,
       .news_packets(news.packets),
@@ -189,9 +189,10 @@ module s2h
   );
   logic [TAG_W-1:0] tag_q;  // of the buffer that is being sent
   always_ff @(posedge clk) if (job_valid && job_ready) tag_q <= job_tag;
-  assign news.tag   = tag_q;
-  assign malformed  = news_valid && news_ready && news.malformed;
-  assign read_error = news_valid && news_ready && news.read_error;
+  assign news.tag          = tag_q;
+  assign events.malformed  = news_valid && news_ready && news.malformed;
+  assign events.read_error = news_valid && news_ready && news.read_error;
+  assign events.post_lost  = post_valid && !post_ready;
 
   stream_queue #(
       .WIDTH($bits(news_t)),
@@ -204,7 +205,8 @@ module s2h
       .s_data (news),
       .m_valid(message_valid),
       .m_ready(message_take),
-      .m_data (oldest)
+      .m_data (oldest),
+      .idle   ()
   );
   always_comb begin
     message            = '0;

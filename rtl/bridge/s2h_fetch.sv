@@ -1,10 +1,12 @@
-// Fetches posted buffers from host memory into the ring of S2H, row after row (a row is a beat); each buffer begins with a row.
-// Buffers begin at pages of 4 KB, so bursts of BURST beats never cross one; the last burst of a buffer may be shorter. Room in the
-// ring is reserved before a burst is asked for; what lies before free_row is free.
-// Latency: 3 cycles from a post to its first address. Throughput: a beat a cycle, up to 32 bursts under way; a burst in 2 cycles.
-// Each buffer is also a job for the sender, in order, from before its first burst on. The jobs without words need no reading; of
-// the others, job_complete and job_error are about the oldest one that is not done: it is in the ring in whole; a read failed (known
-// a cycle after wr_row passes the beat, and together with job_complete). Both need 2 cycles to follow job_done.
+// SPDX-License-Identifier: Apache-2.0
+// Fetches posted buffers from host memory into the ring of S2H, row after row (a row is a beat); each buffer begins
+// with a row. Buffers begin at pages of 4 KB, so bursts of BURST beats never cross one; the last burst of a buffer may
+// be shorter. Room in the ring is reserved before a burst is asked for; what lies before free_row is free.
+// Latency: 3 cycles from a post to its first address. Throughput: a beat a cycle, up to 32 bursts under way; a burst in
+// 2 cycles. Each buffer is also a job for the sender, in order, from before its first burst on. The jobs without words
+// need no reading; of the others, job_complete and job_error are about the oldest one that is not done: it is in the
+// ring in whole; a read failed (known a cycle after wr_row passes the beat, and together with job_complete). Both need
+// 2 cycles to follow job_done.
 module s2h_fetch
   import bridge_pkg::*;
 #(
@@ -53,7 +55,7 @@ module s2h_fetch
 
   typedef logic [ROW_W:0] row_t;
 
-  // ------------------------------------------------------------------------------------------------- posts become jobs
+  // Posts become jobs
   logic head_valid, begin_job, job_s_ready;
   buffer_t head;
 
@@ -68,7 +70,8 @@ module s2h_fetch
       .s_data (post),
       .m_valid(head_valid),
       .m_ready(begin_job),
-      .m_data (head)
+      .m_data (head),
+      .idle   ()
   );
   stream_queue #(
       .WIDTH(TAG_W + 15),
@@ -81,10 +84,12 @@ module s2h_fetch
       .s_data ({head.tag, head.words}),
       .m_valid(job_valid),
       .m_ready(job_ready),
-      .m_data ({job_tag, job_words})
+      .m_data ({job_tag, job_words}),
+      .idle   ()
   );
 
-  // ------------------------------------------------------------------------------------------------- jobs become bursts
+  // Jobs become
+  // bursts
   logic busy_q, room_q, arvalid_q, bursts_ready, launch, final_burst;
   logic [BURSTS_W-1:0] bursts_q;       // after this one
   logic [BURST_BITS-1:0] tail_q, len;  // beats - 1 of the last one, of this one
@@ -129,7 +134,7 @@ module s2h_fetch
   assign m_axi_arvalid = arvalid_q;
   assign m_axi_araddr  = {place_q, BYTES_LOG2'(0)};
 
-  // ----------------------------------------------------------------------------------------------------- beats come in
+  // Beats come in
   logic under_way, under_final, complete, bad;
   stream_queue #(
       .WIDTH(1),
@@ -142,7 +147,8 @@ module s2h_fetch
       .s_data (final_burst),
       .m_valid(under_way),
       .m_ready(m_axi_rvalid && m_axi_rlast),
-      .m_data (under_final)
+      .m_data (under_final),
+      .idle   ()
   );
 
   logic [JOBS_W-1:0] come_q, done_q;  // jobs that are in the ring in whole; that are done
@@ -181,6 +187,10 @@ module s2h_fetch
     job_complete <= come_q != done_q;
     job_error    <= come_q != done_q ? kept_bad : bad_q;
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) assert (rst || !m_axi_rvalid || under_way) else $error("data that nobody asked for");
+`endif
 
   assign idle = !(head_valid && enable) && !busy_q && !under_way && !(job_valid && enable);
 

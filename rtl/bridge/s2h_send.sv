@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends the packets of the jobs in the ring of S2H into the network on chip, and says how each job ended.
-// The ring's only read port gives a slot in each cycle. A packet takes one for each beat on the network: in the slots of its header
-// beats the header of the next packet is read, if it is there already, in those of its payload the payload. So header reads cost
-// nothing. What comes out of the ring goes straight to the network; while the network does not take it, all slots stand still.
-// Latency: 9 cycles from a packet's header being there to its first beat. Throughput: a beat a cycle, at least 7 cycles a packet.
+// The ring's only read port gives a slot in each cycle. A packet takes one for each beat on the network: in the slots
+// of its header beats the header of the next packet is read, if it is there already, in those of its payload the
+// payload. So header reads cost nothing. What comes out of the ring goes straight to the network; while the network
+// does not take it, all slots stand still.
+// Latency: 9 cycles from a packet's header being there to its first beat. Throughput: a beat a cycle, at least 7 cycles
+// a packet.
 module s2h_send
   import bridge_pkg::*;
 #(
@@ -55,7 +58,8 @@ module s2h_send
 
   typedef logic [ADDR_W:0] place_t;  // one bit wider than an address
 
-  // ---------------------------------------------------------------------------------------------- slots of the read port
+  // Slots of the read
+  // port
   typedef struct packed {
     logic                 out;      // a beat for the network
     logic                 header;   // of the header
@@ -107,7 +111,7 @@ module s2h_send
   assign m_axis_tlast  = slot_q.last;
   assign m_axis_tkeep  = slot_q.last ? ~(({KEEP_W{1'b1}} << 1) << slot_q.tail) : '1;
 
-  // ------------------------------------------------------------------------------------------------ a packet goes out
+  // A packet goes out
   typedef enum logic [1:0] {
     REST,
     HEADER,
@@ -158,7 +162,8 @@ module s2h_send
     end
   end
 
-  // ------------------------------------------------------------------------------------------- what comes next is judged
+  // What comes next is
+  // judged
   typedef enum logic [2:0] {
     JOB,      // wait for a job
     COUNT,    // read its count
@@ -285,8 +290,8 @@ module s2h_send
     end
   end
 
-  // What a packet was read from is free when the next one begins. While the rest of a job is awaited, its rows are free as they
-  // come; then the job's end is about to become at_q.
+  // What a packet was read from is free when the next one begins. While the rest of a job is awaited, its rows are free
+  // as they come; then the job's end is about to become at_q.
   logic [ROW_W:0] free_row_q;
   always_ff @(posedge clk) begin
     if (state_q == FINISH && resting && !empty_q) begin

@@ -1,9 +1,10 @@
-// Statistics of the packets that arrive in each window of 2^window_log2 ns; windows are aligned to multiples of their length.
-// `window` is high for one cycle when a window has ended; the statistics are then, and up to the next time, those of it. When
-// time jumps over whole windows, the statistics are those of the last one of them: empty. A packet counts for the window in whose
-// time it arrives. Gaps are measured from the packet before, wherever that was.
-// An empty window has no packets or bytes, the largest minima and maxima of 0. Latency: 2 cycles. Takes a packet in any cycle.
-// wake_ns is the end of the running window while that matters: for the statistics, or because of `watch`.
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of the packets that arrive in each window of 2^window_log2 ns; windows are aligned to multiples of their
+// length. `window` is high for one cycle when a window has ended; the statistics are then, and up to the next time,
+// those of it. When time jumps over whole windows, the statistics are those of the last one of them: empty. A packet
+// counts for the window in whose time it arrives. Gaps are measured from the packet before, wherever that was.
+// An empty window has no packets or bytes, the largest minima and maxima of 0. Latency: 2 cycles. Takes a packet in any
+// cycle. wake_ns is the end of the running window while that matters: for the statistics, or because of `watch`.
 module traffic_analyser
   import bridge_pkg::*;
 (
@@ -29,7 +30,7 @@ module traffic_analyser
 
   localparam int unsigned LEAST = 10, MOST = 30;
 
-  // ------------------------------------------------------------------------------------------------------- windows
+  // Windows
   // In units of 2^LEAST ns. The bits set in `part` are those within a window.
   logic [63-LEAST:0] last_q;
   logic [63-LEAST:0] part, following, now;
@@ -44,7 +45,7 @@ module traffic_analyser
     jump      = ((now ^ following) & ~part) != 0;
   end
 
-  // --------------------------------------------------------------------------------------------- the running window
+  // The running window
   typedef struct packed {
     logic [31:0] packets;
     logic [31:0] bytes;

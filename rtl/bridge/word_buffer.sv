@@ -1,10 +1,12 @@
-// Block RAM of WORDS words of 32 bits, in LANES = DATA_W / 32 banks, so that LANES words can be written and LANES others read in
-// each cycle, both from any word on; addresses wrap around at WORDS.
-// Lane i is word address + i. Words whose wr_en bit is low stay as they are. Where the low bits of an address are constant, so is
-// the rotation of its lanes, and it costs nothing.
-// Read latency: READ_LATENCY cycles, 1 or 2 (2: the rotated words go through a register). While rd_en is low nothing moves on
-// the read side: cycles with rd_en low don't count, and rd_data stays.
-// Write latency: a word may be read from the second cycle after its own on; a read of it that begins before returns anything.
+// SPDX-License-Identifier: Apache-2.0
+// Block RAM of WORDS words of 32 bits, in LANES = DATA_W / 32 banks, so that LANES words can be written and LANES
+// others read in each cycle, both from any word on; addresses wrap around at WORDS.
+// Lane i is word address + i. Words whose wr_en bit is low stay as they are. Where the low bits of an address are
+// constant, so is the rotation of its lanes, and it costs nothing.
+// Read latency: READ_LATENCY cycles, 1 or 2 (2: the rotated words go through a register). While rd_en is low nothing
+// moves on the read side: cycles with rd_en low don't count, and rd_data stays.
+// Write latency: a word may be read from the second cycle after its own on; a read of it that begins before returns
+// anything.
 // Throughput: LANES words a cycle in and out. Backpressure: none.
 module word_buffer #(
     parameter int unsigned DATA_W = 64,

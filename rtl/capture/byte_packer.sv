@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs the beats of records into words without a gap between records: byte 0 of a beat goes to the next free lane.
 // A word comes out when it is full; the one that is being filled can be looked at.
 // Latency: 2 cycles. Throughput: 1 word and 1 beat a cycle; a beat that fills two words takes two.
@@ -47,6 +48,7 @@ module byte_packer #(
     assign rotated[i] = twice[2*MEM_W-1:MEM_W];
   end
 
+  logic placed_idle, words_idle;
   logic placed_valid, done;   // done: the beat in this stage goes on, all of it
   placed_t placed;
   stream_reg #(
@@ -59,7 +61,8 @@ module byte_packer #(
       .s_data (placed_t'{lane_q, sum, rotated}),
       .m_valid(placed_valid),
       .m_ready(done),
-      .m_data (placed)
+      .m_data (placed),
+      .idle   (placed_idle)
   );
   always_ff @(posedge clk) begin
     if (s_valid && s_ready) lane_q <= sum[LANE_W-1:0];
@@ -67,8 +70,8 @@ module byte_packer #(
     if (rst) lane_q <= '0;
   end
 
-  // Stage 2: full words, and the one that is being filled. Below the first byte's lane, each word has what went beyond the one
-  // before.
+  // Stage 2: full words, and the one that is being filled. Below the first byte's lane, each word has what went beyond
+  // the one before.
   logic words_ready, second_q;  // second_q: the beat's first word is out, it fills another one
   logic [MEM_W-1:0] full_word, part_q;
   logic [CHUNKS:0][MEM_W-1:0] filled;
@@ -98,7 +101,8 @@ module byte_packer #(
       .s_data (second_q ? filled[1] : filled[0]),
       .m_valid(word_full),
       .m_ready(word_ready),
-      .m_data (full_word)
+      .m_data (full_word),
+      .idle   (words_idle)
   );
 
   always_ff @(posedge clk) begin
@@ -116,6 +120,6 @@ module byte_packer #(
 
   assign word       = word_full ? full_word : part_q;
   assign word_count = part_count_q;
-  assign idle       = !placed_valid && !word_full;
+  assign idle       = placed_idle && words_idle;
 
 endmodule

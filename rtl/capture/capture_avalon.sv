@@ -1,6 +1,8 @@
-// The capture engine as a component of a Cyclone V class system: packets of host memory become pcap records in a ring, as
-// regs/capture.rdl says. Registers on AXI4-Lite, memory on two Avalon hosts, for the FPGA-to-HPS or the SDRAM bridge.
-// Where the bridge answers writes, set WRITE_RESPONSES: without them the producer may be ahead of what the processor sees.
+// SPDX-License-Identifier: Apache-2.0
+// The capture engine as a component of a Cyclone V class system: packets of host memory become pcap records in a ring,
+// as regs/capture.rdl says. Registers on AXI4-Lite, memory on two Avalon hosts, for the FPGA-to-HPS or the SDRAM
+// bridge. Where the bridge answers writes, set WRITE_RESPONSES: without them the producer may be ahead of what the
+// processor sees.
 module capture_avalon
   import capture_pkg::*;
 #(
@@ -86,6 +88,12 @@ module capture_avalon
   logic [1:0] unused_awburst, unused_arburst;
   wire unused_flow_control = flow_control;
 
+  axi_pkg::axil_req_t axil_req;
+  axi_pkg::axil_rsp_t axil_rsp;
+  axil_ports u_axil_ports (
+      .req(axil_req), .rsp(axil_rsp), .*
+  );
+
   capture_control #(
       .MEM_W(MEM_W), .BURST(BURST), .SLOTS(SLOTS)
   ) u_control (
@@ -97,7 +105,8 @@ module capture_avalon
   ) u_engine (
       .rst(restart),
       .s_axis_tvalid(1'b0), .s_axis_tready(unused_s_tready), .s_axis_tdata('0), .s_axis_tlast(1'b0), .s_axis_tuser('0),
-      .m_axis_tvalid(unused_m_tvalid), .m_axis_tready(1'b0), .m_axis_tdata(unused_m_tdata), .m_axis_tkeep(unused_m_tkeep),
+      .m_axis_tvalid(unused_m_tvalid), .m_axis_tready(1'b0), .m_axis_tdata(unused_m_tdata),
+      .m_axis_tkeep(unused_m_tkeep),
       .m_axis_tlast(unused_m_tlast), .m_axis_tuser(unused_m_tuser), .m_axis_error(unused_m_error),
       .m_axi_awaddr(axi_awaddr), .m_axi_awlen(axi_awlen), .m_axi_awsize(unused_awsize), .m_axi_awburst(unused_awburst),
       .m_axi_awvalid(axi_awvalid), .m_axi_awready(axi_awready), .m_axi_wdata(axi_wdata), .m_axi_wstrb(axi_wstrb),

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registers of the capture engine (regs/capture.rdl), what follows from them, and its interrupts.
 module capture_control
+  import axi_pkg::*;
   import capture_pkg::*;
 #(
     parameter int unsigned MEM_W = 512,
@@ -11,25 +13,8 @@ module capture_control
     input  logic                           rst,
     input  logic [63:0]                    time_ns,
 
-    input  logic [15:0]                    s_axil_awaddr,
-    input  logic [2:0]                     s_axil_awprot,
-    input  logic                           s_axil_awvalid,
-    output logic                           s_axil_awready,
-    input  logic [31:0]                    s_axil_wdata,
-    input  logic [3:0]                     s_axil_wstrb,
-    input  logic                           s_axil_wvalid,
-    output logic                           s_axil_wready,
-    output logic [1:0]                     s_axil_bresp,
-    output logic                           s_axil_bvalid,
-    input  logic                           s_axil_bready,
-    input  logic [15:0]                    s_axil_araddr,
-    input  logic [2:0]                     s_axil_arprot,
-    input  logic                           s_axil_arvalid,
-    output logic                           s_axil_arready,
-    output logic [31:0]                    s_axil_rdata,
-    output logic [1:0]                     s_axil_rresp,
-    output logic                           s_axil_rvalid,
-    input  logic                           s_axil_rready,
+    input  axil_req_t                      axil_req,
+    output axil_rsp_t                      axil_rsp,
 
     output logic                           restart,
     output logic                           enable,
@@ -64,30 +49,30 @@ module capture_control
   capture_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
+      .s_axil_awaddr  (axil_req.awaddr[15:0]),
+      .s_axil_awprot  (axil_req.awprot),
+      .s_axil_awvalid (axil_req.awvalid),
+      .s_axil_awready (axil_rsp.awready),
+      .s_axil_wdata   (axil_req.wdata),
+      .s_axil_wstrb   (axil_req.wstrb),
+      .s_axil_wvalid  (axil_req.wvalid),
+      .s_axil_wready  (axil_rsp.wready),
+      .s_axil_bresp   (axil_rsp.bresp),
+      .s_axil_bvalid  (axil_rsp.bvalid),
+      .s_axil_bready  (axil_req.bready),
+      .s_axil_araddr  (axil_req.araddr[15:0]),
+      .s_axil_arprot  (axil_req.arprot),
+      .s_axil_arvalid (axil_req.arvalid),
+      .s_axil_arready (axil_rsp.arready),
+      .s_axil_rdata   (axil_rsp.rdata),
+      .s_axil_rresp   (axil_rsp.rresp),
+      .s_axil_rvalid  (axil_rsp.rvalid),
+      .s_axil_rready  (axil_req.rready),
       .hwif_in (regs_in),
       .hwif_out(regs_out)
   );
 
-  // ------------------------------------------------------------------------------------------------------- host to card
+  // ------------------------------------------------------------------------------------------------------ host to card
   // The smallest sizes that the engine can work with are enforced here.
   localparam logic [4:0] RING_LOG2_MIN = 5'd8;
   localparam logic [4:0] DESCRIPTOR_LOG2_MIN = 5'd2;
@@ -133,7 +118,7 @@ module capture_control
     end
   end
 
-  // ------------------------------------------------------------------------------------------------------- card to host
+  // ------------------------------------------------------------------------------------------------------ card to host
   logic [1:0] disarm;
   always_comb begin
     regs_in.mem_w.value.next       = MEM_W;
@@ -160,17 +145,19 @@ module capture_control
     regs_in.interrupt.error.we   = disarm[1];
 
     for (int i = 0; i < 2; i++) begin
-      regs_in.port[i].frames.count.incr      = port_events[i].frame;
+      regs_in.port[i].frames.count.incr = port_events[i].frame;
       regs_in.port[i].frames.count.incrvalue = 1'b1;
-      regs_in.port[i].bytes.count.incr      = port_events[i].frame;
+      regs_in.port[i].bytes.count.incr = port_events[i].frame;
       regs_in.port[i].bytes.count.incrvalue = port_events[i].bytes;
-      regs_in.port[i].bad.count.incr      = port_events[i].bad;
+      regs_in.port[i].bad.count.incr = port_events[i].bad;
       regs_in.port[i].bad.count.incrvalue = 1'b1;
-      regs_in.port[i].disabled.count.incr      = port_events[i].disabled;
+      regs_in.port[i].oversize.count.incr = port_events[i].oversize;
+      regs_in.port[i].oversize.count.incrvalue = 1'b1;
+      regs_in.port[i].disabled.count.incr = port_events[i].disabled;
       regs_in.port[i].disabled.count.incrvalue = 1'b1;
-      regs_in.port[i].overflow.count.incr      = port_events[i].overflow;
+      regs_in.port[i].overflow.count.incr = port_events[i].overflow;
       regs_in.port[i].overflow.count.incrvalue = 1'b1;
-      regs_in.port[i].held.count.incr      = port_events[i].held;
+      regs_in.port[i].held.count.incr = port_events[i].held;
       regs_in.port[i].held.count.incrvalue = 1'b1;
     end
 
@@ -211,6 +198,7 @@ module capture_control
       .idle      (interrupt_idle)
   );
 
-  assign idle = interrupt_idle && !restart && !regs_out.control.restart.value && turn == turn_q && events == '0 && port_events == '0;
+  assign idle = interrupt_idle && !restart && !regs_out.control.restart.value && turn == turn_q && events == '0
+      && port_events == '0;
 
 endmodule

@@ -1,9 +1,11 @@
-// The capture engine: writes packets as pcap records into a ring in host memory. The packets lie in host memory and are named
-// by descriptors, or come as frames on the stream (whole, their length known).
-// With FILTERED the packets of host memory leave as frames, to come back on the stream once they are filtered.
+// SPDX-License-Identifier: Apache-2.0
+// The capture engine: writes packets as pcap records into a ring in host memory. The packets lie in host memory and are
+// named by descriptors, or come as frames on the stream (whole, their length known).
+// With FILTERED the packets of host memory leave whole, as frames, for filters see all of a packet; they come back on
+// the stream with the length that they are cut to.
 //
-// Backpressure: the stream waits while the ring can't be written, and with wait_for_room while it is full; otherwise packets
-// that find no room are dropped whole and counted.
+// Backpressure: the stream waits while the ring can't be written, and with wait_for_room while it is full; otherwise
+// packets that find no room are dropped whole and counted.
 // Conservation: packets + frames = records + read_errors + ring_full + too_long + after_error + in flight.
 module capture_engine
   import capture_pkg::*;
@@ -79,6 +81,10 @@ module capture_engine
     output logic                 idle
 );
 
+  if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "capture_engine: MEM_W must be a power of two from 32 to 1024");
+  end
+
   localparam int unsigned LANE_W = $clog2(BYTES);
   localparam int unsigned COUNT_W = $clog2(BYTES + 1);
   localparam int unsigned AHEAD = 32;  // packets that are being read
@@ -100,7 +106,7 @@ module capture_engine
       .rst,
       .enable,
       .time_ns,
-      .snaplen,
+      .snaplen      (FILTERED ? '1 : snaplen),
       .ring_base    (descriptor_base),
       .ring_log2    (descriptor_log2),
       .head         (descriptor_head),
@@ -167,9 +173,8 @@ module capture_engine
       .idle         (reader_idle)
   );
 
-  logic ahead_valid, ahead_ready;
+  logic ahead_valid, ahead_ready, ahead_idle;
   packet_t ahead;
-  logic [$clog2(AHEAD+1)-1:0] ahead_count;
   wire fetched_taken = fetched_valid && fetched_ready;
   stream_fifo #(
       .WIDTH($bits(packet_t)),
@@ -183,16 +188,16 @@ module capture_engine
       .m_valid(ahead_valid),
       .m_ready(ahead_ready),
       .m_data (ahead),
-      .count  (ahead_count)
+      .count  (),
+      .idle   (ahead_idle)
   );
 
   wire packet_arrived = arrived && !arrived_direct;
 
   // ---------------------------------------------------------------- where records and their data come from, in order
   // The first beat of a frame is taken together with its stamp; the data wait for the record to be placed.
-  logic sop_q, frame_s_ready, frame_valid, frame_ready, frame_last;
+  logic sop_q, frame_s_ready, frame_valid, frame_ready, frame_last, frames_idle;
   logic [MEM_W-1:0] frame_data;
-  logic [5:0] frame_count;
   wire frame_waits = s_axis_tvalid && sop_q && frame_s_ready;
   stream_fifo #(
       .WIDTH(MEM_W + 1),
@@ -206,7 +211,8 @@ module capture_engine
       .m_valid(frame_valid),
       .m_ready(frame_ready),
       .m_data ({frame_last, frame_data}),
-      .count  (frame_count)
+      .count  (),
+      .idle   (frames_idle)
   );
 
   logic stamp_valid, stamp_ready, memory_goes, memory_first;  // memory_first: even if a frame waits
@@ -223,7 +229,7 @@ module capture_engine
   if (FILTERED) begin : gen_filtered
     // A packet without data leaves as a frame of one empty beat.
     assign m_axis_tvalid = ahead_valid && (ahead.empty || read_valid);
-    assign m_axis_tdata  = read_data;
+    assign m_axis_tdata  = ahead.empty ? '0 : read_data;  // what is offered stays: those data belong to another packet
     assign m_axis_tkeep  = ahead.empty ? '0 : read_keep;
     assign m_axis_tlast  = ahead.empty || read_last;
     assign m_axis_tuser  = ahead;
@@ -274,7 +280,6 @@ module capture_engine
   wire whole = !reads || (owed_q == 0 && status_valid);
   wire hands_over = timed_valid && timed_ready && reads;
   logic taken_whole;
-  logic [$clog2(2*AHEAD+1)-1:0] unused_status_count;
   stream_fifo #(
       .WIDTH(1),
       .DEPTH(2 * AHEAD)
@@ -287,7 +292,8 @@ module capture_engine
       .m_valid(status_valid),
       .m_ready(late || (hands_over && taken_whole)),
       .m_data (status_bad),
-      .count  (unused_status_count)
+      .count  (),
+      .idle   ()
   );
   always_ff @(posedge clk) begin
     owed_q <= owed_q + 2'(hands_over && !taken_whole) - 2'(late);
@@ -297,7 +303,7 @@ module capture_engine
   // ------------------------------------------------------------------------------------------------------ the ring
   logic placed_valid, placed_ready, record_valid, record_ready;
   record_t placed, record;
-  logic [3:0] record_count;
+  logic records_idle;
   logic burst_valid, burst_ready, hungry, drained, rewind, planner_idle, builder_idle, packer_idle, writer_idle;
   logic record_done, record_done_memory, from_memory;
   logic [63:0] burst_addr;
@@ -307,7 +313,7 @@ module capture_engine
   logic [12:0] burst_bytes;
   logic [LANE_W-1:0] rewind_lane;
   logic read_error_seen, dropped_after_error, lost_after_error;
-  assign drained = writer_idle && packer_idle && builder_idle && record_count == 0;
+  assign drained = writer_idle && packer_idle && builder_idle && records_idle;
 
   ring_planner #(
       .MEM_W(MEM_W),
@@ -364,7 +370,8 @@ module capture_engine
       .m_valid(record_valid),
       .m_ready(record_ready),
       .m_data (record),
-      .count  (record_count)
+      .count  (),
+      .idle   (records_idle)
   );
 
   logic data_ready, built_valid, built_ready, built_last, built_good, packer_ready, end_ready, word_ready, word_full;
@@ -481,7 +488,21 @@ module capture_engine
   assign events.read_error  = FILTERED ? packet_arrived && arrived_error : read_error_seen;
   assign events.after_error = 2'(dropped_after_error) + 2'(lost_after_error);
 
-  assign idle = !packet_done_q && slots_idle && reader_idle && ahead_count == 0 && frame_count == 0 && !s_axis_tvalid && sop_q && time_idle
-      && planner_idle && record_count == 0 && builder_idle && packer_idle && writer_idle && !m_axis_tvalid;
+  wire memory_idle = slots_idle && reader_idle && ahead_idle && !m_axis_tvalid;
+  wire stream_idle = !s_axis_tvalid && sop_q && frames_idle;
+  wire record_idle = time_idle && planner_idle && records_idle && builder_idle && packer_idle && writer_idle;
+  assign idle = memory_idle && stream_idle && record_idle && !packet_done_q;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(1 + MEM_W)
+  ) u_stays (
+      .clk,
+      .rst,
+      .valid(s_axis_tvalid),
+      .ready(s_axis_tready),
+      .data ({s_axis_tlast, s_axis_tdata})
+  );
+`endif
 
 endmodule

@@ -1,5 +1,6 @@
-// Interrupts of the capture engine: vector 0 when enough bytes wait for the host or a record has waited long enough, vector 1
-// on an error. Causes are levels; an interrupt goes out once each time the host arms it.
+// SPDX-License-Identifier: Apache-2.0
+// Interrupts of the capture engine: vector 0 when enough bytes wait for the host or a record has waited long enough,
+// vector 1 on an error. Causes are levels; an interrupt goes out once each time the host arms it.
 module capture_interrupt (
     input  logic        clk,
     input  logic        rst,

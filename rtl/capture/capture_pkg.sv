@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of the capture engine tell each other.
 package capture_pkg;
 
@@ -38,6 +39,7 @@ package capture_pkg;
   typedef struct packed {
     logic        frame;
     logic        bad;
+    logic        oversize;
     logic        disabled;
     logic        overflow;
     logic        held;

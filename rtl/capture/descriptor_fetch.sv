@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fetches descriptors from their ring in host memory, ahead of need, and gives out the packets that they name.
 // A slot has 16 bytes: a packet, or the time of the next packet (see the register map).
+// Without enable it fetches none and gives out none: those that it holds wait.
 // Latency: a packet comes out 2 cycles after its slot has come in. Throughput: 1 slot a cycle.
 module descriptor_fetch
   import capture_pkg::*;
@@ -27,7 +29,7 @@ module descriptor_fetch
     input  logic             word_valid,
     input  logic [MEM_W-1:0] word,
     input  logic             arrived,
-    input  logic             arrived_error,
+    input  logic             arrived_error,  // this word or one before it in the run could not be read
 
     output logic             packet_valid,
     input  logic             packet_ready,
@@ -50,7 +52,7 @@ module descriptor_fetch
   localparam int unsigned WORDS_W = ROW_WORDS > 1 ? $clog2(ROW_WORDS) : 1;
 
   if (SLOTS < 4 || 2 ** $clog2(SLOTS) != SLOTS || SLOTS < 2 * ROW_SLOTS) begin : gen_bad_slots
-    $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of the bus");
+    $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of MEM_W");
   end
 
   // Slots are counted from the restart on: those given out, those that have come in, and those asked for.
@@ -76,7 +78,8 @@ module descriptor_fetch
   assign tail       = out_q;
 
   // Slots lie in the store as in the ring, so that a word which is fetched twice comes to the same place. Until all its
-  // slots are given out (tail) the host must not change it.
+  // slots are given out (tail) the host must not change it. What a failed read brings is no slots: the place may hold
+  // some that came before.
   logic [ROW_W-1:0] assembled;
   logic row_full;
   logic [INDEX_W-1:0] row_slot_q;  // first slot of the row that comes in, modulo SLOTS
@@ -103,7 +106,7 @@ module descriptor_fetch
       .DEPTH(ROWS)
   ) u_store (
       .clk,
-      .wr_en  (row_full),
+      .wr_en  (row_full && !arrived_error),
       .wr_addr(row_slot_q[INDEX_W-1:LANE_W]),
       .wr_data(assembled),
       .rd_addr(out_q[INDEX_W-1:LANE_W]),
@@ -114,7 +117,7 @@ module descriptor_fetch
   logic time_valid;             // the slot given out is a time; else it may be a packet
   logic [SLOT_W-1:0] slot;
   wire used = time_valid || (packet_valid && packet_ready);
-  wire out = some && (used || !packet_valid);
+  wire out = enable && some && (used || !packet_valid);
   wire [LEN_W-1:0] next_len = next_slot[64+:LEN_W];
   logic [LEN_W-1:0] len_q;  // cut to the snaplen
   logic empty_q;
@@ -177,6 +180,7 @@ module descriptor_fetch
     end
   end
 
-  assign idle = count_q == 0 && !some && !packet_valid && !time_valid && ((waiting_q == 0 && head[16:0] == asked_q) || !enable || error);
+  wire none_to_fetch = (waiting_q == 0 && head[16:0] == asked_q) || error;
+  assign idle = count_q == 0 && !packet_valid && !time_valid && (!enable || (!some && none_to_fetch));
 
 endmodule

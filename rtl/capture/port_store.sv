@@ -1,7 +1,9 @@
-// Takes the frames of an Ethernet port, stamps them, drops bad ones and keeps good ones until they are wanted: whole, so that
-// their length is known with their first beat.
-// Never stalls the port: a frame that finds no room is dropped whole and counted. With flow_control it holds a frame off before
-// its first beat while the store is half full (of bytes or of frames), so that none of up to half its size is lost.
+// SPDX-License-Identifier: Apache-2.0
+// Takes the frames of an Ethernet port, stamps them, drops those that are bad or longer than a record can tell, and
+// keeps the others until they are wanted: whole, so that their length is known with their first beat.
+// Never stalls the port: a frame that finds no room is dropped whole and counted. With flow_control it holds a frame
+// off before its first beat while the store is half full (of bytes or of frames), so that none of up to half its size
+// is lost.
 module port_store
   import capture_pkg::*;
   import headrace_pkg::rx_meta_t;
@@ -35,6 +37,14 @@ module port_store
     output logic              holds,         // a frame
     output logic              idle
 );
+
+  if (DATA_W < 16 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "port_store: DATA_W must be a power of two from 16 to 1024");
+  end
+  if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB || STORE_KB * 1024 < 8 * DATA_W)
+  begin : gen_bad_store_kb
+    $fatal(1, "port_store: STORE_KB must be a power of two from 1 to 1024 and hold 64 beats");
+  end
 
   localparam int unsigned ROWS = STORE_KB * 1024 / BYTES;
   localparam int unsigned OFFSET_W = $clog2(BYTES);
@@ -80,11 +90,11 @@ module port_store
 
   // Stage 2: into the store or not
   wire [19:0] length = {beats_q, OFFSET_W'(0)} + 20'($countones(keep_q));
-  wire bad = meta_q.error || length > 20'd65535;
+  wire oversize = length > 20'd65535;
   logic meta_ready, dropped, store_idle, unused_ready;
   wire ending = beat_q && last_q;
   wire off = off_q || !enable;
-  wire refuse = off || bad || !meta_ready;
+  wire refuse = off || meta_q.error || oversize || !meta_ready;
 
   logic beat_valid, beat_ready, beat_last;
   logic unused_user;
@@ -115,7 +125,7 @@ module port_store
   // What is known of a frame follows once it is sure that the store has it.
   packet_t packet_q;
   logic ended_q;
-  logic meta_valid, meta_s_ready;
+  logic meta_valid, meta_s_ready, meta_idle;
   stream_fifo #(
       .WIDTH($bits(packet_t)),
       .DEPTH(FRAMES)
@@ -128,7 +138,8 @@ module port_store
       .m_valid(meta_valid),
       .m_ready(m_axis_tvalid && m_axis_tready && m_axis_tlast),
       .m_data (m_axis_tuser),
-      .count  (meta_count)
+      .count  (meta_count),
+      .idle   (meta_idle)
   );
 
   always_ff @(posedge clk) begin
@@ -137,7 +148,7 @@ module port_store
         memory: 1'b0,
         empty: 1'b0,
         time_ns: time_q,
-        wire_len: meta_q.wire_len == 0 ? 32'(length) : meta_q.wire_len,
+        wire_len: meta_q.cut ? meta_q.wire_len : 32'(length),
         len: length[LEN_W-1:0] < snaplen ? length[LEN_W-1:0] : snaplen
     };
     meta_ready <= 32'(meta_count) < FRAMES - 4;
@@ -146,7 +157,8 @@ module port_store
     events.frame    <= ending;
     events.bytes    <= ending ? length : '0;
     events.disabled <= ending && off;
-    events.bad      <= ending && !off && bad;
+    events.bad      <= ending && !off && meta_q.error;
+    events.oversize <= ending && !off && !meta_q.error && oversize;
     events.held     <= held && rx_tvalid;
     if (rst) begin
       events     <= '0;
@@ -154,14 +166,28 @@ module port_store
       meta_ready <= 1'b0;
     end
     // Dropped for another reason than those: no room
-    events.overflow <= ended_q && dropped && !events.disabled && !events.bad && !rst;
+    events.overflow <= ended_q && dropped && !events.disabled && !events.bad && !events.oversize && !rst;
   end
 
   assign m_axis_tvalid = beat_valid && meta_valid;
   assign beat_ready    = m_axis_tready && meta_valid;
   assign m_axis_tlast  = beat_last;
 
-  assign holds = meta_count != 0 || (ended_q && !dropped);
-  assign idle = sop_q && !rx_tvalid && !beat_q && !ended_q && store_idle && meta_count == 0 && !events.frame && !events.overflow;
+  assign holds = !meta_idle || (ended_q && !dropped);
+  assign idle  = sop_q && !rx_tvalid && !beat_q && !ended_q && store_idle && meta_idle && events == '0;
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(rx_tvalid),
+      .tready(rx_tready),
+      .tdata (rx_tdata),
+      .tkeep (rx_tkeep),
+      .tlast (rx_tlast)
+  );
+`endif
 
 endmodule

@@ -1,7 +1,8 @@
-// Puts each record together: its pcap header, then as many bytes of its packet as it captures. What comes beyond is thrown
-// away, as are the data of a record that is dropped.
-// Latency: none from a record to its first beat. Throughput: 1 beat a cycle. On buses of up to 128 bits the header takes
-// beats of its own; on wider ones it goes below the first data, in one beat that is wider than the bus.
+// SPDX-License-Identifier: Apache-2.0
+// Puts each record together: its pcap header, then as many bytes of its packet as it captures. What comes beyond is
+// thrown away, as are the data of a record that is dropped.
+// Latency: none from a record to its first beat. Throughput: 1 beat a cycle. On buses of up to 128 bits the header
+// takes beats of its own; on wider ones it goes below the first data, in one beat that is wider than the bus.
 // Backpressure: straight from the output to the record and its data.
 module record_builder
   import capture_pkg::*;

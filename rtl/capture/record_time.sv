@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits the nanoseconds since the epoch of each packet into the seconds and nanoseconds of a pcap record's header.
 // Latency: 2 cycles for packets of the same second as the one before or as the card's clock; 37 cycles more for another
-// second. Throughput: a packet every second cycle, as the planner takes them. Backpressure: s_ready is a register; packets wait
-// in both stages.
+// second. Throughput: a packet every second cycle, as the planner takes them. Backpressure: s_ready is a register;
+// packets wait in both stages.
 // While no packet comes, it follows the card's clock, so that a packet stamped with it rarely has to wait.
 module record_time
   import capture_pkg::*;
@@ -25,8 +26,8 @@ module record_time
   localparam logic [30:0] SECOND = 31'd1_000_000_000;
   localparam int unsigned QUOTIENT_W = 34;
 
-  // Stage 1: a packet with its time, or only the card's time while there is none. Stage 2: whether it lies in the second that
-  // was found last.
+  // Stage 1: a packet with its time, or only the card's time while there is none. Stage 2: whether it lies in the
+  // second that was found last.
   logic packet_q, checked_packet_q, checked_q;
   packet_t asking_q;
   logic [63:0] second_ns_q;  // beginning of that second

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds each record its place in the ring, or drops it whole where there is none, and plans the bursts that write them.
 //
-// A burst is planned as soon as its records are known, before their data are there: full bursts while there is enough for them,
-// what there is when the writer would run dry and no record follows. A word that was written in part is written again, from its first new byte on.
-// A record whose data are not whole yet (packet_whole low) goes ahead alone; if it turns out bad, its place is taken back
-// once it has been written.
+// A burst is planned as soon as its records are known, before their data are there: full bursts while there is enough
+// for them, what there is when the writer would run dry and no record follows. A word that was written in part is
+// written again, from its first new byte on. A record whose data are not whole yet (packet_whole low) goes ahead alone;
+// if it turns out bad, its place is taken back once it has been written.
 // Latency: 2 cycles from a packet to its record, 1 more to its burst. Throughput: a packet every second cycle.
 module ring_planner
   import capture_pkg::*;
@@ -60,6 +61,10 @@ module ring_planner
     output logic               idle
 );
 
+  if (BURST < 1 || BURST > 256) begin : gen_bad_burst
+    $fatal(1, "ring_planner: BURST must be 1 to 256");
+  end
+
   localparam int unsigned PAGE_BEATS = 4096 / BYTES;
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
   localparam int unsigned PENDING_W = 19;  // two of the longest records fit
@@ -85,7 +90,8 @@ module ring_planner
   logic take_q, place_q, waits_q, whole_q, spoilt_q, lost_q, longer_q;
   logic [TOTAL_W-1:0] total_q;
   logic [31:0] after_q;               // space_q after its record
-  wire [TOTAL_W-1:0] size = {mask[TOTAL_W-2:0], 1'b1} & ~mask[TOTAL_W-1:0];  // 0: of rings that are longer than any record
+  // 0: of rings that are longer than any record
+  wire [TOTAL_W-1:0] size = {mask[TOTAL_W-2:0], 1'b1} & ~mask[TOTAL_W-1:0];
   wire longer = size != 0 && packet_total > size;
   wire [32:0] after = {1'b0, space_q} - 33'(packet_total);
   wire fits = !after[32];
@@ -156,8 +162,8 @@ module ring_planner
   logic [WORDS_W-1:0] words_q;           // of the burst, that are done with
   logic [LANE_W-1:0] behind_q;           // bytes in the word after them; it is to be written again
 
-  // Beats to the end of the page; rings begin at a multiple of their size, small ones end within a page. Far from it, they
-  // don't count.
+  // Beats to the end of the page; rings begin at a multiple of their size, small ones end within a page. Far from it,
+  // they don't count.
   wire [PAGE_W-1:0] in_page = plan_q[LANE_W+:PAGE_W] | ~mask[LANE_W+:PAGE_W];
   wire [NEAR_W:0] to_page = (NEAR_W + 1)'(2 ** NEAR_W) - (NEAR_W + 1)'(in_page % 2 ** NEAR_W);
   wire near = 32'(in_page) >> NEAR_W == (PAGE_BEATS - 1) >> NEAR_W;

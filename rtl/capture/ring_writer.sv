@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the planned bursts with the words of the records, and makes known how far the ring is written: after a burst's
 // response, up to the end of the last good record in it.
 // Throughput: 1 beat a cycle, bursts back to back. A burst's data go out as soon as they are there.
 module ring_writer #(
     parameter int unsigned MEM_W = 64,
-    parameter int unsigned RECORDS = 64,  // that can be on their way to the ring, a power of two
+    parameter int unsigned RECORDS = 64,  // that can be on their way to the ring
     localparam int unsigned BYTES = MEM_W / 8,
     localparam int unsigned LANE_W = $clog2(BYTES),
     localparam int unsigned COUNT_W = $clog2(BYTES + 1)
@@ -54,6 +55,10 @@ module ring_writer #(
     output logic               idle           // all bursts given are written, and all records in them made known
 );
 
+  if (RECORDS < 4) begin : gen_bad_records
+    $fatal(1, "ring_writer: RECORDS must be at least 4");
+  end
+
   localparam logic [1:0] SLVERR = 2'b10;  // this and DECERR are errors
   localparam int unsigned RESPONSES = 32;
   localparam int unsigned FRESH_W = 18;   // for that many bursts of 4 KB, and the longest record
@@ -69,9 +74,7 @@ module ring_writer #(
   // ------------------------------------------------------------------------------------ each burst takes three ways
   logic data_s_ready, data_valid, data_ready, response_s_ready, response_valid;
   burst_t data;
-  logic [3:0] unused_data_count;
-  logic [$clog2(RESPONSES+1)-1:0] responses;
-  logic [$clog2(RECORDS+1)-1:0] ends;
+  logic responses_idle, ends_idle;
   logic [12:0] response_bytes;
   logic aw_free;
 
@@ -103,7 +106,8 @@ module ring_writer #(
       .m_valid(data_valid),
       .m_ready(data_ready),
       .m_data (data),
-      .count  (unused_data_count)
+      .count  (),
+      .idle   ()
   );
   stream_fifo #(
       .WIDTH(13),
@@ -117,7 +121,8 @@ module ring_writer #(
       .m_valid(response_valid),
       .m_ready(m_axi_bvalid),
       .m_data (response_bytes),
-      .count  (responses)
+      .count  (),
+      .idle   (responses_idle)
   );
 
   // -------------------------------------------------------------------------------------------------------- data
@@ -175,7 +180,8 @@ module ring_writer #(
       .m_valid(waiting),
       .m_ready(record || lost),
       .m_data (waiting_total),
-      .count  (ends)
+      .count  (),
+      .idle   (ends_idle)
   );
   wire failed = m_axi_bvalid && m_axi_bresp >= SLVERR;
   wire more = m_axi_bvalid && !failed && !error;
@@ -203,6 +209,6 @@ module ring_writer #(
     if (rst) bursts_q <= '0;
   end
   assign hungry = bursts_q <= 1;
-  assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses == 0 && !ended_q && ends == 0;
+  assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses_idle && !ended_q && ends_idle;
 
 endmodule

@@ -1,7 +1,9 @@
-// The bridge card: two Ethernet ports, functional blocks, and the ways to software and back, on a network on chip. Software gets
-// and gives packets in batches (h2s, s2h).
+// SPDX-License-Identifier: Apache-2.0
+// The bridge card: two Ethernet ports, functional blocks, and the ways to software and back, on a network on chip.
+// Software gets and gives packets in batches (h2s, s2h).
 // Switch 0: Ethernet ports 0 and 1, H2S, S2H. The other switches: four slots for functional blocks each.
-// Conservation, in packets: entered = delivered + no_block + in flight on the network on chip; each block counts what it drops.
+// Conservation, in packets: entered = delivered + no_block + in flight on the network on chip; each block counts what
+// it drops.
 module bridge_card
   import headrace_pkg::*;
 #(
@@ -94,7 +96,12 @@ module bridge_card
     output logic                           idle,
     output logic [63:0]                    wake_ns   // when the earliest timer is due
 );
+  import axi_pkg::*;
   import bridge_pkg::*;
+
+  if (SWITCHES < 2 || SWITCHES > 4) begin : gen_bad_switches
+    $fatal(1, "bridge_card: SWITCHES must be 2 to 4: there are registers for 12 slots");
+  end
 
   localparam int unsigned KEEP_W = DATA_W / 8;
   localparam int unsigned N = SWITCHES * BLOCKS;
@@ -103,12 +110,16 @@ module bridge_card
   localparam int unsigned H2S = 2, S2H = 3;      // blocks of switch 0
   localparam logic [N-1:0] SINKS = ~(N'(1) << S2H);
 
-  // ---------------------------------------------------------------------------------------------------- network on chip
+  // Network on chip
   // up: from a block into the network; down: to the block.
   logic [N-1:0] up_tvalid, up_tready, up_tlast, down_tvalid, down_tready, down_tlast;
   logic [N-1:0][DATA_W-1:0] up_tdata, down_tdata;
   logic [N-1:0][KEEP_W-1:0] up_tkeep, down_tkeep;
+  logic express_tvalid, express_tready, express_tlast;  // critical packets down to H2S
+  logic [DATA_W-1:0] express_tdata;
+  logic [KEEP_W-1:0] express_tkeep;
   logic epoch, noc_idle;
+  h2s_settings_t h2s_settings;
   logic [1:0][15:0] in_flight;
   logic [$clog2(N+1)-1:0] entered, delivered, no_block;
   table_write_t table_write;
@@ -116,10 +127,12 @@ module bridge_card
   noc #(
       .DATA_W(DATA_W),
       .SWITCHES(SWITCHES),
-      .SINKS(SINKS)
+      .SINKS(SINKS),
+      .SOFTWARE(H2S)
   ) u_noc (
       .clk,
       .rst,
+      .express         (h2s_settings.express),
       .s_axis_tvalid(up_tvalid),
       .s_axis_tready(up_tready),
       .s_axis_tdata (up_tdata),
@@ -130,6 +143,11 @@ module bridge_card
       .m_axis_tdata (down_tdata),
       .m_axis_tkeep (down_tkeep),
       .m_axis_tlast (down_tlast),
+      .m_express_tvalid(express_tvalid),
+      .m_express_tready(express_tready),
+      .m_express_tdata (express_tdata),
+      .m_express_tkeep (express_tkeep),
+      .m_express_tlast (express_tlast),
       .epoch,
       .in_flight,
       .entered,
@@ -138,9 +156,9 @@ module bridge_card
       .idle         (noc_idle)
   );
 
-  // --------------------------------------------------------------------------------------------------------- Ethernet
-  logic [PORTS-1:0] port_enable, port_flow_control, port_idle;
-  logic [PORTS-1:0][6:0] port_key_offset;
+  // Ethernet
+  logic [PORTS-1:0] port_idle;
+  port_settings_t [PORTS-1:0] port_settings;
   port_events_t [PORTS-1:0] port_events;
 
   for (genvar p = 0; p < PORTS; p++) begin : gen_port
@@ -155,9 +173,7 @@ module bridge_card
         .time_ns,
         .here         (HERE),
         .table_write,
-        .enable       (port_enable[p]),
-        .flow_control (port_flow_control[p]),
-        .key_offset   (port_key_offset[p]),
+        .settings     (port_settings[p]),
         .rx_tvalid    (rx_tvalid[p]),
         .rx_tready    (rx_tready[p]),
         .rx_tdata     (rx_tdata[p]),
@@ -180,23 +196,14 @@ module bridge_card
         .m_axis_tdata (up_tdata[p]),
         .m_axis_tkeep (up_tkeep[p]),
         .m_axis_tlast (up_tlast[p]),
-        .frame        (port_events[p].frame),
-        .frame_bytes  (port_events[p].frame_bytes),
-        .bad          (port_events[p].bad),
-        .disabled     (port_events[p].disabled),
-        .too_long     (port_events[p].too_long),
-        .overflow     (port_events[p].overflow),
-        .unknown      (port_events[p].unknown),
-        .sent         (port_events[p].sent),
-        .tx_malformed (port_events[p].tx_malformed),
-        .held         (port_events[p].held),
+        .events       (port_events[p]),
         .idle         (port_idle[p])
     );
   end
 
-  // ------------------------------------------------------------------------------------------------ functional blocks
-  logic [SLOTS-1:0] slot_enable, slot_hold, slot_idle, slot_waiting;
-  logic [SLOTS-1:0][31:0] slot_packet_ns, slot_byte_ns_256;
+  // Functional blocks
+  logic [SLOTS-1:0] slot_idle, slot_waiting;
+  slot_settings_t [SLOTS-1:0] slot_settings;
   slot_events_t [SLOTS-1:0] slot_events;
   logic [SLOTS-1:0][63:0] slot_wake_ns;
 
@@ -214,10 +221,7 @@ module bridge_card
         .time_ns,
         .here         (HERE),
         .table_write,
-        .enable       (slot_enable[n]),
-        .hold         (slot_hold[n]),
-        .packet_ns    (slot_packet_ns[n]),
-        .byte_ns_256  (slot_byte_ns_256[n]),
+        .settings     (slot_settings[n]),
         .s_axis_tvalid(down_tvalid[B]),
         .s_axis_tready(down_tready[B]),
         .s_axis_tdata (down_tdata[B]),
@@ -228,27 +232,21 @@ module bridge_card
         .m_axis_tdata (up_tdata[B]),
         .m_axis_tkeep (up_tkeep[B]),
         .m_axis_tlast (up_tlast[B]),
-        .received     (slot_events[n].received),
-        .overflow     (slot_events[n].overflow),
-        .malformed    (slot_events[n].malformed),
-        .unknown      (slot_events[n].unknown),
-        .refused      (slot_events[n].refused),
-        .sent         (slot_events[n].sent),
+        .events       (slot_events[n]),
         .idle         (slot_idle[n]),
         .waiting      (slot_waiting[n]),
         .wake_ns      (slot_wake_ns[n])
     );
   end
 
-  // ---------------------------------------------------------------------------------------------- hardware to software
-  logic h2s_enable, h2s_wait_for_room, h2s_express, h2s_flush, h2s_post_valid, h2s_express_post_valid, h2s_idle;
-  logic h2s_message_valid, h2s_message_take, express_message_valid, express_message_take;
-  logic unused_post_ready, unused_express_post_ready, unused_s2h_post_ready;
+  // Hardware to software
+  logic h2s_flush, h2s_idle;
+  logic [H2S_LANES-1:0] h2s_post_valid, unused_h2s_post_ready, h2s_message_valid, h2s_message_take;
   buffer_t h2s_post;
-  h2s_message_t h2s_message, express_message;
-  h2s_events_t h2s_events;
+  h2s_message_t [H2S_LANES-1:0] h2s_message;
+  h2s_events_t [H2S_LANES-1:0] h2s_events;
   batching_t most, batching;
-  logic [31:0] batches_closed, express_closed;
+  logic [H2S_LANES-1:0][31:0] batches_closed;
   logic [63:0] h2s_wake_ns;
 
   assign up_tvalid[H2S] = 1'b0;
@@ -267,28 +265,27 @@ module bridge_card
       .clk,
       .rst,
       .time_ns,
-      .enable               (h2s_enable),
-      .wait_for_room        (h2s_wait_for_room),
-      .express              (h2s_express),
-      .flush                (h2s_flush),
+      .enable          (h2s_settings.enable),
+      .wait_for_room   (h2s_settings.wait_for_room),
+      .wait_limit_ns   (h2s_settings.wait_limit_ns),
+      .flush           (h2s_flush),
       .batching,
-      .post_valid           (h2s_post_valid),
-      .post_ready           (unused_post_ready),
-      .post                 (h2s_post),
-      .express_post_valid   (h2s_express_post_valid),
-      .express_post_ready   (unused_express_post_ready),
-      .express_post         (h2s_post),
-      .message_valid        (h2s_message_valid),
-      .message              (h2s_message),
-      .message_take         (h2s_message_take),
-      .express_message_valid,
-      .express_message,
-      .express_message_take,
-      .s_axis_tvalid        (down_tvalid[H2S]),
-      .s_axis_tready        (down_tready[H2S]),
-      .s_axis_tdata         (down_tdata[H2S]),
-      .s_axis_tkeep         (down_tkeep[H2S]),
-      .s_axis_tlast         (down_tlast[H2S]),
+      .post_valid      (h2s_post_valid),
+      .post_ready      (unused_h2s_post_ready),
+      .post            (h2s_post),
+      .message_valid   (h2s_message_valid),
+      .message         (h2s_message),
+      .message_take    (h2s_message_take),
+      .s_axis_tvalid   (down_tvalid[H2S]),
+      .s_axis_tready   (down_tready[H2S]),
+      .s_axis_tdata    (down_tdata[H2S]),
+      .s_axis_tkeep    (down_tkeep[H2S]),
+      .s_axis_tlast    (down_tlast[H2S]),
+      .s_express_tvalid(express_tvalid),
+      .s_express_tready(express_tready),
+      .s_express_tdata (express_tdata),
+      .s_express_tkeep (express_tkeep),
+      .s_express_tlast (express_tlast),
       .m_axi_awid,
       .m_axi_awaddr,
       .m_axi_awlen,
@@ -305,40 +302,27 @@ module bridge_card
       .m_axi_bresp,
       .m_axi_bvalid,
       .m_axi_bready,
-      .packet               (h2s_events.packet),
-      .packet_bytes         (h2s_events.packet_bytes),
-      .packet_express       (h2s_events.packet_express),
-      .malformed            (h2s_events.malformed),
-      .too_long             (h2s_events.too_long),
-      .no_room              (h2s_events.no_room),
-      .disabled             (h2s_events.disabled),
-      .closed               (h2s_events.closed),
-      .closed_reason        (h2s_events.closed_reason),
-      .write_error          (h2s_events.write_error),
-      .write_error_packets  (h2s_events.write_error_packets),
-      .buffer_refused       (h2s_events.buffer_refused),
+      .events          (h2s_events),
       .batches_closed,
-      .express_closed,
-      .idle                 (h2s_idle),
-      .wake_ns              (h2s_wake_ns)
+      .idle            (h2s_idle),
+      .wake_ns         (h2s_wake_ns)
   );
   assign m_axi_awuser = '0;
 
-  // -------------------------------------------------------------------------------------------------------- adaptation
+  // Adaptation
   logic adaptive, window, watch, analyser_idle, adaptation_idle;
   logic [31:0] target_ns, service_ns;
   logic [4:0] window_log2;
   logic [63:0] analyser_wake_ns;
   traffic_t traffic;
-  wire bulk_packet = h2s_events.packet && !h2s_events.packet_express;
 
   traffic_analyser u_analyser (
       .clk,
       .rst,
       .time_ns,
       .window_log2,
-      .packet      (bulk_packet),
-      .packet_bytes(h2s_events.packet_bytes),
+      .packet      (h2s_events[BULK_LANE].packet),
+      .packet_bytes(h2s_events[BULK_LANE].packet_bytes),
       .watch,
       .window,
       .packets     (traffic.packets),
@@ -358,8 +342,8 @@ module bridge_card
       .enable    (adaptive),
       .target_ns,
       .most,
-      .closed    (h2s_events.closed),
-      .taken     (h2s_message_take && h2s_message.words != REFUSED),
+      .closed    (h2s_events[BULK_LANE].closed),
+      .taken     (h2s_message_take[BULK_LANE] && h2s_message[BULK_LANE].words != REFUSED),
       .window,
       .packets   (traffic.packets),
       .gap_min   (traffic.gap_min),
@@ -369,8 +353,8 @@ module bridge_card
       .idle      (adaptation_idle)
   );
 
-  // ---------------------------------------------------------------------------------------------- software to hardware
-  logic s2h_enable, s2h_post_valid, s2h_message_valid, s2h_message_take, s2h_idle;
+  // Software to hardware
+  logic s2h_enable, s2h_post_valid, unused_s2h_post_ready, s2h_message_valid, s2h_message_take, s2h_idle;
   buffer_t s2h_post;
   s2h_message_t s2h_message;
   s2h_events_t s2h_events;
@@ -411,16 +395,21 @@ module bridge_card
       .m_axi_rlast,
       .m_axi_rvalid,
       .m_axi_rready,
-      .packet       (s2h_events.packet),
-      .packet_bytes (s2h_events.packet_bytes),
-      .malformed    (s2h_events.malformed),
-      .read_error   (s2h_events.read_error),
+      .events       (s2h_events),
       .idle         (s2h_idle)
   );
   assign m_axi_aruser = '0;
 
-  // ---------------------------------------------------------------------------------------------------------- registers
+  // Registers
   logic control_idle;
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  axil_ports u_axil_ports (
+      .*,
+      .req(axil_req),
+      .rsp(axil_rsp)
+  );
+
   bridge_control #(
       .DATA_W(DATA_W),
       .SWITCHES(SWITCHES),
@@ -430,78 +419,12 @@ module bridge_card
       .MAX_PACKET(MAX_PACKET),
       .CRC_SLOTS(CRC_SLOTS)
   ) u_control (
-      .clk,
-      .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
-      .epoch,
-      .in_flight,
-      .entered,
-      .delivered,
-      .no_block,
-      .table_write,
-      .port_enable,
-      .port_flow_control,
-      .port_key_offset,
-      .port_events,
-      .h2s_enable,
-      .h2s_wait_for_room,
-      .h2s_express,
-      .h2s_flush,
-      .batching   (most),
-      .h2s_post_valid,
-      .h2s_express_post_valid,
-      .h2s_post,
-      .h2s_message_valid,
-      .h2s_message,
-      .h2s_message_take,
-      .express_message_valid,
-      .express_message,
-      .express_message_take,
-      .batches_closed,
-      .express_closed,
-      .h2s_events,
-      .adaptive,
-      .target_ns,
-      .window_log2,
-      .chosen     (batching),
-      .service_ns,
-      .traffic,
-      .s2h_enable,
-      .s2h_post_valid,
-      .s2h_post,
-      .s2h_message_valid,
-      .s2h_message,
-      .s2h_message_take,
-      .s2h_events,
-      .slot_enable,
-      .slot_hold,
-      .slot_packet_ns,
-      .slot_byte_ns_256,
-      .slot_idle,
-      .slot_events,
-      .irq_valid,
-      .irq_ready,
-      .irq_function,
-      .irq_vector,
-      .idle       (control_idle)
+      .*,
+      .s_req   (axil_req),
+      .s_rsp   (axil_rsp),
+      .batching(most),
+      .chosen  (batching),
+      .idle    (control_idle)
   );
 
   // Packets that a held slot keeps change nothing by themselves.

@@ -1,12 +1,15 @@
-// The filter card: ports 0 and 1 pass through to each other, port 2 is the monitor. It uses no host memory and no interrupts.
+// SPDX-License-Identifier: Apache-2.0
+// The filter card: ports 0 and 1 pass through to each other, port 2 is the monitor. It uses no host memory and no
+// interrupts.
 module filter_card
+  import filter_pkg::filter_user_t;
   import headrace_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned CORES = 8,
-    parameter int unsigned PACKET_KB = 32,
+    parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 9216,
+    parameter int unsigned MAX_FRAME = 65600,
     localparam int unsigned PORTS = 3,
     localparam int unsigned MEM_W = 64
 ) (
@@ -25,7 +28,7 @@ module filter_card
     output logic [PORTS-1:0][DATA_W-1:0]   tx_tdata,
     output logic [PORTS-1:0][DATA_W/8-1:0] tx_tkeep,
     output logic [PORTS-1:0]               tx_tlast,
-    output tx_meta_t [PORTS-1:0]           tx_tuser,
+    output filter_user_t [PORTS-1:0]       tx_tuser,
 
     input  logic [15:0]                    s_axil_awaddr,
     input  logic [2:0]                     s_axil_awprot,
@@ -86,6 +89,7 @@ module filter_card
 
     output logic                           idle
 );
+  import axi_pkg::*;
   import bpf_pkg::*;
   import filter_pkg::*;
 
@@ -96,6 +100,14 @@ module filter_card
   logic [$clog2(MEASURES)-1:0] measure_read_index;
   logic [63:0] measure_read_packets, measure_read_bytes;
 
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  axil_ports u_axil_ports (
+      .*,
+      .req(axil_req),
+      .rsp(axil_rsp)
+  );
+
   filter_control #(
       .DATA_W(DATA_W),
       .CORES(CORES),
@@ -104,25 +116,8 @@ module filter_card
   ) u_control (
       .clk,
       .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
+      .axil_req,
+      .axil_rsp,
       .load,
       .flow_control,
       .active_set,
@@ -137,6 +132,7 @@ module filter_card
   );
 
   logic engine_idle;
+  logic [LEN_W-1:0] unused_monitor_len;
   filter_engine #(
       .DATA_W(DATA_W),
       .CORES(CORES),
@@ -159,6 +155,7 @@ module filter_card
       .tx_tkeep,
       .tx_tlast,
       .tx_tuser,
+      .monitor_len(unused_monitor_len),
       .load,
       .flow_control,
       .active_set,
@@ -182,11 +179,12 @@ module filter_card
     events.monitor_ignored = ignored_q;
   end
 
-  assign idle = engine_idle && !ignored_q && !rx_tvalid[2] && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid && !s_axil_rvalid;
+  assign idle = engine_idle && !ignored_q && !rx_tvalid[2] && axil_quiet(axil_req, axil_rsp);
 
   assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awuser, m_axi_awvalid} = '0;
   assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
-  assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_aruser, m_axi_arvalid, m_axi_rready} = '0;
+  assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_aruser, m_axi_arvalid,
+      m_axi_rready} = '0;
   assign {irq_valid, irq_function, irq_vector} = '0;
 
 endmodule

@@ -1,8 +1,9 @@
-// The arithmetic of a filter core, stages 4 to 9 of bpf_execute: sum, logic, multiplication and shifts for every thread in
-// turn, and a divider that the threads share. Digits at the end of a name are the stage that it belongs to.
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of a filter core, stages 4 to 9 of bpf_execute: sum, logic, multiplication and shifts for every thread
+// in turn, and a divider that the threads share. Digits at the end of a name are the stage that it belongs to.
 //
-// result9 is 0 for instructions that are not arithmetic. The comparison of A with B (ge6 and nonzero6, the latter of the
-// logic result) and the logic result itself come with stage 6. busy6: a division that has to be issued again.
+// result9 is 0 for instructions that are not arithmetic. The comparison of A with B (ge6 and nonzero6, the latter of
+// the logic result) and the logic result itself come with stage 6. busy6: a division that has to be issued again.
 module bpf_alu
   import bpf_pkg::*;
 (
@@ -25,8 +26,8 @@ module bpf_alu
     for (int i = 0; i < 32; i++) reversed[i] = value[31-i];
   endfunction
 
-  // Stage 4: add, logic, operands of the multiplier. A shift to the left is a multiplication by a power of two; one to the
-  // right is the same with all bits reversed.
+  // Stage 4: add, logic, operands of the multiplier. A shift to the left is a multiplication by a power of two; one to
+  // the right is the same with all bits reversed.
   wire [32:0] sum4 = instr4.sub ? {1'b0, a4} - {1'b0, b4} : {1'b0, a4} + {1'b0, b4};
   wire is_shift4 = instr4.kind == LSH || instr4.kind == RSH;
 

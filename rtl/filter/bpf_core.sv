@@ -1,16 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter core: takes whole frames at the port's rate into its packet memory, runs the filter programs on them, offers
-// the verdicts in order of arrival, and gives out the rows of kept packets.
+// the verdicts in order of arrival, and gives out the rows of kept packets and what each program returned for them.
 //
-// in_ready says that there is room for a frame of any length; it follows an assigned frame's last beat by 4 cycles, until
-// which the caller must not assign another. A row of packet memory follows 2 cycles after forward_grant.
+// in_ready says that there is room for a frame of any length; it follows an assigned frame's last beat by 4 cycles,
+// until which the caller must not assign another. A row of packet memory follows 2 cycles after forward_grant, a return
+// value 2 cycles after its slot was asked for; that of a program that did not match is noise.
 // Work per packet: one cycle per executed instruction (8 packets at a time); DIV and MOD take 40 cycles or more.
 module bpf_core
   import bpf_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned PACKET_KB = 32,
+    parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 9216
+    parameter int unsigned MAX_FRAME = 65600
 ) (
     input  logic              clk,
     input  logic              rst,
@@ -24,28 +26,35 @@ module bpf_core
 
     output logic              finished_valid,
     output finished_t         finished,
-    input  logic              pop,             // an accepted packet's rows are kept until they are released
+    input  logic              pop,             // an accepted packet's rows and values are kept until they are released
     input  logic              release_en,      // frees the oldest kept packet, which ends before release_row
     input  logic [ROW_W-1:0]  release_row,
+    input  logic [ID_W-1:0]   release_id,      // its number
 
     input  logic              forward_req,
     input  logic [ROW_W-1:0]  forward_row,
     output logic              forward_grant,
     output logic [DATA_W-1:0] forward_data,
+    input  logic [ID_W-1:0]   value_id,
+    input  logic [SLOT_W-1:0] value_slot,
+    output logic [31:0]       value_data,
 
     output logic              slot_used,
-    output logic              instr_done
+    output logic              instr_done,
+    output logic              idle             // no packet inside, and room for one
 );
 
   localparam int unsigned ROWS = PACKET_KB * 1024 * 8 / DATA_W;
   localparam int unsigned ADDR_W = $clog2(ROWS);
   localparam int unsigned BANK_W = $clog2(DATA_W / 32);
 
-  logic write_en, job_valid, job_ready, verdict_valid;
+  logic write_en, job_valid, job_ready, verdict_valid, returned_valid;
   logic [ADDR_W-1:0] write_row, job_row;
   packet_t job_packet;
   logic [ID_W-1:0] job_id, verdict_id;
   verdict_t verdict;
+  logic [SLOT_W-1:0] returned_slot;
+  logic [31:0] returned;
 
   bpf_queue #(
       .DATA_W(DATA_W),
@@ -72,7 +81,9 @@ module bpf_core
       .finished,
       .pop,
       .release_en,
-      .release_row(release_row[ADDR_W-1:0])
+      .release_row(release_row[ADDR_W-1:0]),
+      .release_id,
+      .idle
   );
 
   // Loads go before forwarding, which takes a turn by force after it has waited for 16 cycles.
@@ -110,6 +121,9 @@ module bpf_core
       .verdict_valid,
       .verdict_id,
       .verdict,
+      .value_valid(returned_valid),
+      .value_slot(returned_slot),
+      .value(returned),
       .load_steal(steal_q),
       .load_en,
       .load_row,
@@ -121,6 +135,21 @@ module bpf_core
       .load_value,
       .slot_used,
       .instr_done
+  );
+
+  // What the programs returned, until the monitor wants to know.
+  ram_sdp #(
+      .WIDTH(32),
+      .DEPTH((1 << ID_W) * PROGRAMS),
+      .OUT_REG(1'b1)
+  ) u_values (
+      .clk,
+      .wr_en  (returned_valid),
+      .wr_addr({verdict_id, returned_slot}),
+      .wr_data(returned),
+      .rd_en  (1'b1),
+      .rd_addr({value_id, value_slot}),
+      .rd_data(value_data)
   );
 
   bpf_packet_memory #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes an instruction of struct bpf_insn into the form that the cores execute, on its way into their memories.
 // Combinational. What no bpf_filter() executes, and jumps that leave any program, become INVALID.
 module bpf_decode

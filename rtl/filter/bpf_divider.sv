@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unsigned 32-bit divider that the threads of a core share, one bit a cycle.
-// A thread offers its operands every time it comes by (request, with its operands); the divider takes the first that comes
-// when it is free, and `nonzero` tells one cycle later whether the divisor was other than 0. After 33 cycles or more the
-// owner's next request is answered: `ready` in the same cycle, with quotient and remainder.
+// A thread offers its operands every time it comes by (request, with its operands); the divider takes the first that
+// comes when it is free, and `nonzero` tells one cycle later whether the divisor was other than 0. After 33 cycles or
+// more the owner's next request is answered: `ready` in the same cycle, with quotient and remainder.
 module bpf_divider
   import bpf_pkg::*;
 (

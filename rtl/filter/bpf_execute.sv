@@ -1,9 +1,10 @@
-// The processor of a filter core: a barrel of 8 threads, a packet each, that run the programs of the packet's set one after
-// the other. A thread issues one instruction every 8 cycles, the core one a cycle; nothing is speculated.
+// SPDX-License-Identifier: Apache-2.0
+// The processor of a filter core: a barrel of 8 threads, a packet each, that run the programs of the packet's set one
+// after the other. A thread issues one instruction every 8 cycles, the core one a cycle; nothing is speculated.
 //
-// Stages: 0 fetch, 1 instruction memory, 2 A and X, 3 operands and address, 4 arithmetic begins, bounds, 5 packet memory,
-// 6 branch, 7 next state; 9 write back, when the same thread's next instruction is in stage 1. An instruction that cannot
-// complete (a busy divider, a load whose turn went to the forwarder) is issued again 8 cycles later.
+// Stages: 0 fetch, 1 instruction memory, 2 A and X, 3 operands and address, 4 arithmetic begins, bounds, 5 packet
+// memory, 6 branch, 7 next state; 9 write back, when the same thread's next instruction is in stage 1. An instruction
+// that cannot complete (a busy divider, a load whose turn went to the forwarder) is issued again 8 cycles later.
 //
 // A program ends with RET, with a load out of the packet or a division by 0 (both return 0), or with an error (unknown
 // instruction, jump out of the program, spent budget), which returns 0 too and is reported.
@@ -25,8 +26,11 @@ module bpf_execute
     input  logic [ADDR_W-1:0] job_row,
 
     output logic              verdict_valid,
-    output logic [ID_W-1:0]   verdict_id,
+    output logic [ID_W-1:0]   verdict_id,   // of the packet that verdict and value are about
     output verdict_t          verdict,
+    output logic              value_valid,  // a program has ended and returned other than 0
+    output logic [SLOT_W-1:0] value_slot,
+    output logic [31:0]       value,
 
     // Packet memory; load_steal: its read port is needed for something else in the next cycle
     input  logic              load_steal,
@@ -42,18 +46,16 @@ module bpf_execute
     output logic              slot_used,    // an instruction was issued
     output logic              instr_done    // and was not one to be issued again
 );
-  import headrace_pkg::PROGRAMS;
 
   localparam int unsigned TID_W = $clog2(THREADS);
   localparam int unsigned IMEM_W = $clog2(IMEM_WORDS);
-  localparam int unsigned SLOT_W = $clog2(PROGRAMS);
 
   if (IMEM_WORDS > (1 << BASE_W)) begin : gen_bad_imem
-    $error("bpf_execute: IMEM_WORDS must be at most %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
+    $fatal(1, "bpf_execute: IMEM_WORDS must be at most %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
   end
 
-  // A thread goes round the stages as its state, its packet and its verdict so far: each fits in 64 bits, which is what a
-  // simulator moves best.
+  // A thread goes round the stages as its state, its packet and its verdict so far: each fits in 64 bits, which is what
+  // a simulator moves best.
   typedef struct packed {
     logic                active;
     logic                first;   // at a program's first instruction: scratch memory is 0
@@ -84,7 +86,7 @@ module bpf_execute
   logic [TID_W-1:0] tid_q;  // of the thread in stage 0
   always_ff @(posedge clk) tid_q <= rst ? '0 : tid_q + 1'b1;
 
-  // ------------------------------------------------------------------------------------------------ programs of the sets
+  // ---------------------------------------------------------------------------------------------- programs of the sets
   program_t prog0;
   ram_dist #(
       .WIDTH($bits(program_t)),
@@ -104,7 +106,7 @@ module bpf_execute
     if (rst) enabled_q <= '0;
   end
 
-  // ---------------------------------------------------------------------------------------------------- stages 0, 1: fetch
+  // ------------------------------------------------------------------------------------------------ stages 0, 1: fetch
   instr_t imem_data;
   ram_sdp #(
       .WIDTH($bits(instr_t)),
@@ -145,7 +147,7 @@ module bpf_execute
     end
   end
 
-  // ------------------------------------------------------------------------------------------------- stage 2: A, X, decode
+  // --------------------------------------------------------------------------------------------- stage 2: A, X, decode
   logic a_we9, x_we9;
   logic [31:0] value9, a2, x2;
   wire [TID_W-1:0] tid2 = tid_q - TID_W'(2);
@@ -209,7 +211,7 @@ module bpf_execute
     if (rst) s3.active <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------------- stage 3: operands, address
+  // ---------------------------------------------------------------------------------------- stage 3: operands, address
   instr_t ir4;
   logic [31:0] a4, b4;
   logic [32:0] end4;  // first byte after the loaded ones
@@ -232,7 +234,7 @@ module bpf_execute
     if (rst) s4.active <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------- stage 4: bounds, packet memory row
+  // -------------------------------------------------------------------------------- stage 4: bounds, packet memory row
   localparam int unsigned WORD_BYTES_W = BANK_W + 2;  // offset of a byte in its row
 
   wire is_load4 = ir4.kind == LOAD || ir4.kind == MSH;
@@ -265,7 +267,7 @@ module bpf_execute
     end
   end
 
-  // ---------------------------------------------------------------------------------------------- stages 4 to 9: arithmetic
+  // ----------------------------------------------------------------------------------------- stages 4 to 9: arithmetic
   logic ge6, nonzero6, busy6;
   logic [31:0] logic6, result9;
   bpf_alu u_alu (
@@ -301,7 +303,7 @@ module bpf_execute
     if (rst) s6.active <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------------------------ stage 6: branch
+  // --------------------------------------------------------------------------------------------------- stage 6: branch
   wire is_div6 = ir6.kind == DIV || ir6.kind == MOD;
   wire ends6 = abort6 || ir6.kind == RET || outside6 || is_div6 && !nonzero6;
   wire again6 = !ends6 && (stolen6 || busy6);
@@ -360,7 +362,7 @@ module bpf_execute
     end
   end
 
-  // -------------------------------------------------------------------------------------- stage 7: verdict and next state
+  // ----------------------------------------------------------------------------------- stage 7: verdict and next state
   wire [PROGRAMS-1:0] slot_mask7 = PROGRAMS'(1) << s7.slot;
   always_comb begin
     next         = s7;
@@ -389,6 +391,9 @@ module bpf_execute
   assign verdict_valid = s7.active && ends7 && s7.todo == 0;
   assign verdict_id    = p7.id;
   assign verdict       = next_verdict;
+  assign value_valid   = s7.active && ends7 && value_nonzero7;
+  assign value_slot    = s7.slot;
+  assign value         = store7;
 
   wire [PROGRAMS-1:0] job_todo = enabled_q[job_packet.set];
   assign job_ready = job_valid && !next.active;
@@ -416,7 +421,7 @@ module bpf_execute
     if (rst) s0.active <= 1'b0;
   end
 
-  // --------------------------------------------------------------------------- stages 7 to 9: scratch memory, write back
+  // ------------------------------------------------------------------------- stages 7 to 9: scratch memory, write back
   logic first7;  // s7.first as it was before stage 6 changed it
   logic [31:0] scratch9;
   bpf_scratch u_scratch (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet memory of a filter core: rows as wide as the Ethernet ports, in banks of 32 bits, so that a load of any
 // alignment is one access. Whole rows are written at the port's rate; one read port serves loads and the forwarding of
 // whole rows, loads first.
@@ -8,7 +9,7 @@ module bpf_packet_memory
   import bpf_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned ROWS = 512,
+    parameter int unsigned ROWS = 2048,
     localparam int unsigned ADDR_W = $clog2(ROWS),
     localparam int unsigned BANKS = DATA_W / 32,
     localparam int unsigned BANK_W = $clog2(BANKS)
@@ -35,7 +36,7 @@ module bpf_packet_memory
 );
 
   if (BANKS < 4 || (BANKS & (BANKS - 1)) != 0) begin : gen_bad_width
-    $error("bpf_packet_memory: DATA_W must be a power of two of at least 128, not %0d", DATA_W);
+    $fatal(1, "bpf_packet_memory: DATA_W must be a power of two of at least 128, not %0d", DATA_W);
   end
 
   assign forward_grant = forward_req && !load_en;

@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of the filter engine: decoded instructions, programs, and what a core says of a packet.
 package bpf_pkg;
-  import headrace_pkg::PROGRAMS;
 
+  localparam int unsigned PROGRAMS = 4;  // filter programs that can run on a packet at once
   localparam int unsigned THREADS = 8;  // packets in execution in one core
   localparam int unsigned SETS = 2;  // program sets: one runs while the other is loaded
-  localparam int unsigned LEN_W = 16;  // frame length in bytes
+  localparam int unsigned LEN_W = 17;  // frame length in bytes: an IP packet of 65,535 and its link layer
   localparam int unsigned WIRE_LEN_W = 32;  // length on the wire; captures may say anything
-  localparam int unsigned ROW_W = 12;  // row (beat) of a core's packet memory
+  localparam int unsigned ROW_W = 13;  // row (beat) of a core's packet memory
   localparam int unsigned ID_W = 6;  // packet of a core
+  localparam int unsigned SLOT_W = $clog2(PROGRAMS);
   localparam int unsigned PC_W = 14;  // program counter; signed, so that a jump out of the program on either side shows
   localparam int unsigned BASE_W = 15;  // address in instruction memory
   localparam int unsigned LENGTH_W = 13;  // instructions of a program
@@ -84,7 +86,7 @@ package bpf_pkg;
   typedef struct packed {
     logic [PROGRAMS-1:0]  errors;
     logic [PROGRAMS-1:0]  matched;
-    logic [LEN_W-1:0]     snaplen;  // longest that a matching program asked for
+    logic [LEN_W-1:0]     snaplen;  // longest that a matching program asked for, up to what LEN_W can say
     logic [MEASURE_W-1:0] measure;
   } verdict_t;
 
@@ -92,6 +94,7 @@ package bpf_pkg;
   typedef struct packed {
     packet_t           pkt;
     verdict_t          verdict;
+    logic [ID_W-1:0]   id;
     logic [ROW_W-1:0]  row;      // where it starts
   } finished_t;
 

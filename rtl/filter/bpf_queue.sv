@@ -1,16 +1,18 @@
-// Book-keeping of a filter core's packets, which stay in order of arrival: where each lies in packet memory, which one is
-// to be started next, what was found, and which rows may be written again.
+// SPDX-License-Identifier: Apache-2.0
+// Book-keeping of a filter core's packets, which stay in order of arrival: where each lies in packet memory, which one
+// is to be started next, what was found, and which rows may be written again.
 //
-// Packets are numbered as they arrive (ID_W bits). A packet's life: its rows are written, it is listed (its descriptor is
-// written), offered to the threads as `job`, finished (its verdict comes in, in any order), offered to the card as
-// `finished` (in order), popped, and, if a filter accepted it, its rows are kept until `release_en`.
-// A job follows 4 cycles after the last beat at the earliest; after a job or a pop the next one follows in 4 to 6 cycles.
+// Packets are numbered as they arrive (ID_W bits). A packet's life: its rows are written, it is listed (its descriptor
+// is written), offered to the threads as `job`, finished (its verdict comes in, in any order), offered to the card as
+// `finished` (in order), popped, and, if a filter accepted it, its rows and its number are kept until `release_en`.
+// A job follows 4 cycles after the last beat at the earliest; after a job or a pop the next one follows in 4 to 6
+// cycles.
 module bpf_queue
   import bpf_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned ROWS = 512,
-    parameter int unsigned MAX_FRAME = 9216,
+    parameter int unsigned ROWS = 2048,
+    parameter int unsigned MAX_FRAME = 65600,
     localparam int unsigned ADDR_W = $clog2(ROWS)
 ) (
     input  logic              clk,
@@ -39,7 +41,9 @@ module bpf_queue
     output finished_t         finished,
     input  logic              pop,
     input  logic              release_en,    // the oldest kept packet's rows, which end before release_row, are free
-    input  logic [ADDR_W-1:0] release_row
+    input  logic [ADDR_W-1:0] release_row,
+    input  logic [ID_W-1:0]   release_id,    // and so is its number
+    output logic              idle           // no packet inside, and room for one
 );
 
   localparam int unsigned BYTES = DATA_W / 8;
@@ -47,13 +51,13 @@ module bpf_queue
   localparam int unsigned PACKETS = 1 << ID_W;
 
   if (MAX_FRAME < 1 || MAX_FRAME >= (1 << LEN_W)) begin : gen_bad_frame
-    $error("bpf_queue: MAX_FRAME must be 1 to %0d bytes, not %0d", (1 << LEN_W) - 1, MAX_FRAME);
+    $fatal(1, "bpf_queue: MAX_FRAME must be 1 to %0d bytes, not %0d", (1 << LEN_W) - 1, MAX_FRAME);
   end
   if (ROWS != (1 << ADDR_W)) begin : gen_bad_rows
-    $error("bpf_queue: packet memory must have a power of two of rows, not %0d", ROWS);
+    $fatal(1, "bpf_queue: packet memory must have a power of two of rows, not %0d", ROWS);
   end
-  if (2 * MAX_ROWS > ROWS || ROWS > (1 << ROW_W)) begin : gen_bad_size
-    $error("bpf_queue: packet memory of %0d rows must hold two frames of %0d rows and have at most %0d rows", ROWS,
+  if (3 * MAX_ROWS > 2 * ROWS || ROWS > (1 << ROW_W)) begin : gen_bad_size
+    $fatal(1, "bpf_queue: packet memory of %0d rows must hold 1.5 frames of %0d rows and have at most %0d rows", ROWS,
            MAX_ROWS, 1 << ROW_W);
   end
 
@@ -86,8 +90,8 @@ module bpf_queue
     end
   end
 
-  // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles); what is read comes two cycles
-  // later, so in a cycle of the same kind.
+  // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles); what is read comes two
+  // cycles later, so in a cycle of the same kind.
   logic odd_q;
   logic [ID_W-1:0] start_id_q, finish_id_q;
   packet_t packet_read;
@@ -133,18 +137,14 @@ module bpf_queue
     end
   end
 
-  // Verdicts carry the lap of their number, so that a verdict of this lap is told from an old one. After reset all are
-  // cleared, which takes PACKETS cycles.
-  typedef struct packed {
-    logic     lap;
-    verdict_t verdict;
-  } entry_t;
-
+  // Beside a verdict stands the lap of its number, so that a verdict of this lap is told from an old one. After reset
+  // all laps are cleared, which takes PACKETS cycles. They have a RAM of their own: with them, verdicts would not fit
+  // 36 bits.
   logic [ID_W:0] clear_q;
   logic clearing, lap_q, stale_q1, stale_q2;
   logic [ID_W-1:0] verdict_addr;
-  entry_t verdict_read;
-  logic start_lap_q;
+  verdict_t verdict_read;
+  logic start_lap_q, lap_now, lap_now_q, lap_read;
   assign clearing = !clear_q[ID_W];
   assign verdict_addr = clearing ? clear_q[ID_W-1:0] : verdict_id;
 
@@ -152,25 +152,40 @@ module bpf_queue
   wire verdict_lap = start_lap_q ^ (verdict_id >= start_id_q);
 
   ram_sdp #(
-      .WIDTH($bits(entry_t)),
+      .WIDTH($bits(verdict_t)),
       .DEPTH(PACKETS),
       .OUT_REG(1'b1)
   ) u_verdicts (
       .clk,
-      .wr_en  (clearing || verdict_valid),
-      .wr_addr(verdict_addr),
-      .wr_data(clearing ? '0 : entry_t'{verdict_lap, verdict}),
+      .wr_en  (verdict_valid),
+      .wr_addr(verdict_id),
+      .wr_data(verdict),
       .rd_en  (1'b1),
       .rd_addr(finish_id_q),
       .rd_data(verdict_read)
   );
+  ram_dist #(
+      .WIDTH(1),
+      .DEPTH(PACKETS)
+  ) u_laps (
+      .clk,
+      .wr_en  (clearing || verdict_valid),
+      .wr_addr(verdict_addr),
+      .wr_data(!clearing && verdict_lap),
+      .rd_addr(finish_id_q),
+      .rd_data(lap_now)
+  );
+  always_ff @(posedge clk) begin
+    lap_now_q <= lap_now;
+    lap_read  <= lap_now_q;
+  end
 
   // Finish
   logic [ADDR_W-1:0] finish_row_q, retired_row_q, free_row_q, used_rows_q;
-  logic [ID_W-1:0] used_ids_q;
+  logic [ID_W-1:0] retired_id_q, free_id_q, used_ids_q;
   logic [ID_W:0] kept_q;
   logic finished_loaded_q, popped_q;
-  wire load_finished = !odd_q && !finished_valid && !stale_q1 && !stale_q2 && verdict_read.lap == lap_q;
+  wire load_finished = !odd_q && !finished_valid && !stale_q1 && !stale_q2 && lap_read == lap_q;
 
   always_ff @(posedge clk) begin
     if (clearing) clear_q <= clear_q + 1'b1;
@@ -184,7 +199,8 @@ module bpf_queue
     if (load_finished) begin
       finished_valid   <= 1'b1;
       finished.pkt     <= packet_read;
-      finished.verdict <= verdict_read.verdict;
+      finished.verdict <= verdict_read;
+      finished.id      <= finish_id_q;
       finished.row     <= ROW_W'(finish_row_q);
       finish_id_q      <= finish_id_q + 1'b1;
       lap_q            <= lap_q ^ (&finish_id_q);
@@ -193,15 +209,21 @@ module bpf_queue
     finished_loaded_q <= load_finished;
     if (finished_loaded_q) finish_row_q <= finish_row_q + rows_of(finished.pkt);
 
-    // Rows are freed in order: up to the oldest kept packet, or all that were popped.
+    // Rows and numbers are freed in order: up to the oldest kept packet, or all that were popped.
     popped_q <= pop;
     if (popped_q) retired_row_q <= finish_row_q;
+    if (pop) retired_id_q <= finish_id_q;
     kept_q <= kept_q + (ID_W + 1)'(pop && finished.verdict.matched != 0) - (ID_W + 1)'(release_en);
-    if (release_en) free_row_q <= release_row;
-    else if (kept_q == 0) free_row_q <= retired_row_q;
+    if (release_en) begin
+      free_row_q <= release_row;
+      free_id_q  <= release_id + 1'b1;
+    end else if (kept_q == 0) begin
+      free_row_q <= retired_row_q;
+      free_id_q  <= retired_id_q;
+    end
 
     used_rows_q <= write_row_q - free_row_q;
-    used_ids_q  <= list_id_q - finish_id_q;
+    used_ids_q  <= list_id_q - free_id_q;
     in_ready    <= !clearing && used_rows_q < ADDR_W'(ROWS - MAX_ROWS) && !(&used_ids_q[ID_W-1:1]);
 
     if (rst) begin
@@ -216,9 +238,22 @@ module bpf_queue
       finish_row_q   <= '0;
       retired_row_q  <= '0;
       free_row_q     <= '0;
+      retired_id_q   <= '0;
+      free_id_q      <= '0;
       kept_q         <= '0;
       in_ready       <= 1'b0;
     end
   end
+
+  assign idle = in_ready && list_id_q == free_id_q && !in_valid;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && list) assert (list_id_q + 1'b1 != free_id_q) else $fatal(1,
+        "bpf_queue: a packet that there is no room for");
+    if (!rst && pop) assert (finished_valid) else $fatal(1, "bpf_queue: nothing to pop");
+    if (!rst && release_en) assert (kept_q != 0) else $fatal(1, "bpf_queue: nothing to release");
+  end
+`endif
 
 endmodule

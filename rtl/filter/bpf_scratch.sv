@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scratch memory of a filter core: 16 words for each thread. A word that the running program has not written is 0.
 // A read in stage 7 gives its word in stage 9, and 0 where there was no read.
 module bpf_scratch

@@ -1,35 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registers of the filter card, and what lies between them and the engine: the instruction loader and the counters.
 module filter_control
+  import axi_pkg::*;
   import bpf_pkg::*;
   import filter_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned CORES = 8,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 9216
+    parameter int unsigned MAX_FRAME = 65600
 ) (
     input  logic                        clk,
     input  logic                        rst,
 
-    input  logic [15:0]                 s_axil_awaddr,
-    input  logic [2:0]                  s_axil_awprot,
-    input  logic                        s_axil_awvalid,
-    output logic                        s_axil_awready,
-    input  logic [31:0]                 s_axil_wdata,
-    input  logic [3:0]                  s_axil_wstrb,
-    input  logic                        s_axil_wvalid,
-    output logic                        s_axil_wready,
-    output logic [1:0]                  s_axil_bresp,
-    output logic                        s_axil_bvalid,
-    input  logic                        s_axil_bready,
-    input  logic [15:0]                 s_axil_araddr,
-    input  logic [2:0]                  s_axil_arprot,
-    input  logic                        s_axil_arvalid,
-    output logic                        s_axil_arready,
-    output logic [31:0]                 s_axil_rdata,
-    output logic [1:0]                  s_axil_rresp,
-    output logic                        s_axil_rvalid,
-    input  logic                        s_axil_rready,
+    input  axil_req_t                   axil_req,
+    output axil_rsp_t                   axil_rsp,
 
     output load_t                       load,
     output logic                        flow_control,
@@ -44,7 +29,6 @@ module filter_control
     input  logic [63:0]                 measure_read_packets,
     input  logic [63:0]                 measure_read_bytes
 );
-  import headrace_pkg::PROGRAMS;
 
   filter_regs_pkg::filter_regs__in_t regs_in;
   filter_regs_pkg::filter_regs__out_t regs_out;
@@ -52,25 +36,25 @@ module filter_control
   filter_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
+      .s_axil_awaddr  (axil_req.awaddr[15:0]),
+      .s_axil_awprot  (axil_req.awprot),
+      .s_axil_awvalid (axil_req.awvalid),
+      .s_axil_awready (axil_rsp.awready),
+      .s_axil_wdata   (axil_req.wdata),
+      .s_axil_wstrb   (axil_req.wstrb),
+      .s_axil_wvalid  (axil_req.wvalid),
+      .s_axil_wready  (axil_rsp.wready),
+      .s_axil_bresp   (axil_rsp.bresp),
+      .s_axil_bvalid  (axil_rsp.bvalid),
+      .s_axil_bready  (axil_req.bready),
+      .s_axil_araddr  (axil_req.araddr[15:0]),
+      .s_axil_arprot  (axil_req.arprot),
+      .s_axil_arvalid (axil_req.arvalid),
+      .s_axil_arready (axil_rsp.arready),
+      .s_axil_rdata   (axil_rsp.rdata),
+      .s_axil_rresp   (axil_rsp.rresp),
+      .s_axil_rvalid  (axil_rsp.rvalid),
+      .s_axil_rready  (axil_req.rready),
       .hwif_in (regs_in),
       .hwif_out(regs_out)
   );
@@ -78,7 +62,7 @@ module filter_control
   assign flow_control = regs_out.control.flow_control.value;
   assign active_set   = regs_out.control.active_set.value;
 
-  // --------------------------------------------------------------------------------- loader: one cycle after the register
+  // ------------------------------------------------------------------------------ loader: one cycle after the register
   instr_t instr;
   bpf_decode u_decode (
       .code(regs_out.imem_code.code.value),
@@ -122,7 +106,7 @@ module filter_control
     end
   end
 
-  // ---------------------------------------------------------------------------------- measurement: held by its first word
+  // ------------------------------------------------------------------------------- measurement: held by its first word
   logic measure_high_q;
   logic [1:0] measure_word_q;
   wire measure_first = regs_out.measurement.req && regs_out.measurement.addr[3:2] == 0;
@@ -134,7 +118,7 @@ module filter_control
   end
   wire [127:0] measure_entry = {measure_read_bytes, measure_read_packets};
 
-  // --------------------------------------------------------------------------------------------------------- card to host
+  // ------------------------------------------------------------------------------------------------------ card to host
   always_comb begin
     regs_in.cores.value.next      = CORES;
     regs_in.imem_words.value.next = IMEM_WORDS;
@@ -187,7 +171,8 @@ module filter_control
     regs_in.monitor_ignored.count.incr           = events.monitor_ignored;
     regs_in.monitor_ignored.count.incrvalue      = 1'b1;
 
-    regs_in.measurement.wr_ack  = 1'b0;  // the memory is read-only: the register block answers writes itself, but has the input
+    // The memory is read-only: the register block answers writes itself, but has the input
+    regs_in.measurement.wr_ack  = 1'b0;
     regs_in.measurement.rd_ack  = measure_read_done || measure_high_q;
     regs_in.measurement.rd_data = measure_entry[32*measure_word_q+:32];
   end

@@ -1,7 +1,8 @@
-// Finds the cores for the packets that arrive. Even and odd cores take turns, so that each half has two cycles to find its
-// next core, round robin: one packet a cycle on one port, or one every second cycle on each of two.
-// A port that starts a frame takes the core that is offered to it; if both do in one cycle, they get different ones, and
-// if there is one core only, the ports get it in turn.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the cores for the packets that arrive. Even and odd cores take turns, so that each half has two cycles to find
+// its next core, round robin: one packet a cycle on one port, or one every second cycle on each of two.
+// A port that starts a frame takes the core that is offered to it; if both do in one cycle, they get different ones,
+// and if there is one core only, the ports get it in turn.
 module filter_dispatch #(
     parameter int unsigned CORES = 8,
     localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1
@@ -13,7 +14,8 @@ module filter_dispatch #(
     input  logic [1:0]             wanted,         // the port is about to start a frame
     input  logic [1:0]             taken,          // and does so now
     output logic [1:0]             offered,
-    output logic [1:0][CORE_W-1:0] offered_core
+    output logic [1:0][CORE_W-1:0] offered_core,
+    output logic                   idle            // a core is found for a frame at each port
 );
 
   // A core is out of the question from the moment it is taken until its readiness speaks of that frame too.
@@ -57,6 +59,8 @@ module filter_dispatch #(
   wire [1:0] chosen = port_q ? {first, second} : {second, first};  // the half that is offered to each port
   assign offered      = {valid_q[chosen[1]], valid_q[chosen[0]]};
   assign offered_core = {core_q[chosen[1]], core_q[chosen[0]]};
+
+  assign idle         = offered == '1;
 
   wire [1:0] got = taken & offered;
   always_comb begin

@@ -1,8 +1,10 @@
-// The filter engine: ports 0 and 1 pass through to each other, N cores run classic-BPF programs on what passes, and what a
-// filter accepts comes out at the monitor port in order of arrival.
+// SPDX-License-Identifier: Apache-2.0
+// The filter engine: ports 0 and 1 pass through to each other, N cores run classic-BPF programs on what passes, and
+// what a filter accepts comes out at the monitor port in order of arrival.
 //
-// Passthrough latency: 1 cycle, whatever the filters do; its only backpressure is that of the port it sends to, or, with
-// flow_control on, the wait for a core before a frame's first beat. A frame that no core can take passes uninspected.
+// Passthrough latency: 1 cycle, whatever the filters do; its only backpressure is that of the port it sends to, or,
+// with flow_control on, the wait for a core before a frame's first beat. A frame that no core can take passes
+// uninspected.
 // Conservation: packets = inspected + uninspected + in flight; accepted = forwarded + monitor_dropped + in flight.
 module filter_engine
   import bpf_pkg::*;
@@ -11,9 +13,9 @@ module filter_engine
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned CORES = 8,
-    parameter int unsigned PACKET_KB = 32,
+    parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 9216
+    parameter int unsigned MAX_FRAME = 65600
 ) (
     input  logic                               clk,
     input  logic                               rst,
@@ -31,7 +33,8 @@ module filter_engine
     output logic [2:0][DATA_W-1:0]             tx_tdata,
     output logic [2:0][DATA_W/8-1:0]           tx_tkeep,
     output logic [2:0]                         tx_tlast,
-    output tx_meta_t [2:0]                     tx_tuser,
+    output filter_user_t [2:0]                 tx_tuser,
+    output logic [LEN_W-1:0]                   monitor_len, // bytes of the frame at the monitor port, on every beat
 
     input  load_t                              load,
     input  logic                               flow_control,
@@ -52,10 +55,10 @@ module filter_engine
   localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1;
 
   if (CORES < 1 || CORES > 64) begin : gen_bad_cores
-    $error("filter_engine: CORES must be 1 to 64, not %0d", CORES);
+    $fatal(1, "filter_engine: CORES must be 1 to 64, not %0d", CORES);
   end
 
-  // ------------------------------------------------------------------------------------------------ passthrough and taps
+  // ---------------------------------------------------------------------------------------------- passthrough and taps
   typedef struct packed {
     rx_meta_t            meta;
     logic                last;
@@ -71,10 +74,20 @@ module filter_engine
   packet_t [1:0] tap_packet;
   ingress_events_t [1:0] tap_events;
 
+  logic [1:0] in_tvalid, tap_idle;
   for (genvar port = 0; port < 2; port++) begin : gen_port
-    assign held[port]      = flow_control && sop[port] && !offered[port];
-    assign rx_tready[port] = slice_ready[port] && !held[port];
-    assign beat[port]      = rx_tvalid[port] && rx_tready[port];
+    stream_whole u_whole (
+        .clk,
+        .rst,
+        .s_valid(rx_tvalid[port]),
+        .s_ready(rx_tready[port]),
+        .s_last (rx_tlast[port]),
+        .m_valid(in_tvalid[port]),
+        .m_ready(slice_ready[port] && !held[port])
+    );
+
+    assign held[port]  = flow_control && sop[port] && !offered[port];
+    assign beat[port]  = in_tvalid[port] && slice_ready[port] && !held[port];
     assign start[port]     = beat[port] && sop[port] && offered[port];
 
     beat_t out;
@@ -83,21 +96,23 @@ module filter_engine
     ) u_pass (
         .clk,
         .rst,
-        .s_valid(rx_tvalid[port] && !held[port]),
+        .s_valid(in_tvalid[port] && !held[port]),
         .s_ready(slice_ready[port]),
         .s_data (beat_t'{rx_tuser[port], rx_tlast[port], rx_tkeep[port], rx_tdata[port]}),
         .m_valid(tx_tvalid[1-port]),
         .m_ready(tx_tready[1-port]),
-        .m_data (out)
+        .m_data (out),
+        .idle   ()
     );
     assign tx_tdata[1-port] = out.data;
     assign tx_tkeep[1-port] = out.keep;
     assign tx_tlast[1-port] = out.last;
     always_comb begin
-      tx_tuser[1-port]          = '0;
-      tx_tuser[1-port].error    = out.meta.error;
-      tx_tuser[1-port].wire_len = out.meta.wire_len;
-      tx_tuser[1-port].port     = 8'(port);
+      tx_tuser[1-port]               = '0;
+      tx_tuser[1-port].meta.error    = out.meta.error;
+      tx_tuser[1-port].meta.cut      = out.meta.cut;
+      tx_tuser[1-port].meta.wire_len = out.meta.wire_len;
+      tx_tuser[1-port].meta.port     = 8'(port);
     end
 
     filter_tap #(
@@ -120,11 +135,22 @@ module filter_engine
         .core_data   (tap_data[port]),
         .core_last   (tap_last[port]),
         .core_packet (tap_packet[port]),
-        .events      (tap_events[port])
+        .events      (tap_events[port]),
+        .idle        (tap_idle[port])
     );
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) begin
+      if (!rst && rx_tvalid[port]) begin
+        assert ((rx_tkeep[port] & (rx_tkeep[port] + 1'b1)) == 0) else $fatal(1, "filter_engine: tkeep has a hole");
+        assert (rx_tlast[port] || &rx_tkeep[port]) else $fatal(1, "filter_engine: tkeep not full before tlast");
+      end
+    end
+`endif
   end
 
-  logic [CORES-1:0] core_ready, core_listed;
+  logic [CORES-1:0] core_ready, core_listed, core_idle;
+  logic dispatch_idle, measure_idle;
   filter_dispatch #(
       .CORES(CORES)
   ) u_dispatch (
@@ -132,16 +158,20 @@ module filter_engine
       .rst,
       .core_ready,
       .core_listed,
-      .wanted      (rx_tvalid & sop & slice_ready),
+      .wanted      (in_tvalid & sop & slice_ready),
       .taken       (start),
       .offered,
-      .offered_core
+      .offered_core,
+      .idle        (dispatch_idle)
   );
 
-  // ---------------------------------------------------------------------------------------------------------------- cores
+  // ------------------------------------------------------------------------------------------------------------- cores
   logic [CORES-1:0] finished_valid, pop, release_en, forward_req, forward_grant, slot_used, instr_done;
   finished_t finished[CORES];
   logic [ROW_W-1:0] release_row, forward_row;
+  logic [ID_W-1:0] release_id, value_id;
+  logic [SLOT_W-1:0] value_slot;
+  logic [CORES-1:0][31:0] value_data;
   logic [CORES-1:0][DATA_W-1:0] forward_data;
 
   for (genvar i = 0; i < CORES; i++) begin : gen_core
@@ -167,16 +197,21 @@ module filter_engine
         .pop           (pop[i]),
         .release_en    (release_en[i]),
         .release_row,
+        .release_id,
         .forward_req   (forward_req[i]),
         .forward_row,
         .forward_grant (forward_grant[i]),
         .forward_data  (forward_data[i]),
+        .value_id,
+        .value_slot,
+        .value_data    (value_data[i]),
         .slot_used     (slot_used[i]),
-        .instr_done    (instr_done[i])
+        .instr_done    (instr_done[i]),
+        .idle          (core_idle[i])
     );
   end
 
-  // ----------------------------------------------------------------------------------------------------- order of arrival
+  // -------------------------------------------------------------------------------------------------- order of arrival
   logic out_valid, out_port, monitor_ready, measure_wait, order_idle;
   finished_t out;
   logic [CORE_W-1:0] out_core;
@@ -204,7 +239,7 @@ module filter_engine
       .idle        (order_idle)
   );
 
-  // -------------------------------------------------------------------------------------------------- monitor, measurement
+  // ---------------------------------------------------------------------------------------------- monitor, measurement
   logic monitor_idle, forwarded, monitor_dropped;
   logic [BYTES_W-1:0] forwarded_bytes;
 
@@ -226,14 +261,19 @@ module filter_engine
       .forward_row,
       .forward_grant,
       .forward_data,
+      .value_id,
+      .value_slot,
+      .value_data,
       .release_en,
       .release_row,
+      .release_id,
       .tx_tvalid  (tx_tvalid[2]),
       .tx_tready  (tx_tready[2]),
       .tx_tdata   (tx_tdata[2]),
       .tx_tkeep   (tx_tkeep[2]),
       .tx_tlast   (tx_tlast[2]),
       .tx_tuser   (tx_tuser[2]),
+      .tx_len     (monitor_len),
       .forwarded,
       .forwarded_bytes,
       .dropped    (monitor_dropped),
@@ -262,15 +302,16 @@ module filter_engine
       .read_wait   (measure_wait),
       .read_done   (measure_read_done),
       .read_packets(measure_read_packets),
-      .read_bytes  (measure_read_bytes)
+      .read_bytes  (measure_read_bytes),
+      .idle        (measure_idle)
   );
 
-  // --------------------------------------------------------------------------------------------------------------- events
+  // ------------------------------------------------------------------------------------------------------------ events
   always_ff @(posedge clk) begin
     events <= '0;
     for (int port = 0; port < 2; port++) begin
       events.ingress[port]      <= tap_events[port];
-      events.ingress[port].held <= held[port] && rx_tvalid[port];
+      events.ingress[port].held <= held[port] && in_tvalid[port];
     end
     events.inspected            <= out_valid;
     events.accepted             <= out_valid && out.verdict.matched != 0;
@@ -286,10 +327,11 @@ module filter_engine
     if (rst) events <= '0;
   end
 
-  wire counting = tap_events[0].packet || tap_events[1].packet || events.ingress[0].packet || events.ingress[1].packet
-      || events.inspected || events.forwarded || events.monitor_dropped;
+  wire counting = events.ingress[0].packet || events.ingress[1].packet || events.inspected || events.forwarded
+      || events.monitor_dropped;
   // A packet that comes when idle has been high finds a core, even if time stood still meanwhile.
-  assign idle = ready && order_idle && monitor_idle && sop == '1 && rx_tvalid == 0 && tx_tvalid == 0 && tap_valid == 0
-      && !measure_wait && !counting && core_ready == '1 && offered == '1;
+  assign idle = rx_tvalid == 0 && (&tap_idle) && dispatch_idle && (&core_idle) && order_idle && monitor_idle
+      && measure_idle
+      && !counting && tx_tvalid == 0;
 
 endmodule

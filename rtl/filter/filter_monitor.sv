@@ -1,14 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends the accepted packets to the monitor port, in the order in which they come, cut to the length that their filters
-// asked for. Rows are fetched from the cores, one a cycle at best, into a store that the port is fed from, whole frames.
+// asked for. Rows are fetched from the cores, one a cycle at best, into a store that the port is fed from, whole
+// frames; beside them, one a cycle too, what each program that matched returned.
 // A packet that finds no room in the store is dropped whole and counted, or waits if flow_control is on.
 module filter_monitor
   import bpf_pkg::*;
   import filter_pkg::BYTES_W;
+  import filter_pkg::filter_user_t;
   import headrace_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned CORES = 8,
-    parameter int unsigned STORE_KB = 32,
+    parameter int unsigned STORE_KB = 128,
     localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1
 ) (
     input  logic                         clk,
@@ -26,15 +29,20 @@ module filter_monitor
     output logic [ROW_W-1:0]             forward_row,
     input  logic [CORES-1:0]             forward_grant,
     input  logic [CORES-1:0][DATA_W-1:0] forward_data,
+    output logic [ID_W-1:0]              value_id,
+    output logic [SLOT_W-1:0]            value_slot,
+    input  logic [CORES-1:0][31:0]       value_data,    // 2 cycles later
     output logic [CORES-1:0]             release_en,
     output logic [ROW_W-1:0]             release_row,
+    output logic [ID_W-1:0]              release_id,
 
     output logic                         tx_tvalid,
     input  logic                         tx_tready,
     output logic [DATA_W-1:0]            tx_tdata,
     output logic [DATA_W/8-1:0]          tx_tkeep,
     output logic                         tx_tlast,
-    output tx_meta_t                     tx_tuser,
+    output filter_user_t                 tx_tuser,
+    output logic [LEN_W-1:0]             tx_len,        // bytes of the frame, on every beat
 
     output logic                         forwarded,
     output logic [BYTES_W-1:0]           forwarded_bytes,
@@ -48,34 +56,50 @@ module filter_monitor
   localparam int unsigned STORE_W = $clog2(STORE_ROWS);
   localparam int unsigned RECORDS = 256;
 
-  // ------------------------------------------------------------------------------------------------------ accepted packets
+  // -------------------------------------------------------------------------------------------------- accepted packets
   typedef struct packed {
-    logic [CORE_W-1:0] core;
-    logic [ROW_W-1:0]  row;      // next to be fetched
-    logic [ROW_W-1:0]  end_row;
-    logic [ROW_W-1:0]  rows;     // still to be fetched, less one
-    logic [LEN_W-1:0]  caplen;
-    tx_meta_t          meta;
+    logic [CORE_W-1:0]   core;
+    logic [ID_W-1:0]     id;
+    logic [PROGRAMS-1:0] values;   // still to be fetched
+    logic [ROW_W-1:0]    row;      // next to be fetched
+    logic [ROW_W-1:0]    end_row;
+    logic [ROW_W-1:0]    rows;     // still to be fetched, less one
+    logic [LEN_W-1:0]    caplen;
+    logic [PROGRAMS-1:0] matched;
+    tx_meta_t            meta;
   } accepted_t;
 
   function automatic logic [ROW_W-1:0] rows_of(logic [LEN_W-1:0] len);
     return ROW_W'(({1'b0, len} + (LEN_W + 1)'(BYTES - 1)) >> OFFSET_W);
   endfunction
 
+  function automatic logic [SLOT_W-1:0] lowest(logic [PROGRAMS-1:0] mask);
+    lowest = '0;
+    for (int i = PROGRAMS - 1; i >= 0; i--) if (mask[i]) lowest = SLOT_W'(i);
+  endfunction
+
+  function automatic logic several(logic [PROGRAMS-1:0] mask);
+    return (mask & (mask - 1'b1)) != 0;
+  endfunction
+
   accepted_t accepted, queued;
   always_comb begin
     accepted = '0;
     accepted.core = in_core;
+    accepted.id = in_finished.id;
+    accepted.values = in_finished.verdict.matched;
     accepted.row = in_finished.row;
     accepted.end_row = in_finished.row + rows_of(in_finished.pkt.len);
-    accepted.caplen = in_finished.verdict.snaplen < in_finished.pkt.len ? in_finished.verdict.snaplen : in_finished.pkt.len;
-    accepted.meta.matched = in_finished.verdict.matched;
+    accepted.caplen = in_finished.verdict.snaplen < in_finished.pkt.len ? in_finished.verdict.snaplen
+        : in_finished.pkt.len;
+    accepted.matched = in_finished.verdict.matched;
     accepted.meta.port = 8'(in_port);
+    accepted.meta.cut = 1'b1;
     accepted.meta.wire_len = in_finished.pkt.wire_len;
     accepted.meta.timestamp_ns = in_time_ns;
   end
 
-  logic queued_valid, queued_ready, unused_accepted_ready, unused_record_ready;
+  logic queued_valid, queued_ready, accepted_room, record_room;
   logic [6:0] queued_count;
   stream_fifo #(
       .WIDTH($bits(accepted_t)),
@@ -84,16 +108,17 @@ module filter_monitor
       .clk,
       .rst,
       .s_valid(in_valid),
-      .s_ready(unused_accepted_ready),
+      .s_ready(accepted_room),
       .s_data (accepted),
       .m_valid(queued_valid),
       .m_ready(queued_ready),
       .m_data (queued),
-      .count  (queued_count)
+      .count  (queued_count),
+      .idle   ()
   );
   always_ff @(posedge clk) in_ready <= queued_count < 60 && !rst;
 
-  // --------------------------------------------------------------------------------------------------------- fetch or drop
+  // ----------------------------------------------------------------------------------------------------- fetch or drop
   accepted_t current_q;
   logic current_valid_q, started_q;
   logic [STORE_W:0] free_q;     // rows of the store
@@ -103,31 +128,41 @@ module filter_monitor
   wire room = {1'b0, current_q.rows} < (ROW_W + 1)'(free_q) && 32'(record_count) < RECORDS - 8;
   wire fetching = current_valid_q && (started_q || room);
   wire drop = current_valid_q && !started_q && !room && !flow_control;
-  wire granted = fetching && forward_grant[current_q.core];
   wire last_row = current_q.rows == 0;
+  wire [PROGRAMS-1:0] values_left = current_q.values & (current_q.values - 1'b1);
+  logic more_values_q;  // than one are still to be fetched: the last row comes with the last of them
+  wire asking = fetching && !(last_row && more_values_q);
+  wire granted = asking && forward_grant[current_q.core];
   wire done = drop || granted && last_row;
   wire freed;
 
   assign queued_ready = done || !current_valid_q;
-  assign forward_req  = fetching ? CORES'(1) << current_q.core : '0;
+  assign forward_req  = asking ? CORES'(1) << current_q.core : '0;
   assign forward_row  = current_q.row;
   assign release_en   = done ? CORES'(1) << current_q.core : '0;
   assign release_row  = current_q.end_row;
+  assign release_id   = current_q.id;
+  assign value_id     = current_q.id;
+  assign value_slot   = lowest(current_q.values);
 
-  // Rows come 2 cycles after the grant and are chosen in the third.
+  // Rows and values come 2 cycles after they were asked for and are chosen in the third.
   typedef struct packed {
     logic              valid;
     logic              last;
+    logic              value;
+    logic [SLOT_W-1:0] slot;
     logic [CORE_W-1:0] core;
   } fetch_t;
   fetch_t fetch_q1, fetch_q2, fetch_q3;
   logic [DATA_W-1:0] fetched_q;
+  logic [PROGRAMS-1:0][31:0] lengths_q;  // noise for programs that did not match
 
   typedef struct packed {
-    logic [LEN_W-1:0] caplen;
-    tx_meta_t         meta;
-  } record_t;
-  record_t record_q1, record_q2, record_q3;
+    logic [LEN_W-1:0]    caplen;
+    logic [PROGRAMS-1:0] matched;
+    tx_meta_t            meta;
+  } header_t;
+  header_t header_q1, header_q2, header_q3;
 
   always_ff @(posedge clk) begin
     if (queued_ready) begin
@@ -135,26 +170,33 @@ module filter_monitor
       current_q       <= queued;
       current_q.rows  <= queued.caplen == 0 ? '0 : ROW_W'((queued.caplen - 1'b1) >> OFFSET_W);
       started_q       <= 1'b0;
-    end else if (granted) begin
-      current_q.row  <= current_q.row + 1'b1;
-      current_q.rows <= current_q.rows - 1'b1;
-      started_q      <= 1'b1;
+      more_values_q   <= several(queued.values);
+    end else begin
+      current_q.values <= values_left;
+      more_values_q    <= several(values_left);
+      if (granted) begin
+        current_q.row  <= current_q.row + 1'b1;
+        current_q.rows <= current_q.rows - 1'b1;
+        started_q      <= 1'b1;
+      end
     end
 
-    free_q <= free_q + (STORE_W + 1)'(freed) - (fetching && !started_q && granted ? (STORE_W + 1)'(current_q.rows) + 1'b1 : '0);
+    free_q <= free_q + (STORE_W + 1)'(freed) - (granted && !started_q ? (STORE_W + 1)'(current_q.rows) + 1'b1 : '0);
     lost_q <= granted && !started_q ? '0 : lost_q + 32'(drop && !(&lost_q));
 
-    fetch_q1 <= '{granted, last_row, current_q.core};
+    fetch_q1 <= '{granted, last_row, current_q.values != 0, value_slot, current_q.core};
     fetch_q2 <= fetch_q1;
     fetch_q3 <= fetch_q2;
     if (granted && !started_q) begin
-      record_q1.caplen    <= current_q.caplen;
-      record_q1.meta      <= current_q.meta;
-      record_q1.meta.lost <= lost_q;
+      header_q1.caplen    <= current_q.caplen;
+      header_q1.matched   <= current_q.matched;
+      header_q1.meta      <= current_q.meta;
+      header_q1.meta.lost <= lost_q;
     end
-    record_q2 <= record_q1;
-    record_q3 <= record_q2;
+    header_q2 <= header_q1;
+    header_q3 <= header_q2;
     if (fetch_q2.valid) fetched_q <= forward_data[fetch_q2.core];
+    if (fetch_q2.value) lengths_q[fetch_q2.slot] <= value_data[fetch_q2.core];
 
     if (rst) begin
       current_valid_q <= 1'b0;
@@ -169,9 +211,13 @@ module filter_monitor
 
   assign dropped         = drop;
   assign forwarded       = fetch_q3.valid && fetch_q3.last;
-  assign forwarded_bytes = BYTES_W'(record_q3.caplen);
+  assign forwarded_bytes = BYTES_W'(header_q3.caplen);
 
-  // ----------------------------------------------------------------------------------------------------- store and transmit
+  // ------------------------------------------------------------------------------------------------ store and transmit
+  typedef struct packed {
+    logic [PROGRAMS-1:0][31:0] lengths;
+    header_t                   header;
+  } record_t;
   record_t record;
   logic record_valid, record_ready;
   logic [STORE_W-1:0] write_row_q, read_row_q;
@@ -183,16 +229,17 @@ module filter_monitor
       .clk,
       .rst,
       .s_valid(forwarded),
-      .s_ready(unused_record_ready),
-      .s_data (record_q3),
+      .s_ready(record_room),
+      .s_data (record_t'{lengths_q, header_q3}),
       .m_valid(record_valid),
       .m_ready(record_ready),
       .m_data (record),
-      .count  (record_count)
+      .count  (record_count),
+      .idle   ()
   );
 
   logic [LEN_W-1:0] sent_q;  // bytes of this frame
-  wire [LEN_W-1:0] left = record.caplen - sent_q;
+  wire [LEN_W-1:0] left = record.header.caplen - sent_q;
   wire ends = left <= LEN_W'(BYTES);
   wire advance = tx_tready || !tx_tvalid;
   assign record_ready = advance && ends;
@@ -217,8 +264,12 @@ module filter_monitor
       tx_tvalid <= record_valid;
       tx_tlast  <= ends;
       tx_tkeep  <= ends ? ~({BYTES{1'b1}} << left[OFFSET_W:0]) : '1;
-      tx_tuser  <= record.meta;
-      for (int i = 0; i < int'(PROGRAMS); i++) tx_tuser.snaplen[i] <= record.meta.matched[i] ? 16'(record.caplen) : '0;
+      tx_tuser.meta    <= record.header.meta;
+      tx_tuser.matched <= record.header.matched;
+      for (int i = 0; i < int'(PROGRAMS); i++) begin
+        tx_tuser.lengths[i] <= record.header.matched[i] ? record.lengths[i] : '0;
+      end
+      tx_len    <= record.header.caplen;
       if (record_valid) begin
         read_row_q <= read_row_q + 1'b1;
         sent_q     <= ends ? '0 : sent_q + LEN_W'(BYTES);
@@ -232,7 +283,15 @@ module filter_monitor
     end
   end
 
-  assign idle = !in_valid && queued_count == 0 && !current_valid_q && !fetch_q1.valid && !fetch_q2.valid && !fetch_q3.valid
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && in_valid) assert (accepted_room) else $fatal(1, "filter_monitor: a packet that it was not ready for");
+    if (!rst && forwarded) assert (record_room) else $fatal(1, "filter_monitor: more records than its store holds");
+  end
+`endif
+
+  assign idle = !in_valid && queued_count == 0 && !current_valid_q && !fetch_q1.valid && !fetch_q2.valid
+      && !fetch_q3.valid
       && record_count == 0 && !tx_tvalid;
 
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the finished packets out of the cores in the order in which they arrived, one a cycle.
 // Packets that arrive in the same cycle keep the order of their ports.
 module filter_order
@@ -43,7 +44,7 @@ module filter_order
   arrival_t head;
   logic head_valid, head_done;
   logic [$clog2(DEPTH+1)-1:0] count;
-  logic unused_ready;
+  logic room;
 
   stream_fifo #(
       .WIDTH($bits(arrival_t)),
@@ -52,12 +53,13 @@ module filter_order
       .clk,
       .rst,
       .s_valid(arrived != 0),
-      .s_ready(unused_ready),
+      .s_ready(room),
       .s_data (arrival_t'{arrived, arrived_core, arrived_set, time_ns}),
       .m_valid(head_valid),
       .m_ready(head_done),
       .m_data (head),
-      .count
+      .count,
+      .idle   ()
   );
 
   logic first_done_q;  // of two packets in one entry, port 0's is out
@@ -91,6 +93,12 @@ module filter_order
       set_busy     <= '0;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && arrived != 0) assert (room) else $fatal(1, "filter_order: more packets than the cores can hold");
+  end
+`endif
 
   assign idle = count == 0 && arrived == 0 && !out_valid;
 

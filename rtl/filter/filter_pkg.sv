@@ -1,10 +1,20 @@
-// What the filter engine reports: one increment for each counter of the register map, every cycle.
+// SPDX-License-Identifier: Apache-2.0
+// What the filter engine says beside the frames that it sends, and what it reports: one increment for each counter of
+// the register map, every cycle.
 package filter_pkg;
-  import headrace_pkg::PROGRAMS;
+  import bpf_pkg::PROGRAMS;
+  import headrace_pkg::tx_meta_t;
 
   localparam int unsigned INSPECTED_PORTS = 2;
   localparam int unsigned BYTES_W = 20;
   localparam int unsigned SLOTS_W = 7;
+
+  // Beside a transmitted frame. At ports 0 and 1 no program has matched.
+  typedef struct packed {
+    logic [PROGRAMS-1:0][31:0] lengths;  // what each program returned: bytes of the frame for it; 0: not matched
+    logic [PROGRAMS-1:0]       matched;  // programs that accepted the packet
+    tx_meta_t                  meta;
+  } filter_user_t;
 
   typedef struct packed {
     logic               packet;

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches the frames that pass through one port and hands those that a core was found for to that core.
-// The first beat (sop) takes the core that is offered in the same cycle. A beat reaches the core 2 cycles later, with the
-// frame's length beside the last one. Never stalls.
+// The first beat (sop) takes the core that is offered in the same cycle. A beat reaches the core 2 cycles later, with
+// the frame's length beside the last one. Never stalls.
 module filter_tap
   import bpf_pkg::*;
   import filter_pkg::*;
   import headrace_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned MAX_FRAME = 9216,
+    parameter int unsigned MAX_FRAME = 65600,
     parameter int unsigned CORES = 8
 ) (
     input  logic                clk,
@@ -27,7 +28,8 @@ module filter_tap
     output logic [DATA_W-1:0]   core_data,
     output logic                core_last,
     output packet_t             core_packet,
-    output ingress_events_t     events         // all but `held`
+    output ingress_events_t     events,        // all but `held`
+    output logic                idle
 );
 
   localparam int unsigned BYTES = DATA_W / 8;
@@ -70,7 +72,8 @@ module filter_tap
 
   // Stage 2
   wire [BYTES_W-1:0] length = {beats_q, $clog2(BYTES)'(0)} + BYTES_W'($countones(keep_q));
-  wire empty_end = !keep_q[0] && beats_q != 0;  // no frame ends with a beat of no bytes: it would take up a row too many
+  // No frame ends with a beat of no bytes: it would take up a row too many
+  wire empty_end = !keep_q[0] && beats_q != 0;
   wire is_bad = meta_q.error || 32'(length) > MAX_FRAME || empty_end;
 
   always_ff @(posedge clk) begin
@@ -81,7 +84,7 @@ module filter_tap
       core_packet.set <= set_q;
       core_packet.bad <= is_bad;
       core_packet.len <= length[LEN_W-1:0];
-      core_packet.wire_len <= meta_q.wire_len == 0 ? WIRE_LEN_W'(length) : meta_q.wire_len;
+      core_packet.wire_len <= meta_q.cut ? meta_q.wire_len : WIRE_LEN_W'(length);
     end
     events             <= '0;
     events.packet      <= beat_q && last_q;
@@ -90,5 +93,7 @@ module filter_tap
     events.bytes       <= length;
     if (rst) core_valid <= '0;
   end
+
+  assign idle = sop_q && !beat_q && core_valid == 0 && !events.packet;
 
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MEASURES pairs of counters (packets, bytes), one pair counted up each cycle, readable at any time.
 // A read takes a cycle in which nothing is counted: `read_wait` asks for one. After reset all are cleared (`ready`).
 module measure_counters
@@ -19,7 +20,8 @@ module measure_counters
     output logic               read_wait,
     output logic               read_done,     // one cycle, with the values
     output logic [63:0]        read_packets,
-    output logic [63:0]        read_bytes
+    output logic [63:0]        read_bytes,
+    output logic               idle
 );
 
   typedef struct packed {
@@ -34,7 +36,8 @@ module measure_counters
     logic [BYTES_W-1:0] bytes;
   } step_t;
 
-  // Step 1 reads the memory, step 2 adds, step 3 writes. The sums of the last two additions are not in what step 1 read.
+  // Step 1 reads the memory, step 2 adds, step 3 writes. The sums of the last two additions are not in what step 1
+  // read.
   step_t step1, step2_q, step3_q, step4_q;
   pair_t memory_pair, old, sum_q, sum_before_q;
   logic read_pending_q;
@@ -42,6 +45,7 @@ module measure_counters
   logic [ADDR_W:0] clear_q;
 
   assign ready     = clear_q[ADDR_W];
+  assign idle      = ready && !read_pending_q && !step2_q.valid && !step3_q.valid && !read_done;
   assign read_wait = read_pending_q;
 
   always_comb begin

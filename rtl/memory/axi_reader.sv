@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads runs of bytes out of host memory: each command becomes a frame on the stream, byte 0 in lane 0.
-// Bursts have at most BURST beats and never cross 4 KB; several are under way at once, as many as the buffer has room for, so
-// that the bus is never held up: m_axi_rready is always high. All have the same ID: data come in order.
-// Latency: 3 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned address).
-// Throughput: 1 beat a cycle, but a burst in 3 cycles at most. Backpressure: the stream may stall for any time; then no new bursts are asked for.
+// Bursts have at most BURST beats and never cross 4 KB; several are under way at once, as many as the buffer has room
+// for, so that the bus is never held up: m_axi_rready is always high. All have the same ID: data come in order.
+// Latency: 3 cycles from a command to its first address, 3 cycles from data to the stream (4 with an unaligned
+// address).
+// Throughput: 1 beat a cycle, but a burst in 3 cycles at most. Backpressure: the stream may stall for any time; then no
+// new bursts are asked for.
 module axi_reader #(
     parameter int unsigned MEM_W = 64,
     parameter int unsigned BURST = 16,
@@ -66,6 +69,10 @@ module axi_reader #(
   end
   if (BUFFER < MOST) begin : gen_bad_buffer
     $fatal(1, "axi_reader: BUFFER must have room for a burst");
+  end
+
+  if (COMMANDS < 4) begin : gen_bad_commands
+    $fatal(1, "axi_reader: COMMANDS must be at least 4");
   end
 
   // ------------------------------------------------------------------------------------------- commands become bursts
@@ -156,8 +163,7 @@ module axi_reader #(
 
   // -------------------------------------------------------------------------------------------------- data come in
   // A burst is noted before it is asked for, so that what is known of it is a register when its data come.
-  logic unused_under_valid, under_final, under_direct;
-  logic [$clog2(BURSTS+1)-1:0] under_way;
+  logic unused_under_valid, under_final, under_direct, bursts_idle;
   stream_fifo #(
       .WIDTH(2),
       .DEPTH(BURSTS)
@@ -170,7 +176,8 @@ module axi_reader #(
       .m_valid(unused_under_valid),
       .m_ready(m_axi_rvalid && m_axi_rlast),
       .m_data ({under_final, under_direct}),
-      .count  (under_way)
+      .count  (),
+      .idle   (bursts_idle)
   );
 
   logic error_q;
@@ -185,9 +192,8 @@ module axi_reader #(
     if (rst) error_q <= 1'b0;
   end
 
-  logic word_valid, word_ready, unused_ready, word_error;
+  logic word_valid, word_ready, unused_ready, word_error, buffer_idle;
   logic [MEM_W-1:0] word;
-  logic [$clog2(BUFFER+1)-1:0] unused_count;
   stream_fifo #(
       .WIDTH(MEM_W + 1),
       .DEPTH(BUFFER)
@@ -200,16 +206,17 @@ module axi_reader #(
       .m_valid(word_valid),
       .m_ready(word_ready),
       .m_data ({word_error, word}),
-      .count  (unused_count)
+      .count  (),
+      .idle   (buffer_idle)
   );
   assign buffer_pop = word_valid && word_ready;
 
   // ----------------------------------------------------------------------------------- words become aligned beats
-  // Bytes in the last beat and in the last word: with fewer bytes in the last beat than lanes behind the offset, it ends in
-  // the word before.
+  // Bytes in the last beat and in the last word: with fewer bytes in the last beat than lanes behind the offset, it
+  // ends in the word before.
   wire [OFFSET_W-1:0] last_byte = OFFSET_W'(cmd_bytes - 1'b1);
   wire tight = cmd_addr[OFFSET_W-1:0] != 0 && 32'(last_byte) + 32'(cmd_addr[OFFSET_W-1:0]) < BYTES;
-  logic [$clog2(COMMANDS+1)-1:0] frames;
+  logic frames_idle;
   stream_fifo #(
       .WIDTH($bits(frame_t)),
       .DEPTH(COMMANDS)
@@ -222,11 +229,12 @@ module axi_reader #(
       .m_valid(frame_valid),
       .m_ready(frame_ready),
       .m_data (frame),
-      .count  (frames)
+      .count  (),
+      .idle   (frames_idle)
   );
 
-  // A beat takes the upper lanes of the word before and the lower lanes of this one. The first word of an unaligned frame
-  // is only kept; the last beat may need no further word.
+  // A beat takes the upper lanes of the word before and the lower lanes of this one. The first word of an unaligned
+  // frame is only kept; the last beat may need no further word.
   logic started_q;            // the frame's first word is in before_q
   logic [MEM_W-1:0] before_q;
   logic begun_q, ends_q;      // a beat of the frame is out; the next one is its last
@@ -236,7 +244,7 @@ module axi_reader #(
   wire aligned = frame.offset == 0;
   wire in_before = started_q && ends && frame.tight;
   wire fill = frame_valid && !aligned && !started_q;
-  logic out_ready, out_valid;
+  logic out_ready, out_valid, out_idle;
   assign out_valid = frame_valid && !fill && (word_valid || in_before);
   wire give = out_valid && out_ready;
   wire [2*MEM_W-1:0] pair = aligned ? (2 * MEM_W)'(word) : {word, before_q};
@@ -276,9 +284,23 @@ module axi_reader #(
       }),
       .m_valid(m_axis_tvalid),
       .m_ready(m_axis_tready),
-      .m_data ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
+      .m_data ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .idle   (out_idle)
   );
 
-  assign idle = !cmd_q && !busy_q && !burst_q && under_way == 0 && frames == 0 && !m_axis_tvalid;
+  assign idle = !cmd_q && !busy_q && !burst_q && bursts_idle && buffer_idle && frames_idle && out_idle;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && cmd_valid) begin
+      assert (cmd_bytes != 0)
+      else $error("%m: a command of no bytes");
+    end
+    if (!rst && m_axi_rvalid) begin
+      assert (!bursts_idle)
+      else $error("%m: data that nobody asked for");
+    end
+  end
+`endif
 
 endmodule

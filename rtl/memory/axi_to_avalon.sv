@@ -1,15 +1,17 @@
-// Puts an AXI4 manager on Avalon memory-mapped interfaces: its reads go to one host, its writes to another, as the bridges of
-// Cyclone V class parts want them. The manager's bursts are INCR with beats as wide as the bus, at most BURST of them, all with
-// one ID: the ports that would say so are left out. wstrb passes as byteenable, as it is.
+// SPDX-License-Identifier: Apache-2.0
+// Puts an AXI4 manager on Avalon memory-mapped interfaces: its reads go to one host, its writes to another, as the
+// bridges of Cyclone V class parts want them. The manager's bursts are INCR with beats as wide as the bus, at most
+// BURST of them, all with one ID: the ports that would say so are left out. wstrb passes as byteenable, as it is.
 //
-// Latency: 1 cycle from an address to a read, 2 cycles from an address and its data to a write, none from data to the manager.
+// Latency: 1 cycle from an address to a read, 2 cycles from an address and its data to a write, none from data to the
+// manager.
 // Throughput: 1 beat a cycle each way, bursts back to back; READS bursts are under way at once.
-// Backpressure: waitrequest holds what is offered, unchanged. Avalon's read data can't wait: with a READ_BUFFER of some beats
-// no more is asked for than has room there; with 0 the manager must keep s_axi_rready high.
+// Backpressure: waitrequest holds what is offered, unchanged. Avalon's read data can't wait: with a READ_BUFFER of some
+// beats no more is asked for than has room there; with 0 the manager must keep s_axi_rready high.
 //
 // A write is answered when its last beat is taken, so before it is in the memory (Avalon's posted writes), or with
-// WRITE_RESPONSES when writeresponsevalid says that it is. Both sides code errors alike. A burst that lies beyond ADDR_W bits of
-// address does not go out: it is answered with DECERR, in its turn.
+// WRITE_RESPONSES when writeresponsevalid says that it is. Both sides code errors alike. A burst that lies beyond
+// ADDR_W bits of address does not go out: it is answered with DECERR, in its turn.
 module axi_to_avalon #(
     parameter int unsigned MEM_W = 32,
     parameter int unsigned ADDR_W = 32,
@@ -113,7 +115,8 @@ module axi_to_avalon #(
       .s_data (s_axi_arlen),
       .m_valid(read_under_way),
       .m_ready(avm_read_readdatavalid && in_last),
-      .m_data (read_len)
+      .m_data (read_len),
+      .idle   ()
   );
 
   logic out_valid, out_last;
@@ -155,7 +158,6 @@ module axi_to_avalon #(
     localparam int unsigned ROOM_W = $clog2(READ_BUFFER + 1);
     logic [ROOM_W-1:0] room_q;  // of the buffer, not yet asked for
     logic unused_ready;
-    logic [ROOM_W-1:0] unused_count;
     stream_fifo #(
         .WIDTH(MEM_W + 3),
         .DEPTH(READ_BUFFER)
@@ -168,7 +170,8 @@ module axi_to_avalon #(
         .m_valid(out_valid),
         .m_ready(s_axi_rready),
         .m_data ({out_last, out_response, out_data}),
-        .count  (unused_count)
+        .count  (),
+        .idle   ()
     );
     assign room     = 32'(room_q) > 32'(s_axi_arlen);
     assign buffered = room_q != ROOM_W'(READ_BUFFER);
@@ -209,7 +212,8 @@ module axi_to_avalon #(
       .s_data (write_t'{beyond(s_axi_awaddr), word_address(s_axi_awaddr), COUNT_W'(9'(s_axi_awlen) + 1'b1)}),
       .m_valid(write_valid),
       .m_ready(beat_taken && s_axi_wlast),
-      .m_data (write)
+      .m_data (write),
+      .idle   ()
   );
 
   assign s_axi_wready = write_valid && answers_s_ready && (write_free || write.beyond);
@@ -239,7 +243,8 @@ module axi_to_avalon #(
       .s_data (write.beyond),
       .m_valid(answer_valid),
       .m_ready(answered),
-      .m_data (answer_beyond)
+      .m_data (answer_beyond),
+      .idle   ()
   );
   stream_queue #(
       .WIDTH(2),
@@ -252,9 +257,40 @@ module axi_to_avalon #(
       .s_data (WRITE_RESPONSES ? avm_write_response : 2'b00),
       .m_valid(done_valid),
       .m_ready(answered && !answer_beyond),
-      .m_data (done_response)
+      .m_data (done_response),
+      .idle   ()
   );
   assign s_axi_bvalid = answer_valid && (answer_beyond || done_valid);
   assign s_axi_bresp  = answer_beyond ? DECERR : done_response;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(64 + 8)
+  ) u_reads_stay (
+      .clk,
+      .rst,
+      .valid(s_axi_arvalid),
+      .ready(s_axi_arready),
+      .data ({s_axi_arlen, s_axi_araddr})
+  );
+  offer_contract #(
+      .WIDTH(64 + 8)
+  ) u_writes_stay (
+      .clk,
+      .rst,
+      .valid(s_axi_awvalid),
+      .ready(s_axi_awready),
+      .data ({s_axi_awlen, s_axi_awaddr})
+  );
+  offer_contract #(
+      .WIDTH(1 + MEM_W / 8 + MEM_W)
+  ) u_data_stay (
+      .clk,
+      .rst,
+      .valid(s_axi_wvalid),
+      .ready(s_axi_wready),
+      .data ({s_axi_wlast, s_axi_wstrb, s_axi_wdata})
+  );
+`endif
 
 endmodule

@@ -1,109 +1,151 @@
-// Splits an AXI4-Lite bus between two register blocks: addresses below BOUNDARY go to the first, the others to the second,
-// which sees them without BOUNDARY. One write and one read are under way at a time.
+// SPDX-License-Identifier: Apache-2.0
+// Splits an AXI4-Lite bus between register blocks, each from its base address on; a block sees addresses without its
+// base. One write and one read are under way at a time.
 // Latency: 1 cycle to the block, none back.
-module axil_demux #(
-    parameter int unsigned ADDR_W = 16,
-    parameter logic [ADDR_W-1:0] BOUNDARY = 16'h8000
+module axil_demux
+  import axi_pkg::*;
+#(
+    parameter int unsigned BLOCKS = 2,
+    parameter logic [BLOCKS-1:0][31:0] BASES = {32'h8000, 32'h0}  // rising, the first one 0
 ) (
     input  logic                   clk,
     input  logic                   rst,
-
-    input  logic [ADDR_W-1:0]      s_axil_awaddr,
-    input  logic [2:0]             s_axil_awprot,
-    input  logic                   s_axil_awvalid,
-    output logic                   s_axil_awready,
-    input  logic [31:0]            s_axil_wdata,
-    input  logic [3:0]             s_axil_wstrb,
-    input  logic                   s_axil_wvalid,
-    output logic                   s_axil_wready,
-    output logic [1:0]             s_axil_bresp,
-    output logic                   s_axil_bvalid,
-    input  logic                   s_axil_bready,
-    input  logic [ADDR_W-1:0]      s_axil_araddr,
-    input  logic [2:0]             s_axil_arprot,
-    input  logic                   s_axil_arvalid,
-    output logic                   s_axil_arready,
-    output logic [31:0]            s_axil_rdata,
-    output logic [1:0]             s_axil_rresp,
-    output logic                   s_axil_rvalid,
-    input  logic                   s_axil_rready,
-
-    output logic [ADDR_W-1:0]      m_axil_awaddr,
-    output logic [2:0]             m_axil_awprot,
-    output logic [1:0]             m_axil_awvalid,
-    input  logic [1:0]             m_axil_awready,
-    output logic [31:0]            m_axil_wdata,
-    output logic [3:0]             m_axil_wstrb,
-    output logic [1:0]             m_axil_wvalid,
-    input  logic [1:0]             m_axil_wready,
-    input  logic [1:0][1:0]        m_axil_bresp,
-    input  logic [1:0]             m_axil_bvalid,
-    output logic [1:0]             m_axil_bready,
-    output logic [ADDR_W-1:0]      m_axil_araddr,
-    output logic [2:0]             m_axil_arprot,
-    output logic [1:0]             m_axil_arvalid,
-    input  logic [1:0]             m_axil_arready,
-    input  logic [1:0][31:0]       m_axil_rdata,
-    input  logic [1:0][1:0]        m_axil_rresp,
-    input  logic [1:0]             m_axil_rvalid,
-    output logic [1:0]             m_axil_rready,
-
+    input  axil_req_t              s_req,
+    output axil_rsp_t              s_rsp,
+    output axil_req_t [BLOCKS-1:0] m_req,
+    input  axil_rsp_t [BLOCKS-1:0] m_rsp,
     output logic                   idle
 );
 
-  // A write: its address is taken, then its data may pass, then comes the answer.
-  logic write_q, write_to_q;
-  logic data_q;  // the data have passed: what is offered now belongs to the next write
-  wire write_done = s_axil_bvalid && s_axil_bready;
-  assign s_axil_awready = !write_q;
-  assign s_axil_wready  = write_q && !data_q && m_axil_wready[write_to_q];
-  assign m_axil_wdata   = s_axil_wdata;
-  assign m_axil_wstrb   = s_axil_wstrb;
-  assign m_axil_wvalid  = {write_to_q, !write_to_q} & {2{write_q && !data_q && s_axil_wvalid}};
-  assign s_axil_bvalid  = write_q && m_axil_bvalid[write_to_q];
-  assign s_axil_bresp   = m_axil_bresp[write_to_q];
-  assign m_axil_bready  = {write_to_q, !write_to_q} & {2{write_q && s_axil_bready}};
+  typedef logic [BLOCKS-1:0] blocks_t;
 
-  logic read_q, read_to_q;
-  wire read_done = s_axil_rvalid && s_axil_rready;
-  assign s_axil_arready = !read_q;
-  assign s_axil_rvalid  = read_q && m_axil_rvalid[read_to_q];
-  assign s_axil_rdata   = m_axil_rdata[read_to_q];
-  assign s_axil_rresp   = m_axil_rresp[read_to_q];
-  assign m_axil_rready  = {read_to_q, !read_to_q} & {2{read_q && s_axil_rready}};
-
-  function automatic logic [ADDR_W-1:0] local_address(logic [ADDR_W-1:0] address);
-    return address < BOUNDARY ? address : address - BOUNDARY;
-  endfunction
-
-  always_ff @(posedge clk) begin
-    m_axil_awvalid <= m_axil_awvalid & ~m_axil_awready;
-    if (write_done) write_q <= 1'b0;
-    data_q <= write_q && (data_q || (s_axil_wvalid && s_axil_wready));
-    if (s_axil_awvalid && s_axil_awready) begin
-      write_q        <= 1'b1;
-      write_to_q     <= s_axil_awaddr >= BOUNDARY;
-      m_axil_awaddr  <= local_address(s_axil_awaddr);
-      m_axil_awprot  <= s_axil_awprot;
-      m_axil_awvalid <= s_axil_awaddr >= BOUNDARY ? 2'b10 : 2'b01;
-    end
-    m_axil_arvalid <= m_axil_arvalid & ~m_axil_arready;
-    if (read_done) read_q <= 1'b0;
-    if (s_axil_arvalid && s_axil_arready) begin
-      read_q         <= 1'b1;
-      read_to_q      <= s_axil_araddr >= BOUNDARY;
-      m_axil_araddr  <= local_address(s_axil_araddr);
-      m_axil_arprot  <= s_axil_arprot;
-      m_axil_arvalid <= s_axil_araddr >= BOUNDARY ? 2'b10 : 2'b01;
-    end
-    if (rst) begin
-      write_q        <= 1'b0;
-      read_q         <= 1'b0;
-      m_axil_awvalid <= '0;
-      m_axil_arvalid <= '0;
+  if (BASES[0] != 0) begin : gen_bad_first_base
+    $fatal(1, "axil_demux: BASES must begin with 0");
+  end
+  for (genvar i = 1; i < BLOCKS; i++) begin : gen_base
+    if (BASES[i] <= BASES[i-1]) begin : gen_bad_bases
+      $fatal(1, "axil_demux: BASES must rise");
     end
   end
 
-  assign idle = !write_q && !read_q && !s_axil_awvalid && !s_axil_wvalid && !s_axil_arvalid;
+  // The block of an address, one-hot, and the address in it
+  function automatic blocks_t block_of(logic [31:0] address);
+    for (int i = 0; i < int'(BLOCKS); i++) begin
+      block_of[i] = address >= BASES[i] && (i == int'(BLOCKS) - 1 || address < BASES[(i+1)%BLOCKS]);
+    end
+  endfunction
+
+  function automatic logic [31:0] local_address(logic [31:0] address);
+    local_address = '0;
+    for (int i = 0; i < int'(BLOCKS); i++) if (address >= BASES[i]) local_address = address - BASES[i];
+  endfunction
+
+  // A write: its address is taken, then its data may pass, then comes the answer.
+  logic write_q, read_q;
+  logic data_q;  // the data have passed: what is offered now belongs to the next write
+  blocks_t write_to_q, read_to_q, awvalid_q, arvalid_q;
+  logic [31:0] awaddr_q, araddr_q;
+  logic [2:0] awprot_q, arprot_q;
+  axil_rsp_t write_rsp, read_rsp;  // of the blocks that are spoken to
+
+  always_comb begin
+    write_rsp = '0;
+    read_rsp  = '0;
+    for (int i = 0; i < int'(BLOCKS); i++) begin
+      if (write_to_q[i]) write_rsp |= m_rsp[i];
+      if (read_to_q[i]) read_rsp |= m_rsp[i];
+    end
+  end
+
+  always_comb begin
+    for (int i = 0; i < int'(BLOCKS); i++) begin
+      m_req[i] = '{
+          awaddr: awaddr_q,
+          awprot: awprot_q,
+          awvalid: awvalid_q[i],
+          wdata: s_req.wdata,
+          wstrb: s_req.wstrb,
+          wvalid: write_to_q[i] && write_q && !data_q && s_req.wvalid,
+          bready: write_to_q[i] && write_q && s_req.bready,
+          araddr: araddr_q,
+          arprot: arprot_q,
+          arvalid: arvalid_q[i],
+          rready: read_to_q[i] && read_q && s_req.rready
+      };
+    end
+  end
+
+  assign s_rsp = '{
+          awready: !write_q,
+          wready: write_q && !data_q && write_rsp.wready,
+          bresp: write_rsp.bresp,
+          bvalid: write_q && write_rsp.bvalid,
+          arready: !read_q,
+          rdata: read_rsp.rdata,
+          rresp: read_rsp.rresp,
+          rvalid: read_q && read_rsp.rvalid
+      };
+
+  always_ff @(posedge clk) begin
+    for (int i = 0; i < int'(BLOCKS); i++) begin
+      if (m_rsp[i].awready) awvalid_q[i] <= 1'b0;
+      if (m_rsp[i].arready) arvalid_q[i] <= 1'b0;
+    end
+    if (s_rsp.bvalid && s_req.bready) write_q <= 1'b0;
+    data_q <= write_q && (data_q || (s_req.wvalid && s_rsp.wready));
+    if (s_req.awvalid && s_rsp.awready) begin
+      write_q    <= 1'b1;
+      write_to_q <= block_of(s_req.awaddr);
+      awvalid_q  <= block_of(s_req.awaddr);
+      awaddr_q   <= local_address(s_req.awaddr);
+      awprot_q   <= s_req.awprot;
+    end
+    if (s_rsp.rvalid && s_req.rready) read_q <= 1'b0;
+    if (s_req.arvalid && s_rsp.arready) begin
+      read_q    <= 1'b1;
+      read_to_q <= block_of(s_req.araddr);
+      arvalid_q <= block_of(s_req.araddr);
+      araddr_q  <= local_address(s_req.araddr);
+      arprot_q  <= s_req.arprot;
+    end
+    if (rst) begin
+      write_q   <= 1'b0;
+      read_q    <= 1'b0;
+      awvalid_q <= '0;
+      arvalid_q <= '0;
+    end
+  end
+
+  assign idle = !write_q && !read_q && axil_quiet(s_req, s_rsp);
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(32 + 3)
+  ) u_writes_stay (
+      .clk,
+      .rst,
+      .valid(s_req.awvalid),
+      .ready(s_rsp.awready),
+      .data ({s_req.awprot, s_req.awaddr})
+  );
+  offer_contract #(
+      .WIDTH(32 + 4)
+  ) u_data_stay (
+      .clk,
+      .rst,
+      .valid(s_req.wvalid),
+      .ready(s_rsp.wready),
+      .data ({s_req.wstrb, s_req.wdata})
+  );
+  offer_contract #(
+      .WIDTH(32 + 3)
+  ) u_reads_stay (
+      .clk,
+      .rst,
+      .valid(s_req.arvalid),
+      .ready(s_rsp.arready),
+      .data ({s_req.arprot, s_req.araddr})
+  );
+`endif
 
 endmodule

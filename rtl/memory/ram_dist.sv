@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distributed (LUT) RAM with one write port and one asynchronous read port.
 // A read of the address being written returns the old value in that cycle and the new one in the next.
 module ram_dist #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block RAM with one write port and one read port in one clock.
 // Read latency: 1 cycle, or 2 with OUT_REG. A read of the address being written returns an undefined value.
 module ram_sdp #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings bits from another clock domain into that of clk through STAGES flip-flops in a row.
 // The bits must come straight from registers; of several bits only one may change at a time (a Gray code).
 // Latency: STAGES cycles, one more or less. No reset: the registers follow d.

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of a FIFO and the way from it to a registered output; stream_fifo and packet_fifo keep the pointers.
-// The word at rd_addr may be read while rd_avail is high, at the earliest one cycle after it was written; rd_en says that
-// it is being read in this cycle.
+// The word at rd_addr may be read while rd_avail is high, at the earliest one cycle after it was written; rd_en says
+// that it is being read in this cycle.
 // Latency: 1 cycle from rd_en to m_valid with distributed RAM, 2 cycles with block RAM. Throughput: 1 word a cycle.
 // Backpressure: a stalled output holds 1 word (distributed) or 2 words (block) beside those in the memory.
 module fifo_store #(

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Store-and-forward frame FIFO of DEPTH beats: a frame comes out only when it is in whole.
-// A frame is dropped whole, and `dropped` is high for one cycle after its last beat, when s_drop is high on its last beat
-// or when it finds no room: with DROP_WHEN_FULL any frame that meets a full memory, without it only a frame of more
-// than DEPTH beats, which could never get out.
+// A frame is dropped whole, and `dropped` is high for one cycle after its last beat, when s_drop is high on its last
+// beat or when it finds no room: with DROP_WHEN_FULL any frame that meets a full memory, without it only a frame of
+// more than DEPTH beats, which could never get out.
 // Latency: 2 cycles from the last beat in to the first beat out with distributed RAM, 3 with block RAM.
 // Throughput: 1 beat a cycle in and out, for frames of one beat too.
 // Backpressure: none with DROP_WHEN_FULL: s_axis_tready is always high. Without it s_axis_tready comes straight from

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges INPUTS packet streams into one, whole frames at a time.
-// With ROUND_ROBIN the input after the one served last goes first: a waiting input lets each other one pass at most once.
-// Without, the lowest input with a frame goes first, and a higher one may starve.
+// With ROUND_ROBIN the input after the one served last goes first: a waiting input lets each other one pass at most
+// once. Without, the lowest input with a frame goes first, and a higher one may starve.
 // Latency: 1 cycle. Throughput: 1 beat a cycle, with no gap between frames of the same or different inputs.
 // Backpressure: no path from m_axis_tready to s_axis_tready; an input is ready only while it is valid and its turn.
 module stream_arbiter #(
@@ -23,7 +24,8 @@ module stream_arbiter #(
     output logic [DATA_W-1:0]             m_axis_tdata,
     output logic [KEEP_W-1:0]             m_axis_tkeep,
     output logic                          m_axis_tlast,
-    output logic [USER_W-1:0]             m_axis_tuser
+    output logic [USER_W-1:0]             m_axis_tuser,
+    output logic                          idle           // no beat inside, and of several inputs none amid a frame
 );
 
   if (INPUTS < 1) begin : gen_bad_inputs
@@ -43,8 +45,8 @@ module stream_arbiter #(
     logic [DATA_W-1:0] data;
   } beat_t;
 
-  // Who may be served is prepared in registers, so that the way from tvalid to the data is short. Between frames may_q is
-  // all ones; within one it has only the input of the frame, and that one yields to none.
+  // Who may be served is prepared in registers, so that the way from tvalid to the data is short. Between frames may_q
+  // is all ones; within one it has only the input of the frame, and that one yields to none.
   logic [INPUTS-1:0] may_q;
   logic [INPUTS-1:0][INPUTS-1:0] yields_q, yields_d;  // [i][j]: input i waits while j has a beat
   logic [INPUTS-1:0] grant;                           // one input at most, with a beat
@@ -88,6 +90,7 @@ module stream_arbiter #(
     end
   end
 
+  logic out_idle;
   stream_reg #(
       .WIDTH($bits(beat_t))
   ) u_out (
@@ -98,12 +101,28 @@ module stream_arbiter #(
       .s_data(s_beat),
       .m_valid(m_axis_tvalid),
       .m_ready(m_axis_tready),
-      .m_data(m_beat)
+      .m_data(m_beat),
+      .idle(out_idle)
   );
 
   assign m_axis_tdata = m_beat.data;
   assign m_axis_tkeep = m_beat.keep;
   assign m_axis_tlast = m_beat.last;
   assign m_axis_tuser = m_beat.user;
+  assign idle         = out_idle && may_q == '1;
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < INPUTS; i++) begin : gen_contract
+    offer_contract #(
+        .WIDTH($bits(beat_t))
+    ) u_stays (
+        .clk,
+        .rst,
+        .valid(s_axis_tvalid[i]),
+        .ready(s_axis_tready[i]),
+        .data ({s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]})
+    );
+  end
+`endif
 
 endmodule

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives every word of one stream to OUTPUTS streams. Each takes it when it likes; the next word comes when all have it.
 // m_data is shared: it belongs to every output whose m_valid is high.
 // Latency: 1 cycle. Throughput: 1 word a cycle while all outputs are ready.
-// Backpressure: the slowest output stalls the input; s_ready is a register. No m_valid depends on an m_ready within a cycle,
-// so that outputs may be joined again behind this part.
+// Backpressure: the slowest output stalls the input; s_ready is a register. No m_valid depends on an m_ready within a
+// cycle, so that outputs may be joined again behind this part.
 module stream_broadcast #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned OUTPUTS = 2
@@ -14,7 +15,8 @@ module stream_broadcast #(
     input  logic [WIDTH-1:0]   s_data,
     output logic [OUTPUTS-1:0] m_valid,
     input  logic [OUTPUTS-1:0] m_ready,
-    output logic [WIDTH-1:0]   m_data
+    output logic [WIDTH-1:0]   m_data,
+    output logic               idle      // no word inside
 );
 
   if (WIDTH < 1) begin : gen_bad_width
@@ -38,7 +40,8 @@ module stream_broadcast #(
       .s_data,
       .m_valid(valid),
       .m_ready(ready),
-      .m_data
+      .m_data,
+      .idle
   );
 
   assign m_valid = {OUTPUTS{valid}} & ~done_q;

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // FIFO of DEPTH words (a power of two) between two clocks that need not be related, with Gray-coded pointers.
 // It is held in distributed RAM: for depth put a stream_fifo or packet_fifo behind it.
 // Latency: SYNC_STAGES + 1 to SYNC_STAGES + 2 cycles of m_clk. Throughput: 1 word a cycle of the slower clock from
 // DEPTH = 16 with two synchroniser stages. Backpressure: s_ready is a register.
 // Resets: s_rst is synchronous to s_clk, m_rst to m_clk. Both must be high together for SYNC_STAGES + 1 cycles of the
 // slower clock; then each may fall when it likes. Resetting one side alone loses or repeats words.
-// Constraints for a board: at most one period of the faster clock of delay for the Gray pointers and the memory's output.
+// Constraints for a board: at most one period of the faster clock of delay for the Gray pointers and the memory's
+// output.
 module stream_cdc_fifo #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned DEPTH = 16,
@@ -19,7 +21,9 @@ module stream_cdc_fifo #(
     input  logic             m_rst,
     output logic             m_valid,
     input  logic             m_ready,
-    output logic [WIDTH-1:0] m_data
+    output logic [WIDTH-1:0] m_data,
+    output logic             s_idle,   // in s_clk: m_clk has taken all words out of the memory
+    output logic             m_idle    // in m_clk: none has come and none is at the output
 );
 
   if (WIDTH < 1) begin : gen_bad_width
@@ -126,5 +130,7 @@ module stream_cdc_fifo #(
   assign s_ready = ready_q;
   assign m_valid = valid_q;
   assign m_data  = data_q;
+  assign s_idle  = wr_gray_q == rd_gray_s;
+  assign m_idle  = !valid_q && !avail;
 
 endmodule

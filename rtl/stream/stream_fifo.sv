@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synchronous FIFO of DEPTH words, any DEPTH from 4, first word falls through to a registered output.
 // Latency: 2 cycles with distributed RAM, 3 with block RAM. Throughput: 1 word a cycle, also while it stays full.
 // Backpressure: s_ready is a register, low while the FIFO holds DEPTH words (those on the way to the output included).
 module stream_fifo #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned DEPTH = 32,
-    // Where the words are kept: by default block RAM pays from about 4 kbit on, unless so shallow that it would stay empty.
+    // Where the words are kept: by default block RAM pays from about 4 kbit on, unless so shallow that it would stay
+    // empty.
     parameter bit BLOCK_RAM = DEPTH > 64 && WIDTH * DEPTH > 4096,
     localparam int unsigned COUNT_W = $clog2(DEPTH + 1)
 ) (
@@ -16,7 +18,8 @@ module stream_fifo #(
     output logic               m_valid,
     input  logic               m_ready,
     output logic [WIDTH-1:0]   m_data,
-    output logic [COUNT_W-1:0] count     // words held
+    output logic [COUNT_W-1:0] count,    // words held
+    output logic               idle      // none
 );
 
   if (WIDTH < 1) begin : gen_bad_width
@@ -34,7 +37,8 @@ module stream_fifo #(
     return DEPTH != 2 ** ADDR_W && place == place_t'(DEPTH - 1) ? '0 : place + 1'b1;
   endfunction
 
-  // Of DEPTH words one at least is on the way to the output, so that with equal pointers the memory is empty, never full.
+  // Of DEPTH words one at least is on the way to the output, so that with equal pointers the memory is empty, never
+  // full.
   place_t wr_q, rd_q;
   logic [COUNT_W-1:0] count_q;
   logic ready_q;
@@ -71,10 +75,7 @@ module stream_fifo #(
       .rd_avail(wr_q != rd_q),
       .rd_addr(rd_q),
       .rd_en,
-      // count tells it here
-      // verilator lint_off PINCONNECTEMPTY
-      .idle(),
-      // verilator lint_on PINCONNECTEMPTY
+      .idle(),  // count tells it
       .m_valid,
       .m_ready,
       .m_data
@@ -82,5 +83,6 @@ module stream_fifo #(
 
   assign s_ready = ready_q;
   assign count   = count_q;
+  assign idle    = count_q == '0;
 
 endmodule

@@ -1,5 +1,6 @@
-// Small FIFO of DEPTH words, a power of two, whose output comes straight out of LUT RAM: for short queues where each cycle
-// of latency counts.
+// SPDX-License-Identifier: Apache-2.0
+// Small FIFO of DEPTH words, a power of two, whose output comes straight out of LUT RAM: for short queues where each
+// cycle of latency counts.
 // Latency: 1 cycle. Throughput: 1 word a cycle.
 // Backpressure: s_ready is a register, low while the queue holds DEPTH words.
 module stream_queue #(
@@ -13,7 +14,8 @@ module stream_queue #(
     input  logic [WIDTH-1:0] s_data,
     output logic             m_valid,
     input  logic             m_ready,
-    output logic [WIDTH-1:0] m_data
+    output logic [WIDTH-1:0] m_data,
+    output logic             idle      // no word inside
 );
 
   if (DEPTH < 2 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
@@ -57,5 +59,6 @@ module stream_queue #(
 
   assign s_ready = ready_q;
   assign m_valid = valid_q;
+  assign idle    = !valid_q;
 
 endmodule

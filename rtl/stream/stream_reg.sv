@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Register slice: cuts every combinational path between its two sides.
 // Latency: 1 cycle. Throughput: 1 word a cycle.
 // Backpressure: s_ready is a register; the word that arrives while the output stalls waits in a second register.
@@ -11,7 +12,8 @@ module stream_reg #(
     input  logic [WIDTH-1:0] s_data,
     output logic             m_valid,
     input  logic             m_ready,
-    output logic [WIDTH-1:0] m_data
+    output logic [WIDTH-1:0] m_data,
+    output logic             idle      // no word inside
 );
 
   if (WIDTH < 1) begin : gen_bad_width
@@ -41,5 +43,6 @@ module stream_reg #(
   assign s_ready = ready_q;
   assign m_valid = valid_q;
   assign m_data  = data_q;
+  assign idle    = !valid_q;
 
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes the width of an AXI-Stream by a whole factor, up or down; frames, tkeep and tuser go along.
 // A frame of 0 bytes stays one beat. tkeep must be as the conventions say: all ones but in the last beat, no holes.
 // Down: narrow beats carry the tuser of their wide beat; those without bytes are left out.
@@ -24,7 +25,8 @@ module stream_width #(
     output logic [M_DATA_W-1:0] m_axis_tdata,
     output logic [M_KEEP_W-1:0] m_axis_tkeep,
     output logic                m_axis_tlast,
-    output logic [USER_W-1:0]   m_axis_tuser
+    output logic [USER_W-1:0]   m_axis_tuser,
+    output logic                idle           // no byte inside
 );
 
   localparam int unsigned WIDE_W = S_DATA_W > M_DATA_W ? S_DATA_W : M_DATA_W;
@@ -50,7 +52,7 @@ module stream_width #(
 
   // The narrow side goes through a register slice: it is the cheap one, and it cuts the path from ready to ready.
   narrow_t slice_s, slice_m;
-  logic slice_s_valid, slice_s_ready, slice_m_valid, slice_m_ready;
+  logic slice_s_valid, slice_s_ready, slice_m_valid, slice_m_ready, slice_idle;
 
   stream_reg #(
       .WIDTH($bits(narrow_t))
@@ -62,7 +64,8 @@ module stream_width #(
       .s_data(slice_s),
       .m_valid(slice_m_valid),
       .m_ready(slice_m_ready),
-      .m_data(slice_m)
+      .m_data(slice_m),
+      .idle(slice_idle)
   );
 
   if (M_DATA_W > S_DATA_W) begin : gen_up
@@ -101,9 +104,11 @@ module stream_width #(
     assign m_axis_tkeep  = keep_q;
     assign m_axis_tlast  = last_q;
     assign m_axis_tuser  = user_q;
+    assign idle          = slice_idle && !valid_q && index_q == '0;
   end else if (M_DATA_W < S_DATA_W) begin : gen_down
     // A wide beat is held while its narrow beats leave, lane 0 first.
     logic ready, valid_q, last_q;
+    logic up_q;  // not in reset: nothing is taken there
     logic [USER_W-1:0] user_q;
     logic [RATIO-1:0][NARROW_KEEP_W-1:0] keep_q;
     logic [RATIO-1:0][NARROW_W-1:0] data_q;
@@ -116,7 +121,7 @@ module stream_width #(
     end
     assign more_d[RATIO-1] = 1'b0;
 
-    assign ready         = !valid_q || (slice_s_ready && !more_q[0]);
+    assign ready         = valid_q ? slice_s_ready && !more_q[0] : up_q;
     assign s_axis_tready = ready;
     assign slice_s_valid = valid_q;
     assign slice_s       = '{last: last_q && !more_q[0], user: user_q, keep: keep_q[index_q], data: data_q[index_q]};
@@ -134,6 +139,7 @@ module stream_width #(
         more_q  <= more_q >> 1;
         index_q <= index_q + 1'b1;
       end
+      up_q <= !rst;
       if (rst) valid_q <= 1'b0;
     end
 
@@ -143,6 +149,7 @@ module stream_width #(
     assign m_axis_tkeep  = slice_m.keep;
     assign m_axis_tlast  = slice_m.last;
     assign m_axis_tuser  = slice_m.user;
+    assign idle          = slice_idle && !valid_q;
   end else begin : gen_same
     assign slice_s_valid = s_axis_tvalid;
     assign s_axis_tready = slice_s_ready;
@@ -153,6 +160,7 @@ module stream_width #(
     assign m_axis_tkeep  = slice_m.keep;
     assign m_axis_tlast  = slice_m.last;
     assign m_axis_tuser  = slice_m.user;
+    assign idle          = slice_idle;
   end
 
 endmodule

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from headrace.build import build_card
+from headrace.build.constraints import Comparison
+from headrace.build.description import load_card
+from headrace.build.models import build_card
 from headrace.cli import main
-from headrace.constraints import Comparison
-from headrace.description import load_card
 from headrace.errors import HeadraceError
 
-TWO_FRAMES = "packet memory must hold two frames: PACKET_KB * 1024 must be at least 2 * MAX_FRAME"
-ROWS = "packet memory has at most 4,096 rows: PACKET_KB must be at most DATA_W / 2"
+FRAMES = "packet memory must hold one and a half frames: PACKET_KB * 2048 must be at least 3 * MAX_FRAME"
+ROWS = "packet memory has at most 8,192 rows: PACKET_KB must be at most DATA_W"
 BURST = "the read buffer must hold a burst: READ_BUFFER must be at least BURST, or a 4 KB page of 32768 / MEM_W beats"
 NARROW = "filter cores need a DATA_W of at least 128"
 
@@ -22,12 +22,15 @@ NARROW = "filter cores need a DATA_W of at least 128"
 @pytest.mark.parametrize(
     ("card", "parameters", "message"),
     [
-        ("filter", {"PACKET_KB": 16}, f"parameters MAX_FRAME = 9216, PACKET_KB = 16: {TWO_FRAMES}"),
-        ("filter", {"MAX_FRAME": 16385}, f"parameters MAX_FRAME = 16385, PACKET_KB = 32: {TWO_FRAMES}"),
-        ("filter", {"DATA_W": 128, "PACKET_KB": 128}, f"parameters PACKET_KB = 128, DATA_W = 128: {ROWS}"),
-        ("filter", {"DATA_W": 256, "PACKET_KB": 256}, f"parameters PACKET_KB = 256, DATA_W = 256: {ROWS}"),
-        ("capture", {"CORES": 1, "PACKET_KB": 16}, TWO_FRAMES),
-        ("capture", {"CORES": 1, "DATA_W": 128, "PACKET_KB": 128}, ROWS),
+        ("filter", {"PACKET_KB": 64}, f"parameters MAX_FRAME = 65600, PACKET_KB = 64: {FRAMES}"),
+        (
+            "filter",
+            {"MAX_FRAME": 21846, "PACKET_KB": 32},
+            f"parameters MAX_FRAME = 21846, PACKET_KB = 32: {FRAMES}",
+        ),
+        ("filter", {"DATA_W": 128, "PACKET_KB": 256}, f"parameters PACKET_KB = 256, DATA_W = 128: {ROWS}"),
+        ("capture", {"CORES": 1, "PACKET_KB": 64}, FRAMES),
+        ("capture", {"CORES": 1, "DATA_W": 128, "PACKET_KB": 256}, ROWS),
         ("capture", {"CORES": 1, "DATA_W": 64}, f"parameters CORES = 1, DATA_W = 64: {NARROW}"),
         ("capture", {"BURST": 17, "READ_BUFFER": 16}, BURST),
         ("capture", {"BURST": 256, "READ_BUFFER": 32, "MEM_W": 512}, BURST),
@@ -48,14 +51,14 @@ def test_parameters_that_do_not_go_together_are_refused(
 @pytest.mark.parametrize(
     ("card", "parameters"),
     [
-        ("filter", {"MAX_FRAME": 16384}),
-        ("filter", {"PACKET_KB": 16, "MAX_FRAME": 8192}),
-        ("filter", {"DATA_W": 128, "PACKET_KB": 64, "MAX_FRAME": 32768}),
-        ("filter", {"DATA_W": 256, "PACKET_KB": 128, "MAX_FRAME": 65535}),
-        ("filter", {"PACKET_KB": 256, "MAX_FRAME": 65535}),
+        ("filter", {"PACKET_KB": 32, "MAX_FRAME": 21845}),
+        ("filter", {"PACKET_KB": 16, "MAX_FRAME": 9216}),
+        ("filter", {"DATA_W": 128}),
+        ("filter", {"DATA_W": 256, "PACKET_KB": 256}),
+        ("filter", {"PACKET_KB": 256, "MAX_FRAME": 131071}),
         ("capture", {"BURST": 16, "READ_BUFFER": 16}),
         ("capture", {"BURST": 256, "READ_BUFFER": 64, "MEM_W": 512}),
-        ("capture", {"DATA_W": 32, "PACKET_KB": 256, "MAX_FRAME": 65535}),  # without cores there is no such memory
+        ("capture", {"DATA_W": 32, "PACKET_KB": 256}),  # without cores there is no such memory
         ("capture", {"DATA_W": 128, "CORES": 1}),
     ],
 )
@@ -66,7 +69,7 @@ def test_what_just_goes_together_is_taken(card: str, parameters: dict[str, int |
 def test_the_command_line_says_it_in_one_line_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "filter", "-P", "PACKET_KB=16"]) == 2
     printed = capsys.readouterr()
-    assert printed.out == "" and printed.err.count("\n") == 1 and TWO_FRAMES in printed.err
+    assert printed.out == "" and printed.err.count("\n") == 1 and FRAMES in printed.err
 
 
 @pytest.mark.parametrize(

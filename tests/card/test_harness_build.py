@@ -9,14 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from headrace import build, cachedir, paths
-from headrace.build import build_card, cache_clear, cache_list
+from headrace import cache as cachedir
+from headrace import paths
+from headrace.build import libraries
+from headrace.build import models as build
+from headrace.build.description import list_cards, load_card, rtl_sources
+from headrace.build.models import build_card, cache_clear, cache_list
 from headrace.card import Card
-from headrace.description import list_cards, load_card, rtl_sources
 from headrace.errors import HeadraceError
 
 LOOP = Path(__file__).parent / "cards" / "loop"
@@ -24,7 +28,10 @@ LOOP = Path(__file__).parent / "cards" / "loop"
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, but for what is compiled once for all models."""
     folder = tmp_path / "cache"
+    libraries.harness_library(), libraries.runtime_archive(trace=False)
+    shutil.copytree(libraries.folder(), folder / "harness")
     monkeypatch.setenv("HEADRACE_CACHE", str(folder))
     return folder
 
@@ -34,7 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stands in for the build itself: notes the library's name and makes an empty one."""
     built: list[str] = []
 
-    def fake(job: build._Job) -> None:
+    def fake(job: build._Job) -> Path:
         time.sleep(0.1)
         built.append(job.library.name)
         job.library.write_bytes(b"model")
@@ -46,6 +53,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             "build_s": 2.0,
         }
         job.library.with_suffix(".json").write_text(json.dumps(entry))
+        return job.library
 
     monkeypatch.setattr(build._Job, "build", fake)
     return built
@@ -68,13 +76,15 @@ def test_built_in_cards_are_listed_with_their_parameters() -> None:
 
 
 def test_sources_begin_with_the_packages_in_the_order_of_their_use(tmp_path: Path) -> None:
-    for name, text in {"a_pkg": "z_pkg::T", "m_pkg": "a_pkg::T", "z_pkg": "headrace_pkg::PROGRAMS", "top": ""}.items():
+    for name, text in {"a_pkg": "z_pkg::T", "m_pkg": "a_pkg::T", "z_pkg": "headrace_pkg::tx_meta_t", "top": ""}.items():
         (tmp_path / f"{name}.sv").write_text(text)
     (tmp_path / "card.toml").write_text(
         'top = "t"\nsources = ["*.sv"]\nuses = ["stream", "pkg"]\nports = 1\nclock_hz = 1'
     )
     names = [path.name for path in rtl_sources(load_card(tmp_path))]
-    assert names[:4] == ["headrace_pkg.sv", "z_pkg.sv", "a_pkg.sv", "m_pkg.sv"]
+    packages = [name for name in names if name.endswith("_pkg.sv")]
+    assert names[: len(packages)] == packages
+    assert [p for p in packages if p != "axi_pkg.sv"] == ["headrace_pkg.sv", "z_pkg.sv", "a_pkg.sv", "m_pkg.sv"]
     assert names[-1] == "top.sv" and "stream_fifo.sv" in names and len(names) == len(set(names))
 
 
@@ -161,7 +171,7 @@ def test_parameters_and_trace_make_other_models(own_cache: Path, counted: list[s
         ("loop", 512, True),
     }
     assert cache_clear() > 0
-    assert cache_list() == [] and not any(own_cache.rglob("*.so"))
+    assert cache_list() == [] and not any(own_cache.rglob("*.so")) and not any(own_cache.rglob("*.a"))
 
 
 @pytest.mark.parametrize("changed", ["loop_card.sv", "card.toml", "new.svh", "table.hex"])
@@ -186,6 +196,55 @@ def test_another_compiler_makes_another_model(
     assert len(counted) == 2
 
 
+def test_a_file_that_is_included_from_elsewhere_makes_another_model_when_it_changes(
+    own_cache: Path, copied: Path, tmp_path: Path
+) -> None:
+    """The path of the include file is nothing that a description knows."""
+    included = tmp_path / "elsewhere" / "vector.inc"
+    included.parent.mkdir()
+    source = copied / "loop_card.sv"
+    source.write_text(source.read_text().replace("irq_vector = 16'd7;", f'irq_vector =\n`include "{included}"\n;'))
+    vectors = []
+    for vector in (9, 11, 9):
+        included.write_text(f"16'd{vector}")
+        with Card.open(copied, {"DATA_W": 8}, progress=False) as card:
+            card.memory.map(0x1000, 4096)
+            card.write_many([(0x10, 0x1000), (0x1C, 3 << 8 | 1 << 12 | 1 << 16), (0x20, 1)])
+            card.run()
+            vectors += [irq.vector for irq in card.irqs()]
+    assert vectors == [9, 11, 9] and len(cache_list()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda library: library.chmod(0o777), r"others can write to the cache .*\.so and"),
+        (lambda library: library.chmod(0o775), r"others can write to the cache .*\.so and"),
+        (lambda library: library.parent.chmod(0o777), "others can write to the cache .*models and"),
+        (lambda library: library.parent.parent.chmod(0o777), "others can write to the cache .*cache and"),
+        (lambda library: os.chown(library, 12345, 12345), r"the cache .*\.so is another user\'s"),
+        (lambda library: os.chown(library.parent, 12345, 12345), "the cache .*models is another user's"),
+    ],
+)
+def test_what_somebody_else_could_have_written_is_not_loaded(
+    own_cache: Path, counted: list[str], change: Callable[[Path], None], message: str
+) -> None:
+    library = build_card(LOOP, progress=False)
+    try:
+        change(library)
+    except PermissionError:
+        pytest.skip("only root can give files away")
+    with pytest.raises(HeadraceError, match=message) as error:
+        Card.open(LOOP, progress=False)
+    assert "\n" not in str(error.value)
+
+
+def test_an_untouched_cache_is_trusted(own_cache: Path, counted: list[str]) -> None:
+    library = build_card(LOOP, progress=False)
+    library.chmod(0o755)
+    assert cachedir.trusted(library) == library
+
+
 def test_a_second_process_waits_for_the_first_and_says_so(
     own_cache: Path, counted: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,7 +260,7 @@ def test_a_second_process_waits_for_the_first_and_says_so(
 def test_a_cache_that_can_not_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(HeadraceError, match="can't build into the cache: .*Not a directory"):
+    with pytest.raises(HeadraceError, match="can't build into the cache: .*File exists"):
         build_card(LOOP, progress=False)
 
 
@@ -218,17 +277,26 @@ def test_a_missing_compiler_is_named_with_its_package(own_cache: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("trace", "header", "package"), [(False, "pcap/pcap.h", "libpcap-dev"), (True, "lz4.h", "liblz4-dev")]
+    ("make", "header", "package"),
+    [
+        (libraries.harness_library, "pcap/pcap.h", "libpcap-dev"),
+        (lambda: libraries.runtime_archive(trace=True), "lz4.h", "liblz4-dev"),
+    ],
 )
 def test_a_missing_header_is_named_with_its_package(
-    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trace: bool, header: str, package: str
+    own_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[], Path],
+    header: str,
+    package: str,
 ) -> None:
     compiler = tmp_path / "g++"
     compiler.write_text(f"#!/bin/sh\necho 'x.cpp:1:10: fatal error: {header}: No such file or directory' >&2; exit 1\n")
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     with pytest.raises(HeadraceError, match=f"^the C\\+\\+ header {header} is missing: apt install {package}$"):
-        build_card(LOOP, trace=trace, progress=False)
+        make()
 
 
 def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cache: Path, copied: Path) -> None:
@@ -240,7 +308,7 @@ def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cach
     assert error.value.exit_code == 1
     log = Path(str(error.value).partition("(log: ")[2].rstrip(")"))
     assert "Can't find definition of variable: 'wrong'" in log.read_text()
-    assert not list(own_cache.rglob("*.so"))
+    assert not list((own_cache / "models").glob("*.so"))
 
 
 @pytest.mark.parametrize(
@@ -254,9 +322,9 @@ def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cach
         ("irq_valid,\n    input", "irq_valid, output logic lamp,\n    input", "has a port that cards don't have: lamp"),
         ("    input  logic [         63:0]               time_ns,\n", "", "has no port time_ns (input, 64 bits)"),
         (
-            "output tx_meta_t [PORTS-1:0]               tx_tuser",
+            "output user_t [PORTS-1:0]                  tx_tuser",
             "output logic [PORTS-1:0][1:0] tx_tuser",
-            "port tx_tuser is output of 6 bits, must be output of 615 bits",
+            "port tx_tuser is output of 6 bits, must be output of 414 bits or more for each port",
         ),
     ],
 )
@@ -294,7 +362,7 @@ with Card.open({str(copied)!r}, {{"DATA_W": 32}}) as card:
     assert "building card loop (DATA_W=32, MEM_W=64)" in result.stderr
     assert "%Warning-WIDTHEXPAND" in result.stderr
     assert [m.card for m in cache_list()] == ["loop"]
-    assert sorted(p.suffix for p in (own_cache / "models").iterdir()) == [".json", ".lock", ".so"]
+    assert sorted(p.suffix for p in (own_cache / "models").iterdir()) == [".json", ".lock", ".reads", ".so"]
 
 
 def test_a_broken_library_in_the_cache_is_an_error(own_cache: Path, counted: list[str]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 
 from headrace.card import BusError, Card, CardError, HangError, ModelError, ProtocolError
 
+LOOP = Path(__file__).parent / "cards" / "loop"
 Open = Callable[..., Card]
 
 COUNT, PACE, TROUBLE = 0x00, 0x04, 0x08
@@ -68,10 +72,18 @@ def test_a_refused_access_names_the_register_and_the_card_goes_on(loop: Open) ->
     assert card.read(COUNT) < 20
 
 
-@pytest.mark.parametrize("address", [-4, 2, 0x10000])
+@pytest.mark.parametrize("address", [-4, 2, 0x100000])
 def test_addresses_outside_of_the_bus_are_refused(loop: Open, address: int) -> None:
-    with pytest.raises(BusError, match="must be a multiple of 4 below 0x10000"):
+    with pytest.raises(BusError, match="must be a multiple of 4 below 0x100000"):
         loop().read(address)
+
+
+def test_registers_lie_beyond_64_kb_where_the_bus_has_more_address_bits(loop: Open) -> None:
+    card = loop()
+    card.write(0x80000, 0x12345678)
+    assert card.read(0x80000) == 0x12345678
+    with pytest.raises(BusError, match="refuses the read of register 0x90000"):
+        card.read(0x90000)
 
 
 def test_an_access_that_is_never_answered_ends(loop: Open) -> None:
@@ -157,6 +169,24 @@ def test_unmapped_and_read_only_memory_answer_with_errors(loop: Open) -> None:
     assert bursts(card, READ, count=3) == [(0, OKAY), (1, OKAY), (2, DECERR)]
     assert card.memory.read(BASE + 4096, 64) == bytes(64)
     assert card.stats().memory.errors == 3
+
+
+def test_data_of_a_failed_read_are_noise_and_the_same_in_each_run(loop: Open) -> None:
+    """Neither zeros nor what the bus had before: a card that takes them shows it."""
+    sums = []
+    for _ in range(2):
+        card = loop()
+        card.memory.map(BASE, 4096)
+        card.memory.write(BASE, b"\x01" * 4096)
+        found = []
+        for address in (BASE, BASE + 8192, BASE + 8192, BASE + 16384):
+            (result,) = bursts(card, READ, address=address, id_mask=0)
+            assert result == (0, OKAY if address == BASE else DECERR)
+            found.append(card.read(SUMS))
+        sums.append(found)
+    assert sums[0] == sums[1]
+    first, *noise = sums[0]
+    assert len({first, 0, *noise}) == 5
 
 
 def test_latency_is_that_of_the_memory(loop: Open) -> None:
@@ -363,6 +393,16 @@ def test_a_source_can_be_ended_between_two_frames(loop: Open) -> None:
         card.end_source(3)
 
 
+def test_a_source_that_is_ended_before_the_first_run_gives_nothing(loop: Open) -> None:
+    card = loop()
+    card.source(0, "gen:count=5")
+    card.source(1, "gen:count=5")
+    card.sink(1, "memory")
+    card.end_source(0)
+    assert card.run().idle
+    assert card.received(1) == [] and card.stats().ports[1].rx_frames == 5
+
+
 # Runs
 
 
@@ -478,6 +518,80 @@ def test_a_stream_against_the_protocol_ends_the_run(loop: Open, trouble: int, me
     assert card.stats().ports[0].rx_frames >= 0
 
 
+def test_a_frame_without_end_ends_the_run_and_not_the_memory(loop: Open) -> None:
+    card = loop()
+    card.write(TROUBLE, 16)
+    card.source(0, "gen:size=64")
+    with pytest.raises(ProtocolError, match=r"port 1: a frame of more than 262144 bytes: tx_tlast doesn't come"):
+        card.run()
+    with pytest.raises(ProtocolError, match="a frame of more than"):
+        card.write(COUNT, 0)
+
+
+def test_a_run_that_is_too_long_for_the_clock_is_refused(loop: Open) -> None:
+    card = loop()
+    for cycles in (2**62 + 1, 2**63, 2**64 - 1):
+        with pytest.raises(CardError, match=r"a run ends before cycle 2\^62"):
+            card.run(until=None, cycles=cycles)
+    assert card.run(until=None, cycles=2**61).stats.cycles == 2**61
+
+
+def test_a_card_that_two_threads_use_at_once_refuses_one_of_them(loop: Open) -> None:
+    card = loop()
+    card.skip_idle(False)
+    refused: list[str] = []
+
+    def runs() -> None:
+        while not refused:
+            try:
+                card.run(until=None, cycles=1_000_000)
+            except CardError as error:
+                refused.append(str(error))
+
+    thread = threading.Thread(target=runs)
+    thread.start()
+    while not refused:
+        try:
+            card.read(COUNT)
+        except CardError as error:
+            refused.append(str(error))
+    thread.join()
+    assert set(refused) == {"the card is used by another thread at the same time"}
+    assert card.run(cycles=10).stats.cycles > 0
+
+
+NO_MEMORY = """
+import resource, sys
+from headrace.card import Card, ModelError
+with Card.open(sys.argv[1], progress=False) as card:
+    card.sink(1, "memory")
+    card.sink(1, "pcap:" + sys.argv[2], packets=100)
+    card.source(0, "gen:size=9000,count=100")
+    card.run()
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), limits[1]))
+    card.source(0, "gen:size=9000")
+    for attempt in range(2):
+        try:
+            card.run()
+        except ModelError as error:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+            print(error)
+    card.close_files()
+    print(card.stats().ports[1].tx_frames > 100)
+"""
+
+
+def test_a_card_whose_harness_failed_is_broken_and_its_files_are_whole(tmp_path: Path) -> None:
+    """The harness runs out of memory in the middle of a cycle."""
+    file = tmp_path / "out.pcap"
+    script = [sys.executable, "-c", NO_MEMORY, str(LOOP), str(file)]
+    result = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert result.stdout.splitlines() == ["the harness failed: std::bad_alloc"] * 2 + ["True"], result.stderr
+    assert file.stat().st_size == 24 + 100 * (16 + 9000)
+
+
 def test_fatal_in_the_model_is_an_error_and_not_the_end_of_the_process(
     loop: Open, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -519,7 +633,7 @@ def test_frames_from_python_carry_wire_length_and_bad_fcs(loop: Open) -> None:
 
     card = loop()
     card.sink(1, "memory")
-    card.send(0, [b"a" * 60, b""], wire_lens=[100, 0])
+    card.send(0, [b"a" * 60, b""], wire_lens=[100, None])
     card.send(0, [Frame(b"b" * 60, error=True)])
     card.run()
     frames = card.received(1)
@@ -551,7 +665,8 @@ def test_a_port_has_one_source_at_a_time(loop: Open) -> None:
     ("action", "message"),
     [
         (lambda card: card.source(3, "null"), "no port 3: the card has 3"),
-        (lambda card: card.sink(0, "memory", program=4), "no program 4: a card has at most 4"),
+        (lambda card: card.sink(0, "memory", select=66), "the card has 66 bits of its own beside a frame"),
+        (lambda card: card.sink(0, "memory", length_at=35), "the card has 66 bits of its own beside a frame"),
         (lambda card: card.sink(0, "memory", timestamps="hart"), "timestamps 'hart': must be one of recorded, card"),
         (lambda card: card.sink(0, "memory", format="pcapn"), "did you mean pcapng?"),
         (lambda card: card.sink(0, "pcap"), "No such file or directory"),

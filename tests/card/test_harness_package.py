@@ -15,7 +15,7 @@ SCRIPT = """
 import sys
 from headrace import paths
 from headrace.card import Card
-from headrace.description import list_cards, rtl_sources
+from headrace.build.description import list_cards, rtl_sources
 
 assert str(paths.share()).startswith(sys.argv[1]), paths.share()
 for description in list_cards():

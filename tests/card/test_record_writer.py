@@ -11,8 +11,8 @@ import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card import CaptureError, Card, CardError
-from headrace.record_writer import RecordWriter
-from headrace.ring import Ring
+from headrace.card.records import RecordWriter, Ring
+from headrace.card.stats import FileTotals
 
 LOOP = Path(__file__).parent / "cards" / "loop"
 BASE = 0x7_0000_0000
@@ -157,6 +157,7 @@ def test_a_full_disk_is_an_error(card: Card, packets: list[Packet]) -> None:
     writer = RecordWriter(card, "pcap:/dev/full")
     with pytest.raises(CardError, match="/dev/full: No space left on device"):
         writer.write(*fill(card, packets), flush=True)
+    assert writer.totals == FileTotals()
     writer.close()
 
 

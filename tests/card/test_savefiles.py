@@ -12,9 +12,8 @@ import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card import Card
-from headrace.record_writer import RecordWriter
-from headrace.ring import Ring
-from headrace.savefiles import Limits, SaveFiles
+from headrace.card.records import RecordWriter, Ring
+from headrace.cards.capture.savefiles import Limits, SaveFiles
 
 LOOP = Path(__file__).parent / "cards" / "loop"
 SIZE = 1 << 24
@@ -103,7 +102,7 @@ def test_a_time_ends_a_file_at_the_first_packet_after_it(card: Card, tmp_path: P
 def test_so_many_times_end_the_capture(card: Card, tmp_path: Path) -> None:
     packets = seconds([(1_700_000_000 + t, bytes(60)) for t in range(50)])
     files = save(card, tmp_path / "%s", packets, Limits(seconds=10, files=3), step=7)
-    assert (len(files.paths), files.packets, files.done) == (3, 30, True)
+    assert (len(files.paths), files.totals.packets, files.done) == (3, 30, True)
 
 
 def test_numbers_begin_anew_with_each_time(card: Card, tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from oracle import Packet, random_packets
 
-from headrace import bpf, measurements
-from headrace.assembler import assemble
-from headrace.bpf import FilterError
+from headrace.cards.filter import measurements
 from headrace.errors import HeadraceError
+from headrace.net import bpf
+from headrace.net.assembler import assemble
+from headrace.net.bpf import FilterError
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,8 @@ def packets() -> list[Packet]:
 
 def counted(name: str, packets: list[Packet]) -> Counter[int]:
     pairs = ((p.data, p.wirelen) for p in packets)
-    return Counter(bpf.run_many(measurements.find(name).program, pairs))
+    program = bpf.for_link(measurements.find(name).program, bpf.LinkFormat(), "")
+    return Counter(bpf.run_many(program, pairs))
 
 
 def matching(expression: str, packets: list[Packet]) -> int:

@@ -9,11 +9,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from oracle import EXPRESSIONS, HTTP_WITH_DATA, TCP_SOURCE_100, Packet, interpret, random_packets, random_programs
+from oracle import (
+    EXPRESSIONS,
+    HTTP_WITH_DATA,
+    TCP_SOURCE_100,
+    Packet,
+    interpret,
+    make_capture,
+    random_packets,
+    random_programs,
+)
 
-from headrace import bpf
-from headrace.bpf import FilterError, Instruction, Program
 from headrace.errors import HeadraceError
+from headrace.net import bpf
+from headrace.net.bpf import FilterError, Instruction, Program
 
 RETURN_1 = Instruction(0x06, 0, 0, 1)
 RETURN_A = Instruction(0x16, 0, 0, 0)
@@ -60,6 +69,38 @@ def test_unoptimised_dump_is_what_tcpdump_prints_with_capital_o() -> None:
 
 def test_snaplen_is_what_an_accepting_program_returns() -> None:
     assert bpf.compile("tcp", snaplen=96).return_constants == {0, 96}
+
+
+@pytest.mark.parametrize("expression", ["inbound", "outbound", "ifindex 1"])
+def test_what_a_file_does_not_know_is_refused_in_tcpdumps_words(expression: str, tmp_path: Path) -> None:
+    capture = make_capture(tmp_path / "in.pcap", [])
+    command = ["tcpdump", "-r", str(capture), "-w", "/dev/null", expression]
+    words = subprocess.run(command, capture_output=True, text=True, check=False).stderr.strip()
+    with pytest.raises(FilterError) as caught:
+        bpf.compile(expression)
+    assert words.endswith(f"tcpdump: {caught.value}")
+    assert "when reading savefiles" in words
+
+
+def test_what_only_linux_knows_of_a_live_packet_is_refused(tmp_path: Path) -> None:
+    live = bpf.LinkFormat(live=True)
+    with pytest.raises(FilterError, match=r"^outbound and tcp: asks for what only Linux knows .* iface:any$"):
+        bpf.Expression("outbound and tcp").compiled(live)
+    (tmp_path / "program").write_text("2\n40 0 0 4294963244\n6 0 0 9\n")  # tcpdump -ddd vlan, on an interface
+    with pytest.raises(FilterError, match=r"^.*program: asks for what only Linux knows"):
+        bpf.load_file(tmp_path / "program")
+    assert bpf.Expression("vlan").compiled(live) == bpf.compile("vlan")
+    any_interface = live._replace(linktype=bpf.DLT_LINUX_SLL2)
+    assert bpf.Expression("outbound").compiled(any_interface).return_constants == {0, 262144}
+
+
+def test_a_program_is_not_used_for_another_link_type() -> None:
+    raw = bpf.LinkFormat(12)
+    with pytest.raises(FilterError, match="^ip: is for EN10MB, but x.pcap has link type RAW$"):
+        bpf.for_link(bpf.compile("ip"), raw, "x.pcap")
+    of_a_file = Program.from_c(bpf.dump(bpf.compile("ip"), 2))
+    assert bpf.for_link(of_a_file, raw, "x.pcap") is of_a_file
+    assert bpf.for_link(bpf.Expression("ip", 70), raw, "x.pcap") == bpf.compile("ip", 70, 12)
 
 
 def test_link_type_decides_where_headers_are() -> None:
@@ -121,8 +162,9 @@ def test_wrong_decimal_text_is_refused_with_its_line(text: str, message: str) ->
 def test_a_file_may_hold_an_expression_with_comments(tmp_path: Path) -> None:
     file = tmp_path / "filter"
     file.write_text("tcp # only this\n  and # and\nport 80\n")
-    assert bpf.load_file(file) == bpf.compile("tcp and port 80")
-    assert bpf.load_file(file).to_decimal() == tcpdump("-ddd", "-F", str(file))
+    read = bpf.for_link(bpf.load_file(file), bpf.LinkFormat(), "")
+    assert read == bpf.compile("tcp and port 80")
+    assert read.to_decimal() == tcpdump("-ddd", "-F", str(file))
 
 
 @pytest.mark.parametrize("option", [2, 3])

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from network import add_pair, own_network, why_not
+from network import add_pair, numbered, own_network, send
 from oracle import Packet, make_capture
+from patience import HANG_S, until
 from scapy.utils import RawPcapReader
 
-from headrace.bridge.blocks import with_crc
-from headrace.build import build_card
+from headrace.build.models import build_card
+from headrace.cards.bridge.blocks import with_crc
 from headrace.cli import main
 from headrace.traffic.triangle import read_frame
 
@@ -52,6 +53,12 @@ def capture(path: Path, count: int = 300, seed: int = 1) -> tuple[Path, list[byt
 
 
 # recv, trace, send
+
+
+def test_frames_of_another_link_type_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = make_capture(tmp_path / "raw.pcap", [Packet(bytes(40), 40, 10**18)], linktype=101)
+    assert run("recv", 64, 10, 10, "--link", f"pcap:{raw}", "-q") == 1
+    assert capsys.readouterr().err == "headrace: link type RAW: the bridge takes Ethernet frames only\n"
 
 
 def test_recv_gives_every_packet_to_software(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +94,25 @@ def test_embednets_host_reaches_its_published_rate(tmp_path: Path) -> None:
     assert json.loads(report.read_text())["bits_per_s"] == pytest.approx(15e6, rel=0.03)
     assert run("send", 1, 10, 1500, -1, 20, "--host", "embednet", "--json", report, "-q") == 0
     assert json.loads(report.read_text())["bits_per_s"] == pytest.approx(9e6, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("size", "packets", "rate"),
+    [(1500, 300, 150e6), (64, 3500, 127e6)],  # fitted; predicted: 862 packets of 76 bytes at 41.6 ns, and a message
+)
+def test_embednets_host_pays_for_bytes_too(size: int, packets: int, rate: float, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    words = ["--link", f"gen:size={size}", "--rate", "1G", "--host", "embednet", "--json", report, "-q"]
+    assert run("recv", 64, 10, packets, *words) == 0
+    assert json.loads(report.read_text())["bits_per_s"] == pytest.approx(rate, rel=0.02)
+
+
+def test_users_give_their_own_host(tmp_path: Path) -> None:
+    """A message each 100 us, 1,000 bits in each."""
+    report = tmp_path / "report.json"
+    words = ["--link", "gen:size=125", "--rate", "1G", "--host", "message=100us", "--json", report, "-q"]
+    assert run("recv", 1, 10, 50, *words) == 0
+    assert json.loads(report.read_text())["bits_per_s"] == pytest.approx(10e6, rel=0.03)
 
 
 def test_critical_packets_take_the_express_lane(tmp_path: Path) -> None:
@@ -150,13 +176,13 @@ def test_send_waits_for_a_batch_as_long_as_its_timeout(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["recv", "65"], "a buffer of 65 KB: must have 2 to 64, or 1 for single packets"),
-        (["recv", "--host", "fast"], "host fast: must be one of none, pcie, embednet"),
+        (["recv", "--host", "fast"], "--host fast: none of none, pcie, embednet, and no costs such as"),
         (["recv", "--rate", "x"], "--rate x: neither"),
         (["recv", "--link", "what:x"], "'what:x' is not a source"),
         (["recv", "-w", "-", "--json", "-"], "only one thing can go to the standard output"),
-        (["trace", "64", "10", "0"], "DURATION_S and TIMESTEP_MS must be more than 0"),
+        (["trace", "64", "10", "0"], "a duration of 0 s: must be 1e-06 to 1e+06"),
         (["send", "64", "10", "13"], "packets of 13 bytes: must have 14 to 1514"),
-        (["send", "64", "10", "64", "0"], "DATA_RATE_KBIT 0: must be more than 0, or -1"),
+        (["send", "64", "10", "64", "0"], "a rate of 0 kbit/s: must be 0.001 to 1e+09"),
         (["run", "--chain", "aes"], "block aes: must be one of generic, crc32"),
         (["run", "--chain", "crc32,crc32"], "chain forward: its name, or one of a block, is in use"),
         (["map", "x", "up"], "map up: none of hw, sw"),
@@ -177,7 +203,7 @@ def test_without_a_bridge_map_and_status_say_so(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     for words in (["map", "generic", "sw"], ["status"]):
         assert run(*words) == 1
-        where = tmp_path / "headrace-bridge.sock"
+        where = tmp_path / "headrace" / "bridge.sock"
         assert capsys.readouterr().err == f"headrace: no bridge runs at {where}: start one with headrace bridge run\n"
 
 
@@ -208,7 +234,7 @@ class Running:
 
     def end(self) -> str:
         self.process.send_signal(signal.SIGINT)
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=HANG_S)
         assert self.process.returncode == 0, errors
         return errors
 
@@ -287,7 +313,66 @@ def test_what_is_no_request_is_told(running: list[Running], tmp_path: Path, caps
     bridge.end()
 
 
-@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+def hold(bridge: Running) -> None:
+    """Stops a bridge: the kernel keeps its packets."""
+    bridge.process.send_signal(signal.SIGSTOP)
+    stat = Path(f"/proc/{bridge.process.pid}/stat")
+    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "the bridge to stop")
+
+
+@pytest.mark.live
+def test_packets_that_the_kernel_had_no_room_for_are_shown(
+    running: list[Running], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with own_network():
+        bridge = Running(tmp_path, "--chain", "generic", "--link", "tap:hr0")
+        running.append(bridge)
+        hold(bridge)
+        send("hr0", numbered(16_500), pause_every=1000)
+        bridge.process.send_signal(signal.SIGCONT)
+        port = bridge.status(capsys)["ports"][0]
+        assert port["missed"] == 16_500 - 16_384
+        time.sleep(0.6)
+        bridge.process.send_signal(signal.SIGTERM)
+        time.sleep(0.6)
+        assert "port 0: 116 packets dropped by the kernel before it\n" in bridge.end()
+
+
+@pytest.mark.live
+def test_a_bridge_that_is_stopped_tells_what_is_still_to_go_through_and_answers(
+    running: list[Running], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with own_network():
+        bridge = Running(tmp_path, "--chain", "generic", "--link", "tap:hr0")
+        running.append(bridge)
+        hold(bridge)
+        send("hr0", numbered(16_000), pause_every=1000)
+        bridge.process.send_signal(signal.SIGTERM)
+        bridge.process.send_signal(signal.SIGCONT)
+        assert bridge.process.stderr is not None
+        line = bridge.process.stderr.readline()
+        told = re.fullmatch(r"([\d,]+) packets are still to go through; Ctrl-C again ends at once\n", line)
+        assert told is not None and 15_000 < int(told[1].replace(",", "")) <= 16_000
+        first = bridge.status(capsys)["ports"][0]
+        assert first["waiting"] > 0
+        assert bridge.map("generic", "sw") == 0
+        time.sleep(0.6)  # a signal right after the first is the same request
+        received = re.search(r"port 0: ([\d,]+) frames received", bridge.end())
+        assert received is not None and first["frames"] <= int(received[1].replace(",", "")) < 16_000
+
+
+@pytest.mark.live
+def test_sigusr1_shows_the_status_of_a_bridge_that_goes_on(running: list[Running], tmp_path: Path) -> None:
+    with own_network():
+        bridge = Running(tmp_path, "--chain", "generic", "--link", "tap:hr0")
+        running.append(bridge)
+        bridge.process.send_signal(signal.SIGUSR1)
+        assert bridge.process.stderr is not None
+        assert bridge.process.stderr.readline().startswith("generic: in hw; sent 0 in hardware")
+        assert "port 0: 0 frames received" in bridge.end()
+
+
+@pytest.mark.live
 def test_a_bridge_between_live_links(
     running: list[Running], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,9 +392,7 @@ def test_a_bridge_between_live_links(
             time.sleep(0.002)
             if number % 50 == 25:
                 assert bridge.map(("crc32", "generic")[number // 50 % 2], "sw" if number < 100 else "hw") == 0
-        deadline = time.monotonic() + 20
-        while bridge.status(capsys)["ports"][0]["frames"] < 200 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: bridge.status(capsys)["ports"][0]["frames"] == len(wanted), "all frames")
         bridge.end()
         sender.close()
     assert frames(out) == wanted

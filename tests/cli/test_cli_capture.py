@@ -3,20 +3,21 @@
 import json
 import os
 import re
+import resource
 import signal
+import struct
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from oracle import Packet, make_capture, random_packets
+from patience import HANG_S, until
 from scapy.utils import RawPcapReader
 
-from headrace import bpf
-from headrace.build import build_card
+from headrace.build.models import build_card
 from headrace.cli import main
+from headrace.net import bpf
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 CORES = "2"
@@ -87,6 +88,23 @@ def test_a_filter_gives_tcpdumps_file(way: str, capture: Path, tmp_path: Path) -
     assert (tmp_path / "out").read_bytes() == tcpdump(capture, *expression)
 
 
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("expression", ["", "greater 1", "len = 0", "less 60"])
+def test_records_that_say_they_had_no_bytes_are_tcpdumps(way: str, expression: str, tmp_path: Path) -> None:
+    """Only its original length tells such a record from one that is whole."""
+    packets = [(b"\x02" * 12 + b"\x08\x00" + bytes([n]) * 50, wire) for n, wire in enumerate((0, 64, 0, 1500, 63))]
+    capture = tmp_path / "in.pcap"
+    body = b"".join(struct.pack("<IIII", 1, n, len(data), wire) + data for n, (data, wire) in enumerate(packets))
+    capture.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + body)
+    words = expression.split()
+    cores = ["--cores", CORES] if words else []
+    assert run("-q", "-i", capture, "--path", way, "-w", tmp_path / "out", *cores, *words) == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, *words)
+    filtered = ["filter", "-q", expression, capture, "-w", tmp_path / "filtered"]
+    assert main([str(word) for word in filtered]) == 0
+    assert (tmp_path / "filtered").read_bytes() == tcpdump(capture, *words)
+
+
 def test_a_filter_may_be_in_a_file(capture: Path, tmp_path: Path) -> None:
     (tmp_path / "filter").write_text("udp # only\n")
     assert run("-i", capture, "-w", tmp_path / "out", "-F", tmp_path / "filter", "--cores", CORES) == 0
@@ -94,16 +112,18 @@ def test_a_filter_may_be_in_a_file(capture: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])
-@pytest.mark.parametrize("expression", [[], ["ip"]])
+@pytest.mark.parametrize(("snaplen", "expression"), [(40, []), (40, ["ip"]), (20, ["tcp", "port", "80"])], ids=str)
 def test_packets_are_cut_to_the_snaplen(
-    way: str, expression: list[str], capture: Path, packets: list[Packet], tmp_path: Path
+    way: str, snaplen: int, expression: list[str], capture: Path, packets: list[Packet], tmp_path: Path
 ) -> None:
+    """The filter reads beyond what is kept of a packet."""
     out = tmp_path / "out"
-    assert run("-i", capture, "-w", out, "-s", 40, "--path", way, "--cores", CORES, *expression) == 0
+    assert run("-i", capture, "-w", out, "-s", snaplen, "--path", way, "--cores", CORES, *expression) == 0
     program = bpf.compile(" ".join(expression))
     verdicts = bpf.run_many(program, ((p.data, p.wirelen) for p in packets))
-    assert records(out) == [(p.data[:40], p.wirelen) for p, taken in zip(packets, verdicts, strict=True) if taken]
-    assert bpf.capture_format(out) == (bpf.DLT_EN10MB, 40)
+    kept = [(p.data[:snaplen], p.wirelen) for p, taken in zip(packets, verdicts, strict=True) if taken]
+    assert records(out) == kept and kept
+    assert bpf.capture_format(out)[:2] == (bpf.DLT_EN10MB, snaplen)
 
 
 def test_a_small_ring_loses_nothing(capture: Path, tmp_path: Path) -> None:
@@ -189,21 +209,14 @@ def test_standard_input_and_output(capture: Path) -> None:
     assert result.stdout == tcpdump(capture, "tcp")
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_capture_with_everything_in_the_file(number: signal.Signals, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [*HEADRACE, "capture", "-i", "gen:size=60-1514", "-w", str(out)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: out.exists() and out.stat().st_size > 1_000_000, "packets")
+    until(lambda: out.exists() and out.stat().st_size > 1_000_000, "packets")
     child.send_signal(number)
-    _, err = child.communicate(timeout=20)
+    _, err = child.communicate(timeout=HANG_S)
     assert child.returncode == 0
     captured = int(err.split()[0])
     assert err.splitlines()[1] == f"{captured} packets received by filter"
@@ -217,9 +230,9 @@ def test_each_packet_is_written_at_once_if_wanted(tmp_path: Path, packets: list[
     assert child.stdin is not None
     child.stdin.write(data)
     child.stdin.flush()
-    wait_for(lambda: out.exists() and out.read_bytes() == data, "the packets while the capture goes on")
+    until(lambda: out.exists() and out.read_bytes() == data, "the packets while the capture goes on")
     child.stdin.close()
-    assert child.wait(timeout=20) == 0
+    assert child.wait(timeout=HANG_S) == 0
 
 
 @root
@@ -237,6 +250,25 @@ def test_root_becomes_another_user_before_the_file_is_opened(tmp_path: Path, cap
 
 
 # What goes wrong
+
+
+@pytest.mark.parametrize(("format", "least"), [("pcap", 76), ("pcapng", 92)])
+def test_captured_are_the_packets_that_a_full_disk_has_taken(
+    format: str, least: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The room isn't a multiple of the record's size, nor of the buffers that are written at a time."""
+    room, out, report = 1_000_003, tmp_path / "out", tmp_path / "report.json"
+    words = ["-i", "gen:size=60,count=20000", "-w", str(out), "--format", format, "--json", str(report)]
+    command = [*HEADRACE, "capture", *words]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))  # noqa: E731
+    result = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+    listed = subprocess.run(["tcpdump", "-nr", str(out)], capture_output=True, text=True, check=True).stdout
+    there = len(listed.splitlines())
+    assert room - least - 200 < least * there < room
+    data = json.loads(report.read_text())
+    assert result.returncode == 1 and result.stderr.splitlines()[0] == f"{there} packets captured"
+    assert (data["captured"], data["captured_bytes"], data["wire_bytes"]) == (there, 60 * there, 60 * there)
+    assert data["fault"] == f"{out}: File too large" and data["missing"] == 0
 
 
 def test_a_full_disk_ends_the_capture(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,12 +299,13 @@ def test_packets_that_are_longer_than_the_ring_are_told(tmp_path: Path, capsys: 
 
 def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in (60, 9217, 9216)])
-    assert run("-i", capture, "-w", tmp_path / "out", "--cores", CORES, "len >= 60") == 0
+    small = ("--cores", CORES, "-P", "PACKET_KB=32", "-P", "MAX_FRAME=9216")
+    assert run("-i", capture, "-w", tmp_path / "out", *small, "len >= 60") == 0
     assert [len(data) for data, _ in records(tmp_path / "out")] == [60, 9216]
     assert capsys.readouterr().err.splitlines()[2:] == [
         "1 packet dropped by card: 1 not inspected",
         "headrace: warning: 1 packets are longer than 9,216 bytes and were not inspected: "
-        "use -P MAX_FRAME=65535 -P PACKET_KB=128",
+        "use -P MAX_FRAME=131071 -P PACKET_KB=256",
     ]
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from oracle import EXPRESSIONS, make_capture, random_packets
 
-from headrace import bpf, filter, measurements
+from headrace.cards.filter import measurements
+from headrace.cards.filter import run as filter
+from headrace.cards.filter.run import FilterJob, FilterReport, ProgramReport
 from headrace.cli import main
-from headrace.filter import FilterJob, FilterReport, ProgramReport
+from headrace.net import bpf
 
 
 def report_of(job: FilterJob, **changes: Any) -> FilterReport:
@@ -46,7 +48,7 @@ class Stand:
         self.job: FilterJob | None = None
         self.changes: dict[str, Any] = {}
 
-    def run(self, job: FilterJob, _progress: object = None) -> FilterReport:
+    def run(self, job: FilterJob, *_: object) -> FilterReport:
         self.job = job
         return report_of(job, **self.changes)
 
@@ -141,11 +143,16 @@ def test_a_filter_from_a_file_takes_the_place_of_the_expression(card: Stand, cap
     assert job.source == capture
 
 
-@pytest.mark.parametrize("source", ["-", "gen:size=64,count=10"])
-def test_sources_that_are_no_files(card: Stand, source: str) -> None:
-    job = job_of(card, "tcp", source)
-    assert job.source == source
+def test_generated_packets_are_ethernets(card: Stand) -> None:
+    job = job_of(card, "tcp", "gen:size=64,count=10")
+    assert job.source == "gen:size=64,count=10"
     assert job.outputs[0].program == bpf.compile("tcp")
+
+
+def test_a_filter_of_a_pipe_is_compiled_by_who_reads_it(card: Stand) -> None:
+    job = job_of(card, "tcp", "-", "-s", "99", "-O")
+    assert job.source == "-"
+    assert job.outputs[0].program == bpf.Expression("tcp", 99, optimize=False)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import pytest
 from oracle import HTTP_WITH_DATA, Packet, make_capture, random_packets
+from patience import until
 from scapy.utils import RawPcapReader
 
-from headrace import bpf, measurements
-from headrace.build import build_card
+from headrace.build.models import build_card
+from headrace.cards.filter import measurements
 from headrace.cli import main
+from headrace.net import bpf
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 
@@ -146,6 +149,23 @@ def test_a_truncated_capture_gives_every_packet_before_the_fault(
     assert last.startswith(f"headrace: {cut}: packet 501 at byte {end}: truncated dump file")
 
 
+def test_a_report_says_what_a_full_disk_has_taken(tmp_path: Path) -> None:
+    """Each filter's file has room for other packets than the card has matched."""
+    room, report = 100_001, tmp_path / "report.json"
+    outs = [tmp_path / "all.pcap", tmp_path / "short.pcap"]
+    words = ["", "gen:size=60-100,count=5000", "-w", outs[0], "--also", "less 64", "-w", outs[1], "--json", report]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))  # noqa: E731
+    command = [*HEADRACE, "filter", *map(str, words)]
+    wide = {**os.environ, "COLUMNS": "200"}
+    result = subprocess.run(command, preexec_fn=limit, env=wide, capture_output=True, text=True, check=False)
+    assert result.returncode == 1 and f"headrace: {outs[0]}: File too large" in result.stderr
+    data = json.loads(report.read_text())
+    for out, program in zip(outs, data["programs"], strict=True):
+        assert program["written"] == len(records(out))
+    assert 0 < data["programs"][0]["written"] < data["programs"][0]["matched"]
+    assert f"{data['programs'][0]['written']:,} in the file" in result.stderr
+
+
 def test_a_full_disk_is_one_line_and_exit_code_1(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["filter", "", str(capture), "-w", "/dev/full", "-q"]) == 1
     assert capsys.readouterr().err == "headrace: /dev/full: No space left on device\n"
@@ -163,9 +183,7 @@ def test_an_interrupted_run_leaves_whole_files(tmp_path: Path) -> None:
     command = [*HEADRACE, "filter", "", "gen:size=60-1514,count=1000000000", "-w", str(out)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        deadline = time.monotonic() + 60
-        while not (out.exists() and out.stat().st_size > 100_000) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: out.exists() and out.stat().st_size > 100_000, "packets")
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b"headrace: interrupted\n"
         assert process.wait() == 130
@@ -198,8 +216,8 @@ def test_a_pipe_that_is_written_slowly_is_waited_for(capture: Path, tmp_path: Pa
 def test_measurements_count_what_libpcap_computes(
     name: str, capture: Path, packets: list[Packet], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measurement = measurements.find(name)
-    returned = bpf.run_many(measurement.program, ((packet.data, packet.wirelen) for packet in packets))
+    program = bpf.for_link(measurements.find(name).program, bpf.LinkFormat(), "")
+    returned = bpf.run_many(program, ((packet.data, packet.wirelen) for packet in packets))
     assert main(["measure", name, str(capture), "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["counter"]: row["packets"] for row in found["counters"]} == Counter(returned)

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from oracle import Packet, make_capture, random_packets
+from patience import HANG_S
 
-from headrace import bpf, extcap, network
-from headrace.build import build_card
-from headrace.cachedir import cache_root
+from headrace.build.models import build_card
+from headrace.cache import cache_root
 from headrace.cli import main
-from headrace.network import Interface
+from headrace.extcap import program as extcap
+from headrace.net import bpf
+from headrace.net import netlink as network
+from headrace.net.netlink import Interface
 
 CARDS = ["headrace-filter", "headrace-capture"]
 CORES = 2
@@ -40,7 +43,7 @@ def installed(home: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 
 def tshark(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["tshark", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(["tshark", *arguments], capture_output=True, text=True, check=False, timeout=HANG_S)
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.registers import generate_header, generate_html, generate_rtl, load_map
+from headrace.registers.compile import generate_header, generate_html, generate_rtl, load_map
 
 DEMO = """
 enum mode_e { slow = 0; fast = 3; };
@@ -335,7 +335,7 @@ def test_a_damaged_cache_entry_is_made_again(rdl):
 
 def test_loading_a_cached_map_needs_no_compiler(rdl):
     load_map(rdl)
-    code = f"import sys, pathlib; from headrace.registers import load_map; load_map(pathlib.Path({str(rdl)!r}))"
+    code = f"import sys, pathlib; from headrace.registers.compile import load_map; load_map(pathlib.Path({str(rdl)!r}))"
     code += "; sys.exit(any(m.startswith(('systemrdl', 'peakrdl')) for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 

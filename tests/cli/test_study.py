@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from headrace.bench import capture_loads
-from headrace.bench.capture_loads import CLOCKS, IDEAL, Memory
 from headrace.card import Card
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.study import capture
-from headrace.study.capture_points import MEMORIES, SIZES, TABLES, Point, all_points, cards
-from headrace.study.kernel_path import measure_kernel_path
-from headrace.study.published import BpfcapRow, bpfcap_table_5_1
+from headrace.evaluate.loads import capture as capture_loads
+from headrace.evaluate.loads.capture import CLOCKS, IDEAL, Memory
+from headrace.evaluate.study import capture
+from headrace.evaluate.study.capture_points import MEMORIES, SIZES, TABLES, Point, all_points, cards
+from headrace.evaluate.study.kernel_path import measure_kernel_path
+from headrace.evaluate.study.published import BpfcapRow, bpfcap_table_5_1
 
 CARD: dict[str, Any] = {"mem_w": 32, "burst": 16}  # the only one that these tests need
 LOAD: dict[str, Any] = {**CARD, "clock_hz": CLOCKS[32]}
@@ -53,7 +53,7 @@ def test_the_published_table_is_the_one_that_was_checked_against_the_thesis(publ
     assert len(published) == 54
     sums = [sum(getattr(row, name) for row in published) for name in ("mean_ns", "sigma_ns", "median_ns")]
     assert (sums, sum(row.min_ns for row in published), sum(row.max_ns for row in published)) == PUBLISHED_SUMS
-    text = resources.files("headrace.study").joinpath("data/bpfcap_table_5_1.csv").read_bytes()
+    text = resources.files("headrace.evaluate.study").joinpath("data/bpfcap_table_5_1.csv").read_bytes()
     assert hashlib.sha256(text).hexdigest() == PUBLISHED_SHA256
     assert "Duchniewicz" in text.decode() and "TRITA-EECS-EX" in text.decode()
 

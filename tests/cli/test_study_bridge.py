@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from headrace.bench import bridge as bench_bridge
-from headrace.bench import bridge_loads, bridge_traffic
-from headrace.bench.bridge_loads import SINGLE
 from headrace.cli import main
-from headrace.study import bridge
-from headrace.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
-from headrace.study.published import EMBEDNET_MBIT_S
+from headrace.evaluate.bench import bridge as bench_bridge
+from headrace.evaluate.loads import bridge as bridge_loads
+from headrace.evaluate.loads import bridge_traffic
+from headrace.evaluate.loads.bridge import SINGLE
+from headrace.evaluate.study import bridge
+from headrace.evaluate.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
+from headrace.evaluate.study.published import EMBEDNET_MBIT_S
 
 LOAD = {
     "kind": "trace",
@@ -151,7 +152,9 @@ def test_published_figures_are_the_theses() -> None:
 
 def test_an_address_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "bridge", "--out", str(tmp_path), "--cluster", "nonsense://here"]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
+    progress, error = capsys.readouterr().err.splitlines()
+    assert progress == "bridge card 0%"
+    assert error.startswith("headrace: cluster nonsense://here: unknown address scheme")
 
 
 def test_the_bench_says_what_must_be(study: bridge.BridgeStudy) -> None:

@@ -271,6 +271,16 @@ def test_a_second_run_comes_from_the_cache_until_a_source_changes(tmp_path, monk
     assert runs
 
 
+def test_a_changed_header_is_a_changed_source(tmp_path):
+    folder = make_card(tmp_path / "mine", "pair", PAIR.replace("q + d", "q `STEP d"))
+    (folder / "pair.sv").write_text('`include "step.svh"\n' + (folder / "pair.sv").read_text())
+    luts = []
+    for step in "+^":
+        (folder / "step.svh").write_text(f"`define STEP {step}\n")
+        luts.append(synth.run(folder, "ecp5", pnr=False, hierarchy=False).total.luts)
+    assert luts[1] < luts[0]
+
+
 # The platform's own RTL
 
 

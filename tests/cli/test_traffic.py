@@ -8,8 +8,8 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapReader
 
-from headrace import bpf
 from headrace.errors import HeadraceError
+from headrace.net import bpf
 from headrace.traffic import live, realistic_capture
 
 PROTOCOLS = [
@@ -65,7 +65,8 @@ def test_made_tcp_has_right_checksums(tmp_path: Path) -> None:
     assert checked > 100
 
 
-@pytest.mark.skipif(live.why_not() is not None, reason="live traffic needs root, network namespaces and tcpdump")
+@pytest.mark.live
+@pytest.mark.skipif(live.why_not() is not None, reason=str(live.why_not()))
 def test_live_traffic_comes_from_real_programs_on_a_wire(tmp_path: Path) -> None:
     namespaces = len(list(Path("/run/netns").glob("*"))) if Path("/run/netns").exists() else 0
     traffic = realistic_capture(tmp_path / "live.pcap", packets=20_000, method="live")

@@ -1,4 +1,6 @@
-// A frame is judged one cycle after its last beat, when `dropped` tells its fate; until then its beats may not come out.
+// SPDX-License-Identifier: Apache-2.0
+// A frame is judged one cycle after its last beat, when `dropped` tells its fate; until then its beats may not come
+// out.
 module packet_fifo_proof #(
     parameter int unsigned DEPTH = 4,
     parameter bit DROP_WHEN_FULL = 1'b1,
@@ -38,7 +40,8 @@ module packet_fifo_proof #(
   packet_fifo #(
       .DATA_W(8), .USER_W(1), .DEPTH(DEPTH), .DROP_WHEN_FULL(DROP_WHEN_FULL), .BLOCK_RAM(BLOCK_RAM)
   ) dut (.*);
-  proof_stable #(.WIDTH(11)) u_stable (.clk, .rst, .valid(m_axis_tvalid && valid), .ready(m_axis_tready), .data(m_beat));
+  proof_stable #(.WIDTH(11)) u_stable (.clk, .rst, .valid(m_axis_tvalid && valid), .ready(m_axis_tready),
+      .data(m_beat));
 
   // The books: beats of kept frames inside; the open frame; the frame that ended in the cycle before.
   count_t kept_q, open_q, ended_length_q;  // lengths stop at DEPTH + 1

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows one word, whichever `mark` picks, through a part that holds at most MAX words, and counts what is inside.
-// When every word that could be picked comes out in its turn and unchanged, none is lost, doubled, changed or overtaken.
-// Words inside are numbered from 0, the next one to leave.
+// When every word that could be picked comes out in its turn and unchanged, none is lost, doubled, changed or
+// overtaken. Words inside are numbered from 0, the next one to leave.
 module proof_follow #(
     parameter int unsigned WIDTH = 1,
     parameter int unsigned MAX = 2,

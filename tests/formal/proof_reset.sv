@@ -1,4 +1,6 @@
-// Reset as every proof has it: high in the first cycle, free afterwards. `valid` is low until the state means something.
+// SPDX-License-Identifier: Apache-2.0
+// Reset as every proof has it: high in the first cycle, free afterwards. `valid` is low until the state means
+// something.
 module proof_reset (
     input  logic clk,
     input  logic rst,

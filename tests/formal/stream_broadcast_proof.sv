@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module stream_broadcast_proof #(
     parameter int unsigned WIDTH = 2,
     parameter int unsigned OUTPUTS = 3
@@ -10,7 +11,7 @@ module stream_broadcast_proof #(
     input logic [OUTPUTS-1:0] m_ready
 );
 
-  logic valid, s_ready;
+  logic valid, s_ready, idle;
   logic [OUTPUTS-1:0] m_valid;
   logic [WIDTH-1:0] m_data;
 
@@ -39,6 +40,7 @@ module stream_broadcast_proof #(
         // An output that lacks a word is offered it at once, whatever the other outputs do.
         assert (m_valid[i] == (count != 0 && !dut.done_q[i]));
         if (count == 2) assert (m_valid[i]);
+        if (idle) assert (count == 0);
         assert (count == in_slice - 2'(dut.done_q[i]));
 
         if (dut.done_q[i]) assert (in_slice != 0);
@@ -52,6 +54,7 @@ module stream_broadcast_proof #(
     if (valid) begin
       // The word at the outputs goes when the last output takes it.
       assert (!(&dut.done_q));
+      assert (idle == (in_slice == 0));
       cover (OUTPUTS == 1 || dut.done_q == OUTPUTS'(1));
       cover (OUTPUTS == 1 || $countones(dut.done_q) == int'(OUTPUTS) - 1);
     end

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two clocks are free: each step of the proof may have an edge of either, of both or of none, in any order.
-// The registers start as the reset leaves them. A pointer changes in one bit at a time (proved here), so that a sample that
-// is taken while it changes is the old or the new value: it is as if the edge had come a moment earlier or later.
+// The registers start as the reset leaves them. A pointer changes in one bit at a time (proved here), so that a sample
+// that is taken while it changes is the old or the new value: it is as if the edge had come a moment earlier or later.
 module stream_cdc_fifo_proof #(
     parameter int unsigned WIDTH = 2,
     parameter int unsigned DEPTH = 4,
@@ -15,7 +16,7 @@ module stream_cdc_fifo_proof #(
 
   typedef logic [ADDR_W:0] pointer_t;
 
-  logic s_rst, m_rst, s_ready, m_valid;
+  logic s_rst, m_rst, s_ready, m_valid, s_idle, m_idle;
   logic [WIDTH-1:0] m_data;
 
   assign s_rst = 1'b0;
@@ -43,7 +44,8 @@ module stream_cdc_fifo_proof #(
 
   always_comb begin
     if (!s_started_q)
-      assume (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.wr_next_q == pointer_t'(1) && !dut.ready_q && dut.u_sync_rd.sync_q == '0 && sent_q == '0);
+      assume (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.wr_next_q == pointer_t'(1) && !dut.ready_q
+          && dut.u_sync_rd.sync_q == '0 && sent_q == '0);
     if (!m_started_q)
       assume (dut.rd_q == '0 && dut.rd_gray_q == '0 && !dut.valid_q && dut.u_sync_wr.sync_q == '0 && got_q == '0);
   end
@@ -54,6 +56,7 @@ module stream_cdc_fifo_proof #(
   always_comb begin
     assert (count <= pointer_t'(DEPTH + 1));
     if (m_valid) assert (count != '0);
+    if (s_idle && m_idle) assert (count == '0);
     if (m_valid && got_q == number) assert (m_data == value_q);
     cover (count == pointer_t'(DEPTH + 1));
     cover (m_valid && got_q == number && number == pointer_t'(DEPTH + 1));
@@ -81,7 +84,8 @@ module stream_cdc_fifo_proof #(
     assert (one_bit(dut.rd_gray_q ^ rd_before_q));
   end
 
-  // What the registers hold: the pointers in the order rd, wr as the reader sees it twice, wr; and rd as the writer sees it.
+  // What the registers hold: the pointers in the order rd, wr as the reader sees it twice, wr; and rd as the writer
+  // sees it.
   function automatic pointer_t binary(pointer_t gray);
     for (int i = ADDR_W; i >= 0; i--) binary[i] = ^(gray >> i);
   endfunction

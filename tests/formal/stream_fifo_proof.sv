@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module stream_fifo_proof #(
     parameter int unsigned WIDTH = 2,
     parameter int unsigned DEPTH = 4,
@@ -15,7 +16,7 @@ module stream_fifo_proof #(
 
   localparam int unsigned LATENCY = BLOCK_RAM ? 3 : 2;
 
-  logic valid, s_ready, m_valid, followed, fresh_q;
+  logic valid, s_ready, m_valid, followed, fresh_q, idle;
   logic [WIDTH-1:0] m_data, value;
   logic [COUNT_W-1:0] count;
   logic [$clog2(DEPTH+2)-1:0] held, place;
@@ -24,7 +25,8 @@ module stream_fifo_proof #(
   stream_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH), .BLOCK_RAM(BLOCK_RAM)) dut (.*);
   proof_stable #(.WIDTH(WIDTH)) u_stable (.clk, .rst, .valid(m_valid && valid), .ready(m_ready), .data(m_data));
   proof_follow #(.WIDTH(WIDTH), .MAX(DEPTH)) u_follow (
-      .clk, .rst, .valid, .mark, .push(s_valid && s_ready), .push_data(s_data), .pop(m_valid && m_ready), .pop_data(m_data),
+      .clk, .rst, .valid, .mark, .push(s_valid && s_ready), .push_data(s_data), .pop(m_valid && m_ready),
+          .pop_data(m_data),
       .count(held), .followed, .place, .value
   );
 
@@ -61,6 +63,7 @@ module stream_fifo_proof #(
   always_comb begin
     if (valid) begin
       assert (count == held);
+      assert (idle == (held == 0));
       assert (s_ready == (count < DEPTH && !fresh_q));
       assert (hidden_q < LATENCY);
       cover (hidden_q == LATENCY - 1);

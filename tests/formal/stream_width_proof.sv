@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows one byte. A beat holds as many items as it has bytes, or one item without a byte if it has none.
 module stream_width_proof #(
     parameter int unsigned S_LANES = 2,
@@ -18,7 +19,8 @@ module stream_width_proof #(
   localparam int unsigned LANES = S_LANES > M_LANES ? S_LANES : M_LANES;
   localparam int unsigned MAX = 4 * LANES;
 
-  // Only a frame's last byte tells its end. Going up a wide beat has the tuser of its last narrow one; down, all have it.
+  // Only a frame's last byte tells its end. Going up a wide beat has the tuser of its last narrow one; down, all have
+  // it.
   typedef struct packed {
     logic       empty;
     logic       last;
@@ -49,7 +51,7 @@ module stream_width_proof #(
     return found;
   endfunction
 
-  logic valid, s_axis_tready, m_axis_tvalid, m_axis_tlast;
+  logic valid, s_axis_tready, m_axis_tvalid, m_axis_tlast, idle, fresh_q;
   logic [M_LANES-1:0][7:0] m_axis_tdata;
   logic [M_LANES-1:0] m_axis_tkeep;
   logic [0:0] m_axis_tuser;
@@ -63,8 +65,10 @@ module stream_width_proof #(
       .data({m_axis_tlast, m_axis_tuser, m_axis_tkeep, m_axis_tdata})
   );
 
-  assign s_beat = '{last: s_axis_tlast, user: s_axis_tuser, keep: LANES'(s_axis_tkeep), data: (8 * LANES)'(s_axis_tdata)};
-  assign m_beat = '{last: m_axis_tlast, user: m_axis_tuser, keep: LANES'(m_axis_tkeep), data: (8 * LANES)'(m_axis_tdata)};
+  assign s_beat =
+      '{last: s_axis_tlast, user: s_axis_tuser, keep: LANES'(s_axis_tkeep), data: (8 * LANES)'(s_axis_tdata)};
+  assign m_beat =
+      '{last: m_axis_tlast, user: m_axis_tuser, keep: LANES'(m_axis_tkeep), data: (8 * LANES)'(m_axis_tdata)};
   assign push   = s_axis_tvalid && s_axis_tready;
   assign pop    = m_axis_tvalid && m_axis_tready;
 
@@ -83,6 +87,7 @@ module stream_width_proof #(
 
   always_ff @(posedge clk) begin
     count_q <= count_q + (push ? items(s_beat) : '0) - (pop ? items(m_beat) : '0);
+    fresh_q <= rst;
     if (push) s_inside_q <= !s_axis_tlast;
     if (pop) m_inside_q <= !m_axis_tlast;
     if (followed_q) begin
@@ -104,6 +109,8 @@ module stream_width_proof #(
   always_comb begin
     if (valid) begin
       assert (count_q <= count_t'(MAX));
+      assert (idle == (count_q == 0));
+      if (fresh_q) assert (!s_axis_tready);
       if (pop) assert (count_q >= items(m_beat));
       if (followed_q) assert (place_q < count_q);
       if (followed_q && pop && place_q < items(m_beat)) assert (item(m_beat, place_q) == value_q);
@@ -203,7 +210,8 @@ module stream_width_proof #(
     at_place = '0;
     for (int unsigned i = 0; i < 3; i++) begin
       for (int unsigned lane = 0; lane < LANES; lane++) begin
-        if (part_valid[i] && (i < 2 || lane >= 32'(first)) && (part[i].keep == '0 ? lane == 0 : part[i].keep[lane])) begin
+        if (part_valid[i] && (i < 2 || lane >= 32'(first))
+            && (part[i].keep == '0 ? lane == 0 : part[i].keep[lane])) begin
           if (held == place_q) at_place = item(part[i], count_t'(lane));
           held = held + 1'b1;
         end

@@ -1,7 +1,7 @@
 """What the tests compare the cards with, and what they feed them.
 
-libpcap itself is the oracle for verdicts (`headrace.bpf.run_many`); `interpret` follows one program step by step where
-a test needs the number of instructions or has to end a program that loops.
+libpcap itself is the oracle for verdicts (`headrace.net.bpf.run_many`); `interpret` follows one program step by step
+where a test needs the number of instructions or has to end a program that loops.
 """
 
 from oracle.captures import make_capture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.bpf import SCRATCH_WORDS, Program
+from headrace.net.bpf import SCRATCH_WORDS, Program
 
 _MASK = 0xFFFFFFFF
 _WIDTH = {0x00: 4, 0x08: 2, 0x10: 1}

@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headrace.bpf import JA, MAX_SNAPLEN, RET_K, SCRATCH_WORDS, Instruction, Program
+from headrace.net.bpf import JA, MAX_SNAPLEN, RET_K, SCRATCH_WORDS, Instruction, Program
 
 RET_A = 0x16
 _LOOP_TAIL = 5

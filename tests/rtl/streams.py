@@ -70,12 +70,12 @@ class Channel:
         return cls(dut.clk if clk is None else clk, valid, ready, (data,))
 
     @classmethod
-    def axis(cls, dut: Any, side: str) -> "Channel":
+    def axis(cls, dut: Any, side: str, clk: Any = None) -> "Channel":
         """Channel of the ports <side>_axis_*: a word is (tdata, tkeep, tlast, tuser)."""
         valid, ready, *payload = (
             getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last", "user")
         )
-        return cls(dut.clk, valid, ready, tuple(payload))
+        return cls(dut.clk if clk is None else clk, valid, ready, tuple(payload))
 
     def read(self) -> Word:
         """The payload at this moment."""

@@ -1,4 +1,4 @@
-"""What the tools say of the stream layer before anything runs: lint, refused parameters, and where memories end up."""
+"""What the tools say of stream parts and the capture engine: lint, refused parameters, where memories end up."""
 
 import shutil
 import subprocess
@@ -8,7 +8,10 @@ import pytest
 from simulation import RTL, rtl
 
 from headrace import synth
+from headrace.build.description import load_card
+from headrace.build.lint import lint as lint_card
 
+LAYERS = ("memory", "stream", "capture")
 BLOCKS = [path.stem for path in rtl("memory", "stream")]
 
 
@@ -16,15 +19,21 @@ def lint(block: str, **parameters: int) -> str:
     """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content."""
     verilator = shutil.which("verilator")
     assert verilator
+    source = next(path for path in rtl(*LAYERS) if path.stem == block)
+    packages = [
+        path for path in rtl("pkg", "capture") if path.stem.endswith("_pkg") and path.stem in source.read_text()
+    ]
     command = [
         verilator,
         "--lint-only",
         "-Wall",
+        "-Wno-PINCONNECTEMPTY",
         "--top-module",
         block,
-        *(f"-I{RTL / layer}" for layer in ("stream", "memory")),
+        *(f"-I{RTL / layer}" for layer in LAYERS),
         *(f"-G{name}={value}" for name, value in parameters.items()),
-        str(next(path for path in rtl("memory", "stream") if path.stem == block)),
+        *map(str, packages),
+        str(source),
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     return run.stderr if run.returncode else ""
@@ -33,6 +42,10 @@ def lint(block: str, **parameters: int) -> str:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_lint_is_clean(block: str) -> None:
     assert not lint(block)
+
+
+def test_the_capture_card_with_filters_is_clean() -> None:
+    assert not lint_card(load_card("capture"), {"CORES": 2})
 
 
 @pytest.mark.parametrize(
@@ -66,6 +79,26 @@ def test_lint_is_clean(block: str) -> None:
         ("axi_reader", {"BURST": 0}),
         ("axi_reader", {"BURST": 257}),
         ("axi_reader", {"BUFFER": 8}),
+        ("stream_elastic", {"DATA_W": 20}),
+        ("stream_elastic", {"USER_W": 0}),
+        ("stream_elastic", {"DEPTH": 100}),
+        ("stream_elastic", {"CROSSING": 8}),
+        ("axi_reader", {"COMMANDS": 2}),
+        ("axil_ports", {"ADDR_W": 0}),
+        ("descriptor_fetch", {"SLOTS": 2}),
+        ("descriptor_fetch", {"SLOTS": 12}),
+        ("descriptor_fetch", {"MEM_W": 512, "SLOTS": 4}),
+        ("capture_engine", {"MEM_W": 16}),
+        ("capture_engine", {"MEM_W": 96}),
+        ("ring_writer", {"RECORDS": 2}),
+        ("ring_planner", {"BURST": 0}),
+        ("ring_planner", {"BURST": 300}),
+        ("port_store", {"DATA_W": 48}),
+        ("port_store", {"STORE_KB": 3}),
+        ("port_store", {"STORE_KB": 2048}),
+        ("axil_ports", {"ADDR_W": 33}),
+        ("axi_ports", {"MEM_W": 48}),
+        ("axi_ports", {"MEM_W": 2048}),
         ("axi_to_avalon", {"MEM_W": 8}),
         ("axi_to_avalon", {"MEM_W": 96}),
         ("axi_to_avalon", {"ADDR_W": 2}),

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from headrace.bridge.blocks import Crc32, Generic, SoftwareBlock, with_crc
-from headrace.bridge.formats import Address, Header, Packet
+from headrace.cards.bridge.blocks import Crc32, Generic, SoftwareBlock, with_crc
+from headrace.cards.bridge.formats import Address, Header, Packet
 from headrace.errors import HeadraceError
 
 HEADER = Header(Address(0, 2), 1, 2)

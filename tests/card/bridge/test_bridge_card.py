@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from headrace.bridge.blocks import Crc32, Generic, with_crc
-from headrace.bridge.card import driver_of, open_bridge_card
-from headrace.bridge.chain import Chain, Ingress, ProtocolGraph
-from headrace.bridge.driver import BridgeDriver
-from headrace.bridge.formats import Address, Header, Packet
-from headrace.bridge.host import PROFILES, Host
-from headrace.bridge.moves import move
-from headrace.bridge.tables import PORTS, SOFTWARE
 from headrace.card import Card
+from headrace.cards.bridge.blocks import Crc32, Generic, with_crc
+from headrace.cards.bridge.card import driver_of, open_bridge_card
+from headrace.cards.bridge.chain import Chain, Ingress, ProtocolGraph
+from headrace.cards.bridge.driver import HOST_BUFFERS, BridgeDriver
+from headrace.cards.bridge.formats import Address, Header, Packet
+from headrace.cards.bridge.host import PROFILES, Host
+from headrace.cards.bridge.moves import move
+from headrace.cards.bridge.tables import PORTS, SOFTWARE, slot_address
 
 TO_SOFTWARE = Header(SOFTWARE, 1, 2)
 
@@ -99,6 +99,79 @@ def test_settings_change_in_mid_traffic(bench: Bench, stalls: int) -> None:
     bench.finish()
     assert bench.got == wanted and changes > 20
     assert bench.driver.counters().dropped == {}
+
+
+def test_software_that_never_reads_stops_no_flow_of_hardware(bench: Bench) -> None:
+    """Beside each other at switch 1: slot 0 sends to software, which waits for room without end, and is never read;
+    slot 2 is in a chain from port 1 to port 1, over the same link to switch 0."""
+    driver, count = bench.driver, 500
+    driver.h2s.configure(wait_for_room=True)
+    for port, slot, target in ((0, 0, TO_SOFTWARE), (1, 2, Header(PORTS[1], 1, 4))):
+        driver.setup_port(port)
+        driver.setup_slot(slot)
+        driver.classify(port, 0, 0, 0, Header(slot_address(slot), 1, 2))
+        driver.route(slot, 0, 2, target)
+        bench.offer(frames(count, seed=port, least=1000), port)
+    bench.card.run(until=None, seconds=1e-3)
+    counters = driver.counters()
+    assert counters.ports[1].sent == counters.ports[1].frames == count, "not at the rate of the line"
+    assert counters.slots[0].overflow > 0 and counters.h2s.no_room == 0, "software's way was never full"
+    bench.finish()
+    assert len(bench.got) == count - driver.counters().slots[0].overflow
+
+
+def test_software_that_never_reads_stops_what_shares_its_port_for_the_limit_at_most(bench: Bench) -> None:
+    driver, count, limit_ns = bench.driver, 600, 50_000
+    driver.h2s.configure(wait_for_room=True, wait_limit_ns=limit_ns)
+    driver.setup_port(0, flow_control=True, key_offset=0)
+    driver.classify(0, 0, 0, 1 << 24, TO_SOFTWARE)
+    driver.classify(0, 1, 0, 0, Header(PORTS[1], 1, 4))
+    mixed = [bytes([n & 1]) + random.Random(n).randbytes(1399) for n in range(2 * count)]
+    bench.offer(mixed, hold=True)
+    bench.card.run(until=None, seconds=2 * count * 1424 * 8 / 10e9 + 2 * limit_ns / 1e9)
+    counters = driver.counters()
+    assert counters.ports[0].frames == 2 * count and counters.ports[1].sent == count
+    assert counters.h2s.no_room > 0
+    bench.finish()
+    assert bench.got == mixed[::2][: count - counters.h2s.no_room]
+
+
+def test_critical_packets_go_on_while_nobody_reads_the_batches(bench: Bench) -> None:
+    """Port 0 fills H2S to the brim; software takes only what comes by the express lane, from port 1."""
+    driver, count = bench.driver, 300
+    driver.h2s.configure(wait_for_room=True, express=True)
+    driver.setup_port(0, flow_control=True)
+    driver.classify(0, 0, 0, 0, TO_SOFTWARE)
+    bench.everything_to_software(1, TO_SOFTWARE._replace(critical=True))
+    bench.offer(frames(800, seed=1, least=1000), 0, hold=True)
+    bench.card.run(until=None, seconds=1e-3)
+    before = driver.counters()
+    assert 0 < before.h2s.packets < before.ports[0].frames < 800, "the ways to software are not full"
+    urgent, came = frames(count, seed=2, most=400), []
+    bench.offer(urgent, 1, rate=1e9)
+    for _ in range(2000):
+        bench.card.run(until=None, seconds=1e-6)
+        while (batch := driver.h2s.take("express")) is not None:
+            came.extend(packet.payload for packet in batch.packets)
+            driver.h2s.release(batch)
+    assert came == urgent
+    assert driver.counters().h2s.packets == before.h2s.packets + count
+    bench.finish()
+    assert driver.counters().dropped == {} and len(bench.got) == 800
+
+
+def test_posts_for_which_there_is_no_place_are_counted(bench: Bench) -> None:
+    """S2H is not enabled, so that nothing is fetched; H2S has the driver's buffers already."""
+    registers, posts = bench.card.regs, 40
+    registers.s2h.control.set(enable=0)
+    for tag in range(posts):
+        registers.s2h.post.set(words=1, tag=tag % 16)
+        registers.h2s.post.set(words=1024, tag=tag % 16, express=0)
+        registers.h2s.post.set(words=1024, tag=tag % 16, express=1)
+    counters = bench.driver.counters()
+    assert counters.s2h.posts_lost == posts - 16
+    assert counters.h2s.posts_lost == 2 * (posts - 16 + HOST_BUFFERS)
+    assert len(counters.complaints) == 2
 
 
 def test_latency_critical_packets_overtake(bench: Bench) -> None:

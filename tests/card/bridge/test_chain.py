@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from fake_bridge import FakeCard
 
-from headrace.bridge.blocks import Crc32, Generic, SoftwareBlock, with_crc
-from headrace.bridge.chain import Ingress, ProtocolGraph
-from headrace.bridge.formats import Address, Header, Packet, idp
-from headrace.bridge.moves import Move, move
+from headrace.cards.bridge.blocks import Crc32, Generic, SoftwareBlock, with_crc
+from headrace.cards.bridge.chain import Ingress, ProtocolGraph
+from headrace.cards.bridge.formats import Address, Header, Packet, idp
+from headrace.cards.bridge.moves import Move, move
 from headrace.errors import HeadraceError
 
 PORT_0 = Ingress(0)
@@ -120,8 +120,8 @@ def test_moves_in_mid_traffic_lose_and_reorder_nothing(seed: int, way: str) -> N
 
 def test_without_grace_periods_packets_are_reordered(monkeypatch: pytest.MonkeyPatch) -> None:
     """That the card in Python would show it."""
-    monkeypatch.setattr("headrace.bridge.driver.BridgeDriver.settling", lambda _: iter(()))
-    monkeypatch.setattr("headrace.bridge.driver.BridgeDriver.slot_idle", lambda _, slot: slot >= 0)
+    monkeypatch.setattr("headrace.cards.bridge.driver.BridgeDriver.settling", lambda _: iter(()))
+    monkeypatch.setattr("headrace.cards.bridge.driver.BridgeDriver.slot_idle", lambda _, slot: slot >= 0)
     with pytest.raises(AssertionError):
         for seed in range(3):
             test_moves_in_mid_traffic_lose_and_reorder_nothing(seed, "port to port")

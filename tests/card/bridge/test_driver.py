@@ -7,10 +7,10 @@ import random
 import pytest
 from fake_bridge import FakeCard
 
-from headrace.bridge.driver import EXPRESS, H2S, S2H, BridgeDriver
-from headrace.bridge.formats import Address, Header, Packet
-from headrace.bridge.receive import Batch, ReceiveSettings
-from headrace.bridge.tables import PORTS, SOFTWARE, slot_address
+from headrace.cards.bridge.driver import EXPRESS, H2S, S2H, BridgeDriver
+from headrace.cards.bridge.formats import Address, Header, Packet
+from headrace.cards.bridge.receive import Batch, ReceiveSettings
+from headrace.cards.bridge.tables import PORTS, SOFTWARE, slot_address
 from headrace.errors import HeadraceError
 
 TO_SOFTWARE = Header(SOFTWARE, 1, 2)
@@ -240,6 +240,23 @@ def test_a_buffer_that_cannot_be_read_is_reported() -> None:
     assert driver.s2h.failed == 3 and driver.counters().s2h.read_errors == 1
 
 
+def test_a_buffer_that_the_card_never_got_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else has filled the card's places with posts."""
+    card = FakeCard()
+    driver = ready(card)
+    driver.s2h.configure(single=True)
+    with monkeypatch.context() as full:
+        full.setattr("fake_bridge.HOST_BUFFERS", 0)
+        driver.send(packets(frames(1)))
+    assert driver.counters().complaints == [
+        "1 host buffers were posted where the card had no place for them: software to hardware"
+    ]
+    driver.send(packets(frames(2)))
+    finish(card, driver)
+    assert driver.s2h.errors == ["a buffer was lost on its way to the card: 0 of 1 packets were sent"]
+    assert (driver.s2h.failed, driver.s2h.packets, driver.s2h.completed) == (1, 2, 3)
+
+
 def test_a_count_that_lies_is_reported() -> None:
     card = FakeCard()
     driver = ready(card)
@@ -291,7 +308,9 @@ def test_wrong_settings_are_refused() -> None:
         lambda: driver.classify(0, 8, 0, 0, TO_SOFTWARE),
         lambda: driver.classify(0, 0, 1 << 32, 0, TO_SOFTWARE),
         lambda: driver.setup_slot(4),
+        lambda: driver.h2s.configure(wait_limit_ns=1 << 32),
         lambda: FakeCard().driver(host_buffers=1),
+        lambda: FakeCard().driver(host_buffers=17),
     ):
         with pytest.raises(HeadraceError, match="must|has 4"):
             wrong()
@@ -315,7 +334,7 @@ def test_after_a_grace_period_every_packet_is_where_it_was_sent() -> None:
 def test_a_grace_period_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     card = FakeCard()
     driver = ready(card)
-    monkeypatch.setattr("headrace.bridge.driver._ROUNDS", 50)
+    monkeypatch.setattr("headrace.cards.bridge.driver._ROUNDS", 50)
     monkeypatch.setattr(card, "_in_flight", lambda _: 1)
     with pytest.raises(HeadraceError, match="the bridge hangs: packets of the epoch before"):
         driver.settle()

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from headrace.bridge.formats import (
+from headrace.cards.bridge.formats import (
     Address,
     FormatError,
     Header,

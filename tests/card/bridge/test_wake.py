@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from headrace.bridge.card import driver_of, open_bridge_card
-from headrace.bridge.formats import Header
-from headrace.bridge.tables import SOFTWARE
-from headrace.stats import Irq
+from headrace.card.stats import Irq
+from headrace.cards.bridge.card import driver_of, open_bridge_card
+from headrace.cards.bridge.formats import Header
+from headrace.cards.bridge.tables import SOFTWARE
 
 TIMEOUT_NS = 60_000
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from oracle import Packet, make_capture, random_packets
 
-from headrace.capture import CaptureJob, CaptureProgress, CaptureReport, run_capture
-from headrace.capture_driver import CaptureDriver
-from headrace.capture_source import Source, parse_source
-from headrace.host_memory import HostMemory
-from headrace.packet_memory import PacketMemory
+from headrace.card.host_memory import HostMemory
+from headrace.card.packet_memory import PacketMemory
+from headrace.cards.capture.driver import CaptureDriver
+from headrace.cards.capture.run import CaptureJob, CaptureProgress, CaptureReport, run_capture
+from headrace.net.source import Source, parse_source
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_descriptors_that_cannot_be_read_end_the_capture(
 def test_counters_that_do_not_add_up_are_a_fault(
     packets: list[Packet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.capture_driver.CaptureCounters.received", property(lambda _: 101))
+    monkeypatch.setattr("headrace.cards.capture.driver.CaptureCounters.received", property(lambda _: 101))
     report = capture(tmp_path, packets)
     assert (report.missing, report.fault) == (1, "the card's counters don't add up: +1 packets")
 

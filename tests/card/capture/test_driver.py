@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from oracle import Packet, make_capture, random_packets
 
-from headrace import bpf
-from headrace.capture import driver_of, filter_driver_of, open_capture_card
-from headrace.capture_driver import DATA, ERROR, PACKET, CaptureDriver, CaptureSettings
 from headrace.card import Card
+from headrace.card.packet_memory import PACKET
+from headrace.card.records import RecordWriter
+from headrace.cards.capture.driver import DATA, ERROR, CaptureDriver, CaptureSettings
+from headrace.cards.capture.run import driver_of, filter_driver_of, open_capture_card
+from headrace.engines.filter import Slot
 from headrace.errors import HeadraceError
-from headrace.filter_driver import Slot
-from headrace.record_writer import RecordWriter
+from headrace.net import bpf
 
 LOT = 0x2_0000_0000  # where the packets lie
 NOWHERE = 0x9_0000_0000

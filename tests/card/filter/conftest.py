@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from headrace.card import Card
-from headrace.filter import EAST, MONITOR, WEST, driver_of, open_filter_card
-from headrace.filter_driver import FilterCounters, FilterDriver
+from headrace.cards.filter.run import EAST, MONITOR, WEST, driver_of, open_filter_card
+from headrace.engines.filter import FilterCounters, FilterDriver
 
 
 @dataclass

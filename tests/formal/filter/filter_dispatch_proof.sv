@@ -1,4 +1,6 @@
-// A core that is offered is free: ready, and not in use by another frame, nor by the same port's or the other port's last one.
+// SPDX-License-Identifier: Apache-2.0
+// A core that is offered is free: ready, and not in use by another frame, nor by the same port's or the other port's
+// last one.
 module filter_dispatch_proof #(
     parameter int unsigned CORES = 3,
     localparam int unsigned CORE_W = CORES > 1 ? $clog2(CORES) : 1
@@ -13,14 +15,15 @@ module filter_dispatch_proof #(
 
   logic valid;
   logic [1:0] offered;
+  logic idle;
   logic [1:0][CORE_W-1:0] offered_core;
   wire [1:0] taken = wanted & go & offered;
 
   proof_reset u_reset (.clk, .rst, .valid);
   filter_dispatch #(.CORES(CORES)) dut (.*);
 
-  // A core is used from the cycle after it was taken until the last beat of its frame has gone to it; three cycles later its
-  // readiness speaks of that frame too, and once ready it stays so until it is taken.
+  // A core is used from the cycle after it was taken until the last beat of its frame has gone to it; three cycles
+  // later its readiness speaks of that frame too, and once ready it stays so until it is taken.
   logic [CORES-1:0] used_q, settling_q1, settling_q2, settling_q3, was_ready_q, picked;
   wire [CORES-1:0] speaks = ~used_q & ~settling_q1 & ~settling_q2 & ~settling_q3;
 

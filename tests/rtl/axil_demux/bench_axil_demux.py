@@ -24,16 +24,16 @@ class Block:
 
 
 class Blocks:
-    """Both blocks. Their ports are bits of the same signals, so one process drives them."""
+    """All blocks. Their ports are bits of the same signals, so one process drives them."""
 
     def __init__(self, dut: Any, stalls: Any) -> None:
         self.dut = dut
-        self.blocks = [Block(dut, index, stalls()) for index in range(2)]
+        self.blocks = [Block(dut, index, stalls()) for index in range(int(dut.BLOCKS.value))]
 
     async def run(self) -> None:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         names = ("awready", "wready", "arready", "bvalid", "rvalid")
-        state = [{"address": None, "data": None, "read": None, "b": None, "r": None} for _ in range(2)]
+        state = [{"address": None, "data": None, "read": None, "b": None, "r": None} for _ in self.blocks]
         while True:
             bits = dict.fromkeys(names, 0)
             bresp = rresp = rdata = 0
@@ -60,15 +60,19 @@ class Blocks:
                     both = int(getattr(dut, f"m_axil_{valid}").value) & int(getattr(dut, f"m_axil_{ready}").value)
                     return bool(both >> index & 1)
 
+                def given(name: str, index: int = block.index) -> int:
+                    width = len(getattr(dut, f"m_axil_{name}")) // len(self.blocks)
+                    return int(getattr(dut, f"m_axil_{name}").value) >> width * index & (1 << width) - 1
+
                 if moves("awvalid", "awready"):
                     assert now["address"] is None, "a second write while one is under way"
-                    now["address"] = (int(dut.m_axil_awaddr.value), int(dut.m_axil_awprot.value))
+                    now["address"] = (given("awaddr"), given("awprot"))
                 if moves("wvalid", "wready"):
                     assert now["data"] is None
-                    now["data"] = (int(dut.m_axil_wdata.value), int(dut.m_axil_wstrb.value))
+                    now["data"] = (given("wdata"), given("wstrb"))
                 if moves("arvalid", "arready"):
                     assert now["read"] is None, "a second read while one is under way"
-                    now["read"] = (int(dut.m_axil_araddr.value), int(dut.m_axil_arprot.value))
+                    now["read"] = (given("araddr"), given("arprot"))
                 if moves("bvalid", "bready"):
                     block.writes.append((*now["address"], *now["data"]))
                     block.answers.append(now["b"])
@@ -96,11 +100,16 @@ async def start(dut: Any) -> None:
     dut.rst.value = 0
 
 
+def bases(dut: Any) -> list[int]:
+    """Where the blocks begin."""
+    first, step = int(dut.FIRST.value), int(dut.STEP.value)
+    return [0, *(first + number * step for number in range(int(dut.BLOCKS.value) - 1))]
+
+
 def addresses(dut: Any, count: int) -> list[int]:
-    """Addresses all over, and at both sides of the boundary."""
-    boundary, width = int(dut.BOUNDARY.value), len(dut.s_axil_awaddr)
-    edges = (0, boundary - 4, boundary - 1, boundary, boundary + 4, (1 << width) - 4)
-    return [random.choice((*edges, random.getrandbits(width))) for _ in range(count)]
+    """Addresses all over, and at both sides of the boundaries."""
+    edges = [base + offset for base in bases(dut) for offset in (-4, -1, 0, 4) if base + offset >= 0]
+    return [random.choice((random.choice(edges), random.getrandbits(16), random.getrandbits(32))) for _ in range(count)]
 
 
 @behaviour()
@@ -109,7 +118,7 @@ async def each_access_reaches_its_block_and_its_answer_comes_back(dut: Any, stal
     await start(dut)
     blocks = Blocks(dut, block_stalls)
     cocotb.start_soon(blocks.run())
-    boundary = int(dut.BOUNDARY.value)
+    places = bases(dut)
     writes = [(address, random.getrandbits(3)) for address in addresses(dut, 40)]
     data = [(random.getrandbits(32), random.getrandbits(4)) for _ in writes]
     reads = [(address, random.getrandbits(3)) for address in addresses(dut, 40)]
@@ -126,20 +135,17 @@ async def each_access_reaches_its_block_and_its_answer_comes_back(dut: Any, stal
     await cycles(dut.clk, 3)
     assert dut.idle.value
     for block in blocks.blocks:
-        here = [(address >= boundary) == bool(block.index) for address, _ in writes]
-        local = [address - boundary * (address >= boundary) for address, _ in writes]
+        begin = places[block.index]
+        end = [*places, 1 << 32][block.index + 1]
+        here = [begin <= address < end for address, _ in writes]
+        local = [address - begin for address, _ in writes]
         expected = [
             (place, prot, *word) for place, (_, prot), word, mine in zip(local, writes, data, here, strict=True) if mine
         ]
         assert block.writes == expected
         assert block.answers == [word[0] for word, mine in zip(answers.taken, here, strict=True) if mine]
-        here = [(address >= boundary) == bool(block.index) for address, _ in reads]
-        expected = [
-            (address - boundary * (address >= boundary), prot)
-            for (address, prot), mine in zip(reads, here, strict=True)
-            if mine
-        ]
-        assert block.reads == expected
+        here = [begin <= address < end for address, _ in reads]
+        assert block.reads == [(address - begin, prot) for address, prot in reads if begin <= address < end]
         assert block.values == [word for word, mine in zip(values.taken, here, strict=True) if mine]
 
 

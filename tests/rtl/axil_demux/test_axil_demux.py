@@ -1,9 +1,21 @@
-"""axil_demux, with the boundary in the middle and where the capture card has it."""
+"""axil_demux: one block, two as in a card, and several, small ones and large ones."""
+
+from pathlib import Path
 
 import pytest
-from simulation import simulate
+from simulation import rtl, simulate
 
 
-@pytest.mark.parametrize("boundary", [0x8000, 0xF000])
-def test_axil_demux(boundary: int) -> None:
-    simulate("axil_demux", BOUNDARY=boundary)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"BLOCKS": 1},
+        {"BLOCKS": 2, "FIRST": 0x8000},
+        {"BLOCKS": 3, "FIRST": 0xF000, "STEP": 0x100},
+        {"BLOCKS": 5, "FIRST": 0x10000, "STEP": 0x30000000},
+    ],
+    ids=str,
+)
+def test_axil_demux(parameters: dict[str, int]) -> None:
+    sources = [*rtl("pkg", "memory", "stream"), Path(__file__).with_name("axil_demux_flat.sv")]
+    simulate("axil_demux_flat", "bench_axil_demux", folder="axil_demux", sources=sources, **parameters)

@@ -7,11 +7,13 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import (
+    Driven,
     Entry,
     Header,
     Packet,
     beats,
     channel,
+    fields,
     frames,
     header_beats,
     look_up,
@@ -37,7 +39,7 @@ from streams import (
 )
 
 HERE = 1
-ERROR = 1 << 32
+ERROR = 1 << 33
 KEYS = (0x11223344, 0x11220000, 0)
 TABLE = [
     Entry(0x11223344, 0xFFFFFFFF, Header(1, 2, 3, 1, 1, 0xAAAA5555, 0x1111)),
@@ -46,6 +48,20 @@ TABLE = [
 ]
 DROPS = ("disabled", "bad", "too_long", "overflow")
 EVENTS = ("frame", *DROPS, "unknown", "sent", "tx_malformed", "held")
+# port_events_t and port_settings_t
+LAYOUT = {
+    "frame": 1,
+    "frame_bytes": 16,
+    "bad": 1,
+    "disabled": 1,
+    "too_long": 1,
+    "overflow": 1,
+    "unknown": 1,
+    "sent": 1,
+    "tx_malformed": 1,
+    "held": 1,
+}
+SETTINGS = {"enable": 1, "flow_control": 1, "key_offset": 7}
 CYCLES_PER_BYTE = 0.8 * 0.322265625  # at 10 Gb/s
 
 
@@ -57,8 +73,8 @@ class Frame:
     error: bool = False
 
     def words(self, width: int) -> list[Word]:
-        words = frame_words(self.data, width, lambda: random.getrandbits(33))
-        return [*words[:-1], (*words[-1][:3], random.getrandbits(32) | ERROR * self.error)]
+        words = frame_words(self.data, width, lambda: random.getrandbits(34))
+        return [*words[:-1], (*words[-1][:3], random.getrandbits(33) | ERROR * self.error)]
 
     def key(self, offset: int) -> int:
         return int.from_bytes(self.data[offset : offset + 4].ljust(4, b"\0"), "big")
@@ -76,6 +92,7 @@ class Bench:
         tx_payload = (dut.tx_tdata, dut.tx_tkeep, dut.tx_tlast, dut.tx_tuser)
         self.wire = Sink(Channel(dut.clk, dut.tx_tvalid, dut.tx_tready, tx_payload), tx())
         self.noc = Sink(channel(dut, "m"), m())
+        self.settings = Driven(dut.settings, SETTINGS)
         self.events: Counter[str] = Counter()
         self.fates: list[str] = []
         self.lengths: list[int] = []
@@ -87,10 +104,10 @@ class Bench:
         dut = self.dut
         for name in ("rx_tvalid", "tx_tready", "table_write", "time_ns"):
             getattr(dut, name).value = 0
-        dut.enable.value, dut.here.value, dut.key_offset.value = 1, HERE, offset
-        dut.flow_control.value = flow_control
+        dut.here.value = HERE
         self.offset = offset
         await start(dut)
+        self.settings.set(enable=1, flow_control=int(flow_control), key_offset=offset)
         await write_table(dut, HERE, TABLE)
         for run in (self.watch(), self.wire.run(), self.noc.run()):
             cocotb.start_soon(run)
@@ -101,20 +118,21 @@ class Bench:
         while True:
             dut.time_ns.value = now
             await RisingEdge(dut.clk)
-            told = [name for name in EVENTS if getattr(dut, name).value]
+            happened = fields(int(dut.events.value), LAYOUT)
+            told = [name for name in EVENTS if happened[name]]
             self.events.update(told)
             if "frame" in told:
                 self.fates.append(next((name for name in DROPS if name in told), "in"))
-                self.lengths.append(int(dut.frame_bytes.value))
+                self.lengths.append(happened["frame_bytes"])
                 assert len({*told} & {*DROPS}) <= 1
             else:
                 assert not {*told} & {*DROPS}, "a drop without a frame"
             valid, ready = bool(dut.rx_tvalid.value), bool(dut.rx_tready.value)
-            assert ready or (first and dut.flow_control.value), "the MAC was stalled"
+            assert ready or (first and self.settings.read("flow_control")), "the MAC was stalled"
             self.waited += valid and not ready
             if valid and ready:
                 if first:
-                    self.off.append(not dut.enable.value)
+                    self.off.append(not self.settings.read("enable"))
                 first = bool(dut.rx_tlast.value)
             if dut.tx_tvalid.value:
                 if tx_first:
@@ -187,7 +205,8 @@ async def the_key_lies_anywhere_and_bytes_beyond_the_end_are_0(dut: Any) -> None
     made: list[Frame] = []
     checked = 0
     for offset in random.sample(range(125), 30):
-        bench.offset = dut.key_offset.value = offset
+        bench.offset = offset
+        bench.settings.set(key_offset=offset)
         some = [bench.frame(size) for size in (offset + 4, max(offset + random.randint(-2, 3), 1), 60, 130)]
         await bench.send(some)
         await bench.settle()
@@ -207,7 +226,7 @@ async def a_frame_that_begins_while_it_is_disabled_is_dropped(dut: Any) -> None:
     run = cocotb.start_soon(bench.send(made))
     while not run.done():
         await cycles(dut.clk, random.randint(1, 60))
-        dut.enable.value = random.getrandbits(1)
+        bench.settings.set(enable=random.getrandbits(1))
     await bench.settle()
     bench.check_rx(made)
     assert 5 < sum(bench.off) < 35

@@ -8,11 +8,13 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import (
+    Driven,
     Entry,
     Header,
     Packet,
     beats,
     channel,
+    fields,
     header_beats,
     look_up,
     packets_of,
@@ -24,7 +26,8 @@ from streams import PERIOD_PS, Sink, Source, Word, behaviour, bursts, cycles, mo
 
 HERE = 5
 NEVER = (1 << 64) - 1
-EVENTS = ("received", "overflow", "malformed", "unknown", "refused", "sent")
+EVENTS = ("received", "overflow", "malformed", "unknown", "refused", "sent")  # slot_events_t
+SETTINGS = {"enable": 1, "hold": 1, "packet_ns": 32, "byte_ns_256": 32}  # slot_settings_t
 KNOWN = (0x10, 0x21, 0x7777)
 TABLE = [
     Entry(0x10, 0xFFFFFFFF, Header(1, 2, 3, 1, 1, 0x55, 0x1111)),
@@ -64,16 +67,18 @@ class Bench:
         self.longest, self.checks = int(dut.MAX_PACKET.value), int(dut.KIND.value) == 1
         self.source_stalls = source_stalls or never()
         self.sink = Sink(channel(dut, "m"), sink_stalls or never())
+        self.settings = Driven(dut.settings, SETTINGS)
         self.events: Counter[str] = Counter()
         self.fates: list[str] = []  # of what came in, at its entrance
         self.now, self.step_ns = random.getrandbits(50), 3
 
     async def start(self, table: list[Entry]) -> None:
         dut = self.dut
-        for name in ("hold", "packet_ns", "byte_ns_256", "table_write", "time_ns"):
+        for name in ("table_write", "time_ns"):
             getattr(dut, name).value = 0
-        dut.enable.value, dut.here.value = 1, HERE
+        dut.here.value = HERE
         await start(dut)
+        self.settings.set(enable=1)
         await write_table(dut, HERE, table)
         cocotb.start_soon(self.watch())
         cocotb.start_soon(self.sink.run())
@@ -84,7 +89,8 @@ class Bench:
             dut.time_ns.value = self.now
             await RisingEdge(dut.clk)
             assert dut.s_axis_tready.value, "a functional block holds the network up"
-            told = [name for name in EVENTS if getattr(dut, name).value]
+            happened = fields(int(dut.events.value), dict.fromkeys(EVENTS, 1))
+            told = [name for name in EVENTS if happened[name]]
             self.events.update(told)
             if "received" in told:
                 self.fates.append(next((name for name in ("overflow", "malformed") if name in told), "in"))
@@ -155,7 +161,8 @@ class Bench:
 async def packets_leave_in_order_as_the_table_says(dut: Any, pair: Any) -> None:
     bench = Bench(dut, pair[0](), pair[1]())
     await bench.start(TABLE)
-    dut.packet_ns.value, dut.byte_ns_256.value = random.choice(((0, 0), (90, 0), (5, 200)))
+    packet_ns, byte_ns_256 = random.choice(((0, 0), (90, 0), (5, 200)))
+    bench.settings.set(packet_ns=packet_ns, byte_ns_256=byte_ns_256)
     offers = bench.traffic(70)
     await bench.send(offers)
     await bench.settle()
@@ -167,7 +174,7 @@ async def packets_leave_in_order_as_the_table_says(dut: Any, pair: Any) -> None:
 async def without_room_packets_are_dropped_whole(dut: Any) -> None:
     bench = Bench(dut)
     await bench.start(TABLE)
-    dut.hold.value = 1
+    bench.settings.set(hold=1)
     size = min(200, bench.longest)
     store = int(dut.STORE_KB.value) * 1024
     offers = [bench.offer(size, random.choice(KNOWN)) for _ in range(2 * store // size)]
@@ -175,7 +182,7 @@ async def without_room_packets_are_dropped_whole(dut: Any) -> None:
     await cycles(dut.clk, 10)
     assert bench.events["overflow"] and not bench.events["sent"]
     assert bench.fates.count("in") * (size + 12 + bench.width // 8 * 2) >= store - 2 * size
-    dut.hold.value = 0
+    bench.settings.set(hold=0)
     await bench.settle()
     bench.check(offers, TABLE)
 
@@ -187,7 +194,7 @@ async def hold_keeps_packets_in_the_store_and_they_take_the_table_of_their_relea
     before = [bench.offer(bench.longest, KNOWN[0]) for _ in range(2)]
     held = [bench.offer(50, random.choice(KNOWN)) for _ in range(10)]
     await bench.send(before[:1])
-    dut.hold.value = 1
+    bench.settings.set(hold=1)
     await bench.send(before[1:] + held)
     await until(dut.clk, lambda: bool(dut.waiting.value), 5000)
     assert not dut.idle.value and bench.events["sent"] <= 1
@@ -197,7 +204,7 @@ async def hold_keeps_packets_in_the_store_and_they_take_the_table_of_their_relea
     came = packets_of(bench.sink.taken, bench.width)
     other = [replace(entry, header=Header.random()) for entry in TABLE]
     await write_table(dut, HERE, other)
-    dut.hold.value = 0
+    bench.settings.set(hold=0)
     await cycles(dut.clk, 1)
     assert not dut.idle.value and not dut.waiting.value
     await bench.settle()
@@ -209,14 +216,14 @@ async def hold_keeps_packets_in_the_store_and_they_take_the_table_of_their_relea
 async def hold_never_stops_a_packet_half_way(dut: Any) -> None:
     bench = Bench(dut)
     await bench.start(TABLE)
-    dut.hold.value = 1
+    bench.settings.set(hold=1)
     offers = [bench.offer(bench.longest, KNOWN[0]) for _ in range(6)]
     await bench.send(offers)
     while len(bench.sink.taken) < sum(len(offer.words) for offer in offers):
         await until(dut.clk, lambda: bool(dut.waiting.value or dut.idle.value), 2000)
-        dut.hold.value = 0
+        bench.settings.set(hold=0)
         await cycles(dut.clk, random.randint(1, 20))
-        dut.hold.value = 1
+        bench.settings.set(hold=1)
         await cycles(dut.clk, 2)
     await bench.settle()
     bench.check(offers, TABLE)
@@ -230,8 +237,8 @@ async def hold_falls_and_rises_between_packets_without_harm(dut: Any) -> None:
     run = cocotb.start_soon(bench.send(offers))
     while not run.done():
         await cycles(dut.clk, random.randint(1, 40))
-        dut.hold.value = random.getrandbits(1)
-    dut.hold.value = 0
+        bench.settings.set(hold=random.getrandbits(1))
+    bench.settings.set(hold=0)
     await bench.settle()
     bench.check(offers, TABLE)
 
@@ -247,11 +254,11 @@ async def disabled_packets_count_as_overflow(dut: Any) -> None:
         """A packet is in or out by `enable` at its first beat."""
         first = True
         while True:
-            dut.enable.value = random.random() < 0.6
+            bench.settings.set(enable=int(random.random() < 0.6))
             await RisingEdge(dut.clk)
             if dut.s_axis_tvalid.value:
                 if first:
-                    expected.append(bool(dut.enable.value))
+                    expected.append(bool(bench.settings.read("enable")))
                 first = bool(dut.s_axis_tlast.value)
 
     cocotb.start_soon(toggle())
@@ -268,7 +275,7 @@ async def while_only_time_passes_it_says_so_and_when_it_wakes(dut: Any) -> None:
         return
     bench = Bench(dut)
     await bench.start(TABLE)
-    dut.packet_ns.value = 10_000_000
+    bench.settings.set(packet_ns=10_000_000)
     offers = [bench.offer(size, KNOWN[0]) for size in (1, 60, bench.longest)]
     began = bench.now
     await bench.send(offers)

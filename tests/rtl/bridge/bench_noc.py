@@ -10,7 +10,20 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Header, Packet, beats, packet_of
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, Word, behaviour, bursts, cycles, mostly, never, start, until, watch_no_path
+from streams import (
+    PATTERNS,
+    Stalls,
+    Word,
+    behaviour,
+    bursts,
+    cycles,
+    mostly,
+    never,
+    seldom,
+    start,
+    until,
+    watch_no_path,
+)
 
 Traffic = list[list[Packet]]  # of each port
 EPOCH_DELAY = 4
@@ -76,6 +89,9 @@ class Bench:
         self.width = len(dut.s_axis_tdata) // self.count
         self.traffic = traffic
         self.ports = [Port(packets, self.width, source_stalls(), sink_stalls()) for packets in traffic]
+        self.software = int(dut.SOFTWARE.value)
+        self.express = Port([], self.width, never(), sink_stalls())  # only takes
+        self.urgent = random.random() < 0.7  # express is high
         self.epochs: Iterator[int] = itertools.repeat(0)
         self.total: Counter[str] = Counter()
 
@@ -92,6 +108,14 @@ class Bench:
         dut = self.dut
         dut.s_axis_tvalid.value, dut.s_axis_tdata.value, dut.s_axis_tkeep.value = valid, data, keep
         dut.s_axis_tlast.value, dut.m_axis_tready.value = last, ready
+        dut.express.value = self.urgent
+        dut.m_express_tready.value = not next(self.express.sink)
+
+    def express_output(self) -> Word | None:
+        dut = self.dut
+        if not dut.m_express_tvalid.value:
+            return None
+        return (int(dut.m_express_tdata.value), int(dut.m_express_tkeep.value), int(dut.m_express_tlast.value))
 
     def outputs(self) -> list[Word | None]:
         dut, width = self.dut, self.width
@@ -135,7 +159,10 @@ class Bench:
                     entered += 1
                     flight[tag] += 1
                     epoch_of[begun.header.source, begun.header.destination] = tag
-                came = port.take(words[n], bool(m_ready >> n & 1), cycle)
+            takers = [(port, words[n], bool(m_ready >> n & 1)) for n, port in enumerate(self.ports)]
+            takers.append((self.express, self.express_output(), bool(dut.m_express_tready.value)))
+            for port, word, ready in takers:
+                came = port.take(word, ready, cycle)
                 if came:
                     arrived += 1
                     flight[epoch_of[came.header.source, came.header.destination]] -= 1
@@ -159,10 +186,18 @@ class Bench:
                 if place >= self.count or not sinks >> place & 1:
                     dropped += len(wanted)
                     continue
-                came = [packet for packet in self.ports[place].came if packet.header.source == source]
-                assert came == wanted, f"from {source} to {place}"
+                takers = [(self.ports[place], wanted)]
+                if place == self.software and self.urgent:
+                    takers = [
+                        (self.ports[place], [packet for packet in wanted if not packet.header.critical]),
+                        (self.express, [packet for packet in wanted if packet.header.critical]),
+                    ]
+                for taker, expected in takers:
+                    came = [packet for packet in taker.came if packet.header.source == source]
+                    assert came == expected, f"from {source} to {place}"
         assert self.total["dropped"] == dropped
-        assert self.total["entered"] == packets and sum(len(port.came) for port in self.ports) == packets - dropped
+        came_in_all = sum(len(port.came) for port in (*self.ports, self.express))
+        assert self.total["entered"] == packets and came_in_all == packets - dropped
 
 
 def places(dut: Any) -> list[int]:
@@ -216,7 +251,7 @@ async def packets_of_one_beat_go_where_they_belong_too(dut: Any) -> None:
             (n << 16 | number << 8 | place, ones, 1) for n, place in zip(serials, made[number], strict=True)
         )
     bench = Bench(dut, [])
-    bench.ports = ports
+    bench.ports, bench.urgent = ports, False
     await start(dut)
     came: list[list[Word]] = [[] for _ in range(count)]
     for cycle in range(600):
@@ -241,7 +276,7 @@ async def a_stalled_block_stops_only_what_goes_there_and_no_deadlock_remains(dut
     sinks = iter(range(ports))
 
     def stalls() -> Stalls:
-        number = next(sinks)
+        number = next(sinks, int(dut.SOFTWARE.value))  # the last one is that of express packets
         return iter(lambda: stopped[number], None)
 
     bench = Bench(dut, traffic(dut, 60, places(dut), 60), never, stalls)
@@ -258,6 +293,79 @@ async def a_stalled_block_stops_only_what_goes_there_and_no_deadlock_remains(dut
     await bench.finish()
 
 
+def stopping(dut: Any, stops: dict[str, bool], others: Callable[[], Stalls] = never) -> Callable[[], Stalls]:
+    """Sinks of a Bench: software's stop while `stops` says so of "bulk" and "express"."""
+    numbers = iter(range(len(dut.s_axis_tvalid) + 1))
+
+    def stalls() -> Stalls:
+        number = next(numbers)
+        kind = {int(dut.SOFTWARE.value): "bulk", len(dut.s_axis_tvalid): "express"}.get(number)
+        beside = others()
+        return beside if kind is None else iter(lambda: stops[kind] or next(beside), None)
+
+    return stalls
+
+
+def to_software(source: int, place: int, count: int, critical: int) -> list[Packet]:
+    """Packets for software, critical ones or not."""
+    made = [packet(source, place, serial, random.randint(1, 200)) for serial in range(count)]
+    return [replace(each, header=replace(each.header, critical=critical)) for each in made]
+
+
+@behaviour()
+@cocotb.parametrize(stopped=[("bulk",), ("bulk", "express"), ("express",)])
+async def software_that_stops_stops_only_what_goes_there(dut: Any, stopped: tuple[str, ...]) -> None:
+    """Block 0 of each switch sends to software, the last one bulk and express packets; block 1 to block 1 of the switch
+    to the left, over each link: that flow has full rate, and so have packets to the part of software that goes on."""
+    stops = {"bulk": False, "express": False}
+    ports, software, size, count = len(dut.s_axis_tvalid), int(dut.SOFTWARE.value), 200, 60
+    made: Traffic = [[] for _ in range(ports)]
+    for n in range(0, ports, 4):
+        made[n] = to_software(n, software, count, critical=0)
+        made[n + 1] = [packet(n + 1, max(n - 3, 1), serial, size) for serial in range(count)]
+    made[ports - 1] = to_software(ports - 1, software, count, critical=1)
+    bench = Bench(dut, made, sink_stalls=stopping(dut, stops))
+    bench.urgent = True
+    await bench.start()
+    await cycles(dut.clk, 50)
+    stops.update(dict.fromkeys(stopped, True))
+    beats_of_all = -(-(size * 8) // bench.width) + -(-80 // bench.width) + 1
+    await cycles(dut.clk, count * beats_of_all * (ports // 4 + 1) + 100)
+    first_switch = 1 if ports == 4 else 2  # flows into block 1 of switch 0
+    assert len(bench.ports[1].came) == count * first_switch
+    if ports == 4:  # without another flow at its output: a cycle between packets of one input
+        came = bench.ports[1].came_at
+        assert came[-1] - came[0] + 1 - len(came) <= count - 1
+    for name, taker, sources in (("bulk", bench.ports[software], ports // 4), ("express", bench.express, 1)):
+        assert (len(taker.came) < count * sources) == (name in stopped), name
+    stops.update(bulk=False, express=False)
+    await bench.finish()
+
+
+@behaviour()
+@cocotb.parametrize(source_stalls=[never, seldom], sink_stalls=[seldom, mostly])
+async def no_packet_but_those_behind_one_for_software_waits_for_it(
+    dut: Any, source_stalls: Any, sink_stalls: Any
+) -> None:
+    """All to all, with stalls everywhere, while software never takes anything."""
+    stops = {"bulk": True, "express": True}
+    made = traffic(dut, 25, places(dut), 60)
+    bench = Bench(dut, made, source_stalls, stopping(dut, stops, sink_stalls))
+    await bench.start()
+
+    def before_software(packets: list[Packet]) -> list[Packet]:
+        return list(itertools.takewhile(lambda each: each.header.address != bench.software, packets))
+
+    def done() -> bool:
+        return sum(len(port.came) for port in bench.ports) == sum(len(before_software(packets)) for packets in made)
+
+    await until(dut.clk, done, 20000)
+    await cycles(dut.clk, 100)
+    assert done() and not bench.express.came and not bench.ports[bench.software].came
+    stops.update(bulk=False, express=False)
+    await bench.finish()
+
+
 @behaviour()
 async def flows_that_share_nothing_do_not_slow_each_other(dut: Any) -> None:
     """Each block to itself: every port moves a beat in each cycle, but for one between packets."""
@@ -266,6 +374,7 @@ async def flows_that_share_nothing_do_not_slow_each_other(dut: Any) -> None:
     for n in places(dut):
         made[n] = [packet(n, n, i, size) for i in range(10)]
     bench = Bench(dut, made)
+    bench.urgent = False
     await bench.start()
     await bench.finish()
     for n in places(dut):

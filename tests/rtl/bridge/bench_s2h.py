@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import cocotb
-from bridge.noc_packets import MEMORY_WORDS, Header, Packet, channel, header_beats, packets_of, sizes
+from bridge.noc_packets import MEMORY_WORDS, Header, Packet, channel, fields, header_beats, packets_of, sizes
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
@@ -26,6 +26,8 @@ PAGES = itertools.count(0x1234_5678_9)
 INPUTS = (
     "enable post_valid post message_take m_axis_tready m_axi_arready m_axi_rvalid m_axi_rid m_axi_rresp m_axi_rlast"
 )
+# s2h_events_t
+EVENTS = {"packet": 1, "packet_bytes": 16, "malformed": 1, "read_error": 1, "post_lost": 1}
 
 
 @dataclass
@@ -128,10 +130,11 @@ class Setup:
             assert dut.m_axi_rready.value
             if take and dut.message_valid.value:
                 self.messages.append(int(dut.message.value))
-            for name in ("malformed", "read_error", "packet"):
-                self.counts[name] += int(getattr(dut, name).value)
-            if dut.packet.value:
-                self.lengths.append(int(dut.packet_bytes.value))
+            events = fields(int(dut.events.value), EVENTS)
+            self.counts.update({name: events[name] for name in ("malformed", "read_error", "packet")})
+            assert events["post_lost"] == (int(dut.post_valid.value) and not int(dut.post_ready.value))
+            if events["packet"]:
+                self.lengths.append(events["packet_bytes"])
 
     async def begin(self) -> None:
         """Reset, and start everything but the posts."""

@@ -1,7 +1,7 @@
 """What lies beyond H2S: the host's memory on AXI4, software with its buffers and messages, and an eye on each event.
 
 `Setup` keeps the books, cycle by cycle: every packet sent has one fate, accepted packets form batches, closed batches
-come to host memory in order, each with one message, byte for byte.
+come to host memory in order, each with one message, byte for byte. Each of the two lanes has an input of its own.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cocotb
-from bridge.noc_packets import Header, Packet, beats, channel
+from bridge.noc_packets import Header, Packet, beats, channel, fields
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from streams import PERIOD_PS, Source, Stalls, cycles, never
@@ -24,17 +24,35 @@ STEP_NS = 3  # of time_ns each cycle
 REASONS = ("full", "timeout", "critical", "single", "flush")
 BULK, EXPRESS = 0, 1
 INPUTS = (
-    "time_ns enable wait_for_room express flush batching post_valid post message_take express_post_valid express_post "
-    "express_message_take s_axis_tvalid m_axi_awready m_axi_wready m_axi_bvalid m_axi_bid m_axi_bresp"
+    "time_ns enable wait_for_room wait_limit_ns flush batching post_valid post message_take s_axis_tvalid "
+    "s_express_tvalid m_axi_awready m_axi_wready m_axi_bvalid m_axi_bid m_axi_bresp"
 )
+FATES = ("packet", "malformed", "too_long", "no_room", "disabled")
+# h2s_events_t: names and widths, the highest bits first
+EVENTS = {
+    "packet": 1,
+    "packet_bytes": 16,
+    "malformed": 1,
+    "too_long": 1,
+    "no_room": 1,
+    "disabled": 1,
+    "closed": 1,
+    "closed_reason": 3,
+    "write_error": 1,
+    "write_error_packets": 13,
+    "buffer_refused": 1,
+    "post_lost": 1,
+}
+EVENT_BITS = sum(EVENTS.values())
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What software sets at run time."""
+    """What software sets at run time; `express`: critical packets take the express lane, if there is one."""
 
     enable: bool = True
     wait_for_room: bool = False
+    wait_limit_ns: int = 0
     express: bool = True
     single: bool = False
     bytes: int = 1 << 16
@@ -44,7 +62,7 @@ class Settings:
         """Put them on the inputs of H2S."""
         dut.enable.value = self.enable
         dut.wait_for_room.value = self.wait_for_room
-        dut.express.value = self.express
+        dut.wait_limit_ns.value = self.wait_limit_ns
         dut.batching.value = self.single << 49 | self.bytes << 32 | self.timeout_ns
 
 
@@ -86,6 +104,14 @@ class Batch:
 class Lane:
     """One lane's packets and buffers, in the order in which they must come back."""
 
+    packets: list[Packet] = field(default_factory=list)  # sent to it
+    fates: list[str] = field(default_factory=list)  # of these
+    end_cycles: list[int] = field(default_factory=list)  # of their last beats
+    ended_ns: int = 0
+    inside: bool = False  # a packet has begun to come in
+    offered: bool = False  # a beat is offered
+    held: int = 0  # cycles for which it hasn't been taken
+    lost_posts: int = 0
     accepted: list[Packet] = field(default_factory=list)  # in the open batch
     closed: deque[Batch] = field(default_factory=deque)
     closed_count: int = 0
@@ -136,21 +162,18 @@ class Setup:
         self.burst = int(dut.BURST.value)
         self.has_express = int(dut.EXPRESS_KB.value) > 0
         self.lanes = [Lane(), Lane()]
-        self.fates: list[str] = []
         self.counts: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.now = random.getrandbits(62)
         self.number = 0  # of the cycle
-        self.end_cycles: list[int] = []  # of last beats
-        self.ended_ns = 0
-        self.inside = False  # a packet has begun to come in
         self.changes = 0  # of settings
         self.opened_ns = 0
         self.flushed = -100
         self.recent: deque[Settings] = deque([self.settings], maxlen=6)
         self.due_cycles = 0
-        self.held = 0
         self.most_held = 0
+        self.stopped: set[int] = set()  # lanes whose software does nothing
+        self.driven: Counter[str] = Counter()  # values of inputs with a bit for each lane
         self.addresses: deque[Burst] = deque()
         self.beats: deque[tuple[int, int]] = deque()
         self.answers: list[deque[Burst]] = [deque(), deque()]
@@ -175,14 +198,21 @@ class Setup:
 
     async def send(self) -> None:
         """Send the packets."""
-        words = [word for packet in self.packets for word in beats(packet, self.width)]
-        await Source(channel(self.dut, "s"), words, self.source_stalls).run()
+        await self._send(self.packets)
 
     async def send_more(self, packets: list[Packet]) -> None:
         """Send others."""
         self.packets = [*self.packets, *packets]
-        words = [word for packet in packets for word in beats(packet, self.width)]
-        await Source(channel(self.dut, "s"), words, self.source_stalls).run()
+        await self._send(packets)
+
+    async def _send(self, packets: list[Packet]) -> None:
+        """One after the other, each to the lane that the settings say when it begins."""
+        clk = self.dut.clk
+        bulk, express = (channel(self.dut, side, clk) for side in ("s_axis", "s_express"))
+        for packet in packets:
+            number = int(packet.header.critical and self.settings.express and self.has_express)
+            self.lanes[number].packets.append(packet)
+            await Source((bulk, express)[number], beats(packet, self.width), self.source_stalls).run()
 
     async def finish(self, limit: int = 50_000) -> None:
         """Wait until all is quiet, flush what is left, and check that every packet has come or has been counted."""
@@ -200,19 +230,33 @@ class Setup:
             await RisingEdge(self.dut.clk)
             if self.quiet > 12:
                 return
-        raise AssertionError(f"not idle in {limit} cycles: {self.counts}, {len(self.fates)} of {len(self.packets)}")
+        raise AssertionError(f"not idle in {limit} cycles: {self.counts} of {len(self.packets)}")
+
+    @property
+    def bulk(self) -> Lane:
+        """The lane of batches."""
+        return self.lanes[BULK]
+
+    @property
+    def fates(self) -> list[str]:
+        """Of all packets, in order in each lane."""
+        return [fate for lane in self.lanes for fate in lane.fates]
+
+    def closed_batches(self, lane: int) -> int:
+        """What H2S says."""
+        return int(self.dut.batches_closed.value) >> 32 * lane & 0xFFFFFFFF
 
     async def flush(self) -> None:
         """One pulse; if no packet is coming in, the messages to come are known 4 cycles later."""
         dut, lane = self.dut, self.lanes[BULK]
         before = lane.closed_count + bool(lane.accepted)
         dut.flush.value = 1
-        coming = self.inside
+        coming = lane.inside
         for _ in range(5):
             await RisingEdge(dut.clk)
             dut.flush.value = 0
             coming |= bool(dut.s_axis_tvalid.value)
-        assert coming or int(dut.batches_closed.value) >= before
+        assert coming or self.closed_batches(BULK) >= before
 
     def set(self, **changes: int) -> None:
         """Change settings."""
@@ -223,25 +267,24 @@ class Setup:
     def check(self) -> None:
         """The sum of everything: packets in = packets in messages + those lost with a write error + drops by cause."""
         assert len(self.fates) == len(self.packets)
-        for lane in self.lanes:
+        for number, lane in enumerate(self.lanes):
             assert not lane.accepted and not lane.closed, "packets are left"
+            assert len(lane.fates) == len(lane.packets)
+            assert self.closed_batches(number) == lane.closed_count
         arrived = sum(len(lane.arrived) + lane.lost for lane in self.lanes)
         assert arrived == self.counts["packet"]
-        assert sum(self.counts[fate] for fate in ("packet", "malformed", "too_long", "no_room", "disabled")) == len(
-            self.packets
-        )
+        assert sum(self.counts[fate] for fate in FATES) == len(self.packets)
         assert self.counts["write_error_packets"] == sum(lane.lost for lane in self.lanes)
         assert self.counts["buffer_refused"] == sum(lane.refused for lane in self.lanes)
-        assert self.dut.batches_closed.value == self.lanes[BULK].closed_count
-        assert self.dut.express_closed.value == self.lanes[EXPRESS].closed_count
+        assert self.counts["post_lost"] == sum(lane.lost_posts for lane in self.lanes)
 
     # ------------------------------------------------------------------------------------------------------ a cycle
 
     async def _run(self) -> None:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
-        software = [self._software("", BULK)]
+        software = [self._software(BULK)]
         if self.has_express:
-            software.append(self._software("express_", EXPRESS))
+            software.append(self._software(EXPRESS))
         parts = [self._addresses(), self._data(), self._responses(), *software]
         while True:
             dut.time_ns.value = self.now
@@ -258,67 +301,72 @@ class Setup:
 
     def _input(self) -> None:
         """When packets end, and that H2S doesn't hold the network up."""
-        dut = self.dut
-        if not dut.s_axis_tvalid.value:
-            self.held = 0
-        elif dut.s_axis_tready.value:
-            self.held = 0
-            if dut.s_axis_tlast.value:
-                self.ended_ns = self.now
-                self.end_cycles.append(self.number)
-            self.inside = not dut.s_axis_tlast.value
-        else:
-            self.held += 1
-            self.most_held = max(self.most_held, self.held)
-            assert self.held < 12 or any(settings.wait_for_room for settings in self.recent), "the network is held up"
+        for number, side in ((BULK, "s_axis"), (EXPRESS, "s_express")):
+            valid, ready, last = (
+                bool(getattr(self.dut, f"{side}_t{name}").value) for name in ("valid", "ready", "last")
+            )
+            lane = self.lanes[number]
+            lane.offered = valid
+            lane.held = lane.held + 1 if valid and not ready else 0
+            self.most_held = max(self.most_held, lane.held)
+            waits = any(settings.wait_for_room and not settings.wait_limit_ns for settings in self.recent)
+            limit = (max(settings.wait_limit_ns for settings in self.recent) + 1024) // STEP_NS + 12
+            waits |= lane.held < limit and any(settings.wait_for_room for settings in self.recent)
+            assert lane.held < 12 or waits, "the network is held up"
+            if valid and ready:
+                if last:
+                    lane.ended_ns = self.now
+                    lane.end_cycles.append(self.number)
+                lane.inside = not last
 
-    def _fate(self, name: str) -> Packet:
-        packet = self.packets[len(self.fates)]
-        self.fates.append(name)
-        self.counts[name] += 1
+    @property
+    def end_cycles(self) -> list[int]:
+        """Of the last beats of packets in the bulk lane."""
+        return self.bulk.end_cycles
+
+    def _fate(self, lane: Lane, name: str) -> Packet:
+        packet = lane.packets[len(lane.fates)]
+        lane.fates.append(name)
         return packet
 
     def _events(self) -> None:
         """One fate for each packet, in order; batches close for a reason and when there is one."""
         dut, bulk = self.dut, self.lanes[BULK]
         self.recent.append(self.settings)
-        if dut.closed.value:
-            self._closed()
-        if dut.packet.value:
-            packet = self._fate("packet")
-            assert 0 < len(packet.payload) <= self.max_packet
-            assert dut.packet_bytes.value == len(packet.payload)
-            express = bool(dut.packet_express.value)
-            assert express <= (self.has_express and packet.header.critical)
-            if not self.changes:
-                assert express == bool(self.has_express and packet.header.critical and self.settings.express)
-            lane = self.lanes[express]
-            if lane is bulk and not bulk.accepted:
-                self.opened_ns = self.ended_ns
-            lane.accepted.append(packet)
-            if express:
-                self._close(lane)
-        if dut.too_long.value:
-            assert len(self._fate("too_long").payload) > self.max_packet
-        if dut.malformed.value:
-            assert not self._fate("malformed").payload
-        if dut.no_room.value:
-            assert self._fate("no_room").payload
-            assert not all(settings.wait_for_room for settings in self.recent)
-        if dut.disabled.value:
-            assert self._fate("disabled").payload
-            assert not all(settings.enable for settings in self.recent)
-        if dut.write_error.value:
-            self.counts["write_error"] += 1
-            self.counts["write_error_packets"] += int(dut.write_error_packets.value)
-        self.counts["buffer_refused"] += int(dut.buffer_refused.value)
+        bits = int(dut.events.value)
+        for number, lane in enumerate(self.lanes):
+            events = fields(bits >> number * EVENT_BITS, EVENTS)
+            self.counts.update({name: events[name] for name in (*FATES, "buffer_refused", "write_error", "post_lost")})
+            if events["write_error"]:
+                self.counts["write_error_packets"] += events["write_error_packets"]
+            if events["closed"] and lane is bulk:
+                self._closed(REASONS[events["closed_reason"]])
+            if events["packet"]:
+                packet = self._fate(lane, "packet")
+                assert 0 < len(packet.payload) <= self.max_packet
+                assert events["packet_bytes"] == len(packet.payload)
+                if lane is bulk and not bulk.accepted:
+                    self.opened_ns = bulk.ended_ns
+                lane.accepted.append(packet)
+                if lane is not bulk:
+                    self._close(lane)
+            if events["too_long"]:
+                assert len(self._fate(lane, "too_long").payload) > self.max_packet
+            if events["malformed"]:
+                assert not self._fate(lane, "malformed").payload
+            if events["no_room"]:
+                assert self._fate(lane, "no_room").payload
+                assert not all(settings.wait_for_room and not settings.wait_limit_ns for settings in self.recent)
+            if events["disabled"]:
+                assert self._fate(lane, "disabled").payload
+                assert not all(settings.enable for settings in self.recent)
         if dut.flush.value:
             self.flushed = self.number
         # A batch that is due closes soon, if no packet is coming in.
         due = self.full(bulk.accepted) or self.settings.single
         due |= any(packet.header.critical for packet in bulk.accepted)
         due |= 0 < self.settings.timeout_ns <= self.now - self.opened_ns
-        if bulk.accepted and due and not dut.s_axis_tvalid.value and not self.inside and len(set(self.recent)) == 1:
+        if bulk.accepted and due and not dut.s_axis_tvalid.value and not bulk.inside and len(set(self.recent)) == 1:
             self.due_cycles += 1
             assert self.due_cycles < 6, "a batch isn't closed though it should be"
         else:
@@ -329,9 +377,8 @@ class Setup:
         limit = min((settings or self.settings).bytes // 4, self.half)
         return sum(map(words_of, packets)) + 3 + (self.max_packet + 3) // 4 > limit
 
-    def _closed(self) -> None:
+    def _closed(self, reason: str) -> None:
         lane = self.lanes[BULK]
-        reason = REASONS[int(self.dut.closed_reason.value)]
         self.reasons[reason] += 1
         assert lane.accepted, "an empty batch is closed"
         recent = self.recent
@@ -356,13 +403,11 @@ class Setup:
 
     def _idle(self) -> None:
         dut = self.dut
-        waiting = any(lane.closed for lane in self.lanes) or dut.message_valid.value
+        waiting = any(lane.closed for lane in self.lanes) or int(dut.message_valid.value)
         self.quiet = self.quiet + 1 if dut.idle.value and not waiting else 0
-        if self.has_express and dut.express_message_valid.value:
-            self.quiet = 0
         if dut.idle.value:
             lane = self.lanes[BULK]
-            assert not lane.closed or not lane.posted or dut.message_valid.value, "idle with work to do"
+            assert not lane.closed or not lane.posted or int(dut.message_valid.value) & 1, "idle with work to do"
             if self.quiet > 3 and len(set(self.recent)) == 1:
                 armed = bool(lane.accepted) and self.settings.timeout_ns
                 assert dut.wake_ns.value == (self.opened_ns + self.settings.timeout_ns if armed else NEVER)
@@ -452,31 +497,36 @@ class Setup:
 
     # ------------------------------------------------------------------------------------------------------ software
 
-    def _software(self, prefix: str, number: int) -> Iterator[None]:
-        """Posts buffers and takes messages; `tag_limit` buffers at most are with the card."""
-        lane = self.lanes[number]
-        ports = {name: getattr(self.dut, prefix + name) for name in ("post_valid", "post_ready", "post")}
-        valid, message, take = (
-            getattr(self.dut, prefix + name) for name in ("message_valid", "message", "message_take")
-        )
+    def _drive(self, name: str, lane: int, value: bool) -> None:
+        """A lane's bit of an input."""
+        self.driven[name] = self.driven[name] & ~(1 << lane) | value << lane
+        getattr(self.dut, name).value = self.driven[name]
+
+    def _software(self, number: int) -> Iterator[None]:
+        """Posts buffers and takes messages; `tag_limit` buffers at most are with the card. Both lanes share `post`, so
+        each has its turn at it."""
+        lane, dut = self.lanes[number], self.dut
         while True:
-            posting = len(lane.posted) < self.tag_limit and self.posts()
+            goes_on = number not in self.stopped
+            posting = goes_on and self.number % 2 == number and len(lane.posted) < self.tag_limit and self.posts()
             if posting:
                 tag = next(lane.tags)
                 # Far apart, at any page
                 page = (number << 50) + (tag << 20) + random.getrandbits(18)
                 buffer = Buffer(tag % 16, page, self.room())
-                ports["post"].value = buffer.bits
-            ports["post_valid"].value = posting
-            taking = self.takes()
-            take.value = taking
+                dut.post.value = buffer.bits
+            self._drive("post_valid", number, posting)
+            taking = goes_on and self.takes()
+            self._drive("message_take", number, taking)
             yield
-            if posting and ports["post_ready"].value:
+            if posting and int(dut.post_ready.value) >> number & 1:
                 lane.posted.append(buffer)
-            if taking and valid.value:
-                bits = int(message.value)
+            elif posting:
+                lane.lost_posts += 1
+            if taking and int(dut.message_valid.value) >> number & 1:
+                bits = int(dut.message.value) >> 32 * number
                 lane.message_cycles.append(self.number)
-                self._message(lane, bits >> 28, bits >> 15 & 0x1FFF, bits & 0x7FFF)
+                self._message(lane, bits >> 28 & 15, bits >> 15 & 0x1FFF, bits & 0x7FFF)
             yield
 
     def _message(self, lane: Lane, tag: int, packets: int, words: int) -> None:

@@ -89,16 +89,45 @@ class Packet:
         return self.header.memory(len(self.payload)) + self.payload + bytes(-len(self.payload) % 4)
 
 
+def fields(bits: int, layout: dict[str, int]) -> dict[str, int]:
+    """The fields of a packed struct by name; `layout` has their widths, the highest bits first."""
+    found = {}
+    for name, width in reversed(layout.items()):
+        found[name] = bits & ((1 << width) - 1)
+        bits >>= width
+    return found
+
+
+class Driven:
+    """An input that is a packed struct; fields that were not set are 0. `layout` as for `fields`."""
+
+    def __init__(self, signal: Any, layout: dict[str, int]) -> None:
+        self.signal, self.layout = signal, layout
+        self.values = dict.fromkeys(layout, 0)
+
+    def set(self, **changes: int) -> None:
+        """Drive some fields; the others stay."""
+        self.values.update(changes)
+        bits = 0
+        for name, width in self.layout.items():
+            assert 0 <= self.values[name] < 1 << width
+            bits = bits << width | int(self.values[name])
+        self.signal.value = bits
+
+    def read(self, name: str) -> int:
+        """What the block saw at the last edge."""
+        return fields(int(self.signal.value), self.layout)[name]
+
+
 def header_beats(width: int) -> int:
     """Beats that a header takes on a stream of `width` bits."""
     return -(-8 * HEADER_BYTES // width)
 
 
 def channel(dut: Any, side: str, clk: Any = None) -> Channel:
-    """Channel of the ports <side>_axis_*, which have no tuser."""
-    valid, ready, *payload = (
-        getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last")
-    )
+    """Channel of the ports <side>_axis_* (or <side>_*, where the side has a longer name), which have no tuser."""
+    prefix = side if "_" in side else f"{side}_axis"
+    valid, ready, *payload = (getattr(dut, f"{prefix}_t{name}") for name in ("valid", "ready", "data", "keep", "last"))
     return Channel(dut.clk if clk is None else clk, valid, ready, tuple(payload))
 
 

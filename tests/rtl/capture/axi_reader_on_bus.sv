@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // axi_reader with the ID signals that bus models want.
 module axi_reader_on_bus #(
     parameter int unsigned MEM_W = 64,

@@ -12,7 +12,7 @@ from cocotb.triggers import RisingEdge
 from simulation import ROOT
 from streams import PATTERNS, Stalls, behaviour, cycles, never
 
-from headrace.registers import load_map
+from headrace.registers.compile import load_map
 
 REGISTERS = {path: address for path, address, _ in load_map(ROOT / "regs" / "capture.rdl").walk()}
 INPUTS = [f"s_axil_{name}" for name in ("awvalid", "wvalid", "bready", "arvalid", "rready", "awprot", "arprot")]

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR
-from streams import PATTERNS, behaviour, cycles, never, until
+from streams import PATTERNS, behaviour, cycles, never, seldom, until
 
 
 @behaviour()
@@ -24,6 +24,19 @@ async def packets_that_the_filter_keeps_are_in_the_ring(dut: Any, stalls: Any, f
     came = [packet.number for packet in engine.came]
     kept = [packet.number for packet in engine.expected.values() if not bad[packet.number]]
     assert came == kept and 5 < len(kept) < 40
+
+
+@behaviour()
+@cocotb.parametrize(snaplen=[0, 1, 20, 100])
+async def the_filter_sees_packets_whole_and_the_snaplen_cuts_records_only(dut: Any, snaplen: int) -> None:
+    engine = await Engine(dut, ring_log2=11, snaplen=snaplen).start()
+    cocotb.start_soon(engine.filter(lambda packet: packet.data[-1:] != b"\0", never(), seldom()))
+    sizes = [random.randint(21, 300) for _ in range(30)]
+    await engine.post(list(chain.from_iterable(engine.put(n) for n in sizes)))
+    await until(dut.clk, lambda: engine.returned == len(sizes), 60_000)
+    await engine.finish()
+    engine.all_came()
+    assert {len(packet.data) for packet in engine.came} <= {*sizes, snaplen} and len(engine.came) > 20
 
 
 @behaviour()

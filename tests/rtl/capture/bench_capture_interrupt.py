@@ -20,6 +20,7 @@ class Bench:
         self.armed = 0
         self.came: list[tuple[int, int]] = []
         self.now = random.getrandbits(60)
+        self.ns_a_cycle = NS_A_CYCLE
         self.takes = True
 
     async def start(self) -> "Bench":
@@ -39,7 +40,7 @@ class Bench:
             dut.armed.value = self.armed
             dut.irq_ready.value = int(self.takes)
             await edge
-            self.now += NS_A_CYCLE
+            self.now += self.ns_a_cycle
             dut.time_ns.value = self.now
             self.armed &= ~int(dut.disarm.value)
             if dut.irq_valid.value:
@@ -110,6 +111,23 @@ async def a_record_waits_no_longer_than_the_timeout(dut: Any, timeout: int) -> N
     bench.armed = 1
     await cycles(dut.clk, 500)
     assert len(bench.came) == 2 and dut.idle.value
+
+
+@behaviour()
+@cocotb.parametrize(timeout=[1, 1000, 0xFFFFFFFF])
+async def the_timeout_is_over_after_exactly_that_time(dut: Any, timeout: int) -> None:
+    bench = await Bench(dut).start()
+    bench.ns_a_cycle = 0
+    dut.timeout_ns.value = timeout
+    bench.armed = 1
+    dut.producer.value = 60
+    await cycles(dut.clk, 10)
+    bench.now += timeout - 1
+    await cycles(dut.clk, 20)
+    assert not bench.came
+    bench.now += 1
+    await cycles(dut.clk, 20)
+    assert bench.vectors == [0]
 
 
 @behaviour()

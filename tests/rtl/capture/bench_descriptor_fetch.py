@@ -1,7 +1,8 @@
 """What the fetching of descriptors promises: each slot is used once, in order, as the host filled it."""
 
+import itertools
 import random
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,9 @@ class Bench:
         self.sink_stalls = sink_stalls
         self.taken: list[tuple[Packet, int, int]] = []  # with its address and the time at which it was taken
         self.head = self.noisy = 0
-        self.bad: int | None = None  # a slot that can't be read
+        self.bad: int | None = None  # a slot that can't be read, from its bad_from-th read on
+        self.bad_from = 0
+        self.times_read: Counter[int] = Counter()  # words, by their address
         self.now = 1 << 60
         self.reads: list[tuple[int, int]] = []  # slot, slots
 
@@ -83,9 +86,12 @@ class Bench:
                 while next(stalls):
                     await edge
                 slots = range((word - self.base) // SLOT, (word - self.base) // SLOT + max(self.size // SLOT, 1))
-                failed |= self.bad in slots
+                bad = self.bad in slots and self.times_read[word] >= self.bad_from
+                failed |= bad
+                self.times_read[word] += 1
+                data = random.randbytes(self.size) if bad else self.memory.read(word, self.size)
                 dut.word_valid.value = 1
-                dut.word.value = int.from_bytes(self.memory.read(word, self.size), "little")
+                dut.word.value = int.from_bytes(data, "little")
                 dut.arrived.value = int(word == words[-1])
                 dut.arrived_error.value = int(failed)
                 await edge
@@ -121,18 +127,18 @@ class Bench:
 Named = tuple[Packet, int, bool]  # a packet, its address, and whether a slot told its time
 
 
-def slots_for(count: int, snaplen: int = 0xFFFF) -> tuple[list[bytes], list[Named]]:
-    """Slots of packets, and the packets."""
-    slots, named = [], []
+def slots_for(count: int, snaplen: int = 0xFFFF, timed: float = 0.4) -> tuple[list[bytes], list[Named]]:
+    """Slots of packets, and the packets; with a share of `timed` their times are told."""
+    share, slots, named = timed, [], []
     for _ in range(count):
         address, wire_len, time = random.getrandbits(64), random.getrandbits(32), random.getrandbits(64)
         length = random.choice((0, 1, 60, 65535, random.getrandbits(16)))
-        timed = random.random() < 0.4
-        if timed:
+        has_time = random.random() < share
+        if has_time:
             slots.append(time.to_bytes(8, "little") + (1 << 31).to_bytes(8, "little"))
         slots.append(address.to_bytes(8, "little") + length.to_bytes(4, "little") + wire_len.to_bytes(4, "little"))
         captured = min(length, snaplen)
-        named.append((Packet(captured, wire_len, time, int(captured == 0), 1), address, timed))
+        named.append((Packet(captured, wire_len, time, int(captured == 0), 1), address, has_time))
     return slots, named
 
 
@@ -209,6 +215,45 @@ async def a_slot_that_cannot_be_read_stops_it_until_a_reset(dut: Any) -> None:
     await bench.post(slots, never())
     await bench.finish()
     assert not dut.error.value
+    check(bench, named)
+
+
+@behaviour()
+async def slots_that_are_held_outlive_a_failed_read_of_their_word(dut: Any) -> None:
+    """A wide word is read again for the slots that were filled since; what came with the first read is good."""
+    bench = await Bench(dut, 5, never, 3, itertools.repeat(True)).start()
+    word_slots = max(bench.size // SLOT, 1)
+    held = max(word_slots // 2, 1)
+    slots, named = slots_for(held + word_slots, timed=0)
+    await bench.post(slots[:held], never())
+    await until(dut.clk, lambda: sum(count for _, count in bench.reads) == held, 100)
+    await cycles(dut.clk, 20)
+    bench.bad, bench.bad_from = held, int(word_slots > 1)
+    if int(dut.SLOTS.value) == 2 * word_slots:  # it fetches nothing while it holds slots
+        bench.sink_stalls = never()
+    await bench.post(slots[held:], never())
+    await until(dut.clk, lambda: bool(dut.error.value), 200)
+    bench.sink_stalls = never()
+    await cycles(dut.clk, 50)
+    assert dut.idle.value and int(dut.tail.value) == held
+    check(bench, named[:held])
+
+
+@behaviour()
+async def disabled_it_holds_the_slots_that_it_has_fetched(dut: Any) -> None:
+    bench = await Bench(dut, 6, never, 3, itertools.repeat(True)).start()
+    slots, named = slots_for(40)
+    await bench.post(slots, never())
+    await cycles(dut.clk, 60)
+    assert sum(count for _, count in bench.reads) >= int(dut.SLOTS.value) // 2
+    dut.enable.value = 0
+    await cycles(dut.clk, 3)
+    bench.sink_stalls = never()
+    await cycles(dut.clk, 60)
+    assert dut.idle.value and not dut.packet_valid.value
+    assert len(bench.taken) <= 1, "only the packet that was on offer already may leave"
+    dut.enable.value = 1
+    await bench.finish()
     check(bench, named)
 
 

@@ -25,7 +25,7 @@ from streams import (
     seldom,
 )
 
-ERROR = 1 << 32
+ERROR, CUT = 1 << 33, 1 << 32
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Frame:
     """A frame as the MAC gives it."""
 
     data: bytes
-    wire_len: int = 0
+    wire_len: int | None = None  # of a frame that a capture had cut
     error: bool = False
 
     def words(self, width: int) -> list[Word]:
-        meta = self.wire_len | ERROR * self.error
-        words = frame_words(self.data, width, lambda: random.getrandbits(33))
+        meta = (random.getrandbits(32) if self.wire_len is None else CUT | self.wire_len) | ERROR * self.error
+        words = frame_words(self.data, width, lambda: random.getrandbits(34))
         return [*words[:-1], (*words[-1][:3], meta)]
 
 
@@ -48,12 +48,13 @@ class Fate:
 
     length: int
     bad: bool
+    oversize: bool
     disabled: bool
     overflow: bool = False
 
     @property
     def kept(self) -> bool:
-        return not (self.bad or self.disabled or self.overflow)
+        return not (self.bad or self.oversize or self.disabled or self.overflow)
 
 
 @dataclass
@@ -117,8 +118,9 @@ class Bench:
             self.told_held += events >> 20 & 1
             if events >> 21 & 1:
                 self.fates[-1].overflow = True
-            if events >> 24 & 1:
-                self.fates.append(Fate(events & 0xFFFFF, bool(events >> 23 & 1), bool(events >> 22 & 1)))
+            if events >> 25 & 1:
+                bad, oversize, disabled = (bool(events >> bit & 1) for bit in (24, 23, 22))
+                self.fates.append(Fate(events & 0xFFFFF, bad, oversize, disabled))
             now += 3
 
     def check(self) -> None:
@@ -130,10 +132,18 @@ class Bench:
         for frame, fate, time in zip(self.frames, self.fates, self.times, strict=True):
             length = len(frame.data)
             assert fate.length == length
-            assert fate.bad + fate.disabled + fate.overflow <= 1
-            assert fate.bad == ((frame.error or length > 0xFFFF) and not fate.disabled)
+            assert fate.bad + fate.oversize + fate.disabled + fate.overflow <= 1
+            assert fate.bad == (frame.error and not fate.disabled)
+            assert fate.oversize == (length > 0xFFFF and not frame.error and not fate.disabled)
             if fate.kept:
-                expected.append((frame.data, Packet(min(length, self.snaplen), frame.wire_len or length, time).pack()))
+                expected.append(
+                    (
+                        frame.data,
+                        Packet(
+                            min(length, self.snaplen), length if frame.wire_len is None else frame.wire_len, time
+                        ).pack(),
+                    )
+                )
         came = frames_of(self.sink.taken)
         assert [data for data, _ in came] == [data for data, _ in expected]
         assert [set(users) for _, users in came] == [{user} for _, user in expected]
@@ -220,7 +230,7 @@ async def with_flow_control_no_short_frame_is_lost_while_nothing_is_taken(dut: A
 
 
 @behaviour()
-async def a_frame_longer_than_a_record_can_be_is_bad(dut: Any) -> None:
+async def a_frame_longer_than_a_record_can_be_is_dropped_as_such(dut: Any) -> None:
     if rows(dut) * len(dut.rx_tkeep) < 1 << 17:
         return
     lengths = [0xFFFF, 0x10000, 60, 0x1FFFF, 61]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import simulation
 
-from headrace.registers import generate_rtl
+from headrace.registers.compile import generate_rtl
 
 HERE = Path(__file__).parent
 LAYERS = ("pkg", "memory", "stream", "capture")

@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,7 +75,8 @@ class Host(Memory):
 
     stalls         makes a pattern for each channel
     latency        cycles from an address to its first data, and from the last data to the response
-    bad_read, bad_write  responses, by the address of a word; 0 is good. A bad word is not written.
+    bad_read, bad_write  responses, by the address of a word; 0 is good. A bad word is not written, and read as noise.
+    times_read     how often each word has been read; bad_read may ask, to fail a certain read of a word
     """
 
     dut: Any = None
@@ -83,6 +84,7 @@ class Host(Memory):
     latency: Callable[[], int] = lambda: 1
     bad_read: Callable[[int], int] = lambda _: OKAY
     bad_write: Callable[[int], int] = lambda _: OKAY
+    times_read: Counter[int] = field(default_factory=Counter)
     read_bursts: list[Burst] = field(default_factory=list)
     write_bursts: list[Burst] = field(default_factory=list)
     most_reads: int = 0
@@ -148,6 +150,7 @@ def _serve_reads(host: Host) -> Any:
         if not offered and due and due[0][0] <= cycle and not next(data_stalls):
             _, address, last = due[0]
             response = host.bad_read(address)
+            host.times_read[address] += 1
             dut.m_axi_rvalid.value = offered = True
             data = host.read(address, host.size)
             dut.m_axi_rdata.value = int.from_bytes(data if response == OKAY else random.randbytes(host.size), "little")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // record_builder and byte_packer as the engine connects them: from records and their data to words of the ring.
 module record_path
   import capture_pkg::*;

@@ -8,7 +8,7 @@ from capture.building import simulate
     "parameters",
     [
         {"MEM_W": 32, "BURST": 16, "SLOTS": 8, "READ_BUFFER": 64, "RECORDS": 32},
-        {"MEM_W": 32, "BURST": 1, "SLOTS": 4, "READ_BUFFER": 4, "RECORDS": 2},
+        {"MEM_W": 32, "BURST": 1, "SLOTS": 4, "READ_BUFFER": 4, "RECORDS": 4},
         {"MEM_W": 64, "BURST": 256, "SLOTS": 64, "READ_BUFFER": 256, "RECORDS": 16},
         {"MEM_W": 128, "BURST": 4, "SLOTS": 16, "READ_BUFFER": 32, "RECORDS": 64},
         {"MEM_W": 512, "BURST": 16, "SLOTS": 32, "READ_BUFFER": 128, "RECORDS": 64},

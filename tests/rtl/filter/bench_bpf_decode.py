@@ -13,8 +13,8 @@ from cocotb.triggers import Timer
 from oracle import interpret
 from streams import behaviour
 
-from headrace import bpf
-from headrace.bpf import SCRATCH_WORDS, Instruction, Program
+from headrace.net import bpf
+from headrace.net.bpf import SCRATCH_WORDS, Instruction, Program
 
 TOP = 0xFFFFFFFF
 SCRATCH_CODES = (0x60, 0x61, 0x02, 0x03)

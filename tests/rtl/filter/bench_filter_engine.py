@@ -31,8 +31,8 @@ from streams import (
     seldom,
 )
 
-from headrace import bpf
-from headrace.assembler import assemble
+from headrace.net import bpf
+from headrace.net.assembler import assemble
 
 ACCEPT = assemble("ret #262144")
 BUDGET = 16384
@@ -71,7 +71,7 @@ class Port:
         for frame in some:
             error = frame.bad and len(frame.data) <= self.longest
             beats = frame_words(frame.data, self.width, lambda: random.getrandbits(33))
-            beats[-1] = (*beats[-1][:3], rx_user(frame.wire_len or 0, error))
+            beats[-1] = (*beats[-1][:3], rx_user(frame.wire_len, error))
             words += beats
         self.frames += some
         self.source.words = words
@@ -180,7 +180,7 @@ class Bench:
             for word, sent in zip(sink.taken, port.source.sent, strict=True):
                 if sent[2]:
                     meta = unpack_tx(word[3])
-                    assert (meta.error << 32 | meta.wire_len) == sent[3]
+                    assert (meta.error << 33 | meta.cut << 32 | meta.wire_len) == sent[3]
                     assert (meta.port, meta.matched, meta.lost) == (number, 0, 0)
 
     def check_monitor(self, verdicts: Sequence[Verdict], complete: bool) -> None:
@@ -197,7 +197,7 @@ class Bench:
                 found for found in following if found[:2] == (meta.timestamp_ns, meta.port)
             )
             assert data == frame.data[: verdict.snaplen]
-            assert (meta.matched, meta.wire_len) == (verdict.matched, frame.wire)
+            assert (meta.matched, meta.lengths, meta.wire_len) == (verdict.matched, verdict.values, frame.wire)
             assert (time, port) == (meta.timestamp_ns, meta.port)
 
 
@@ -470,3 +470,37 @@ async def a_packet_that_comes_when_it_is_idle_finds_a_core(dut: Any) -> None:
         await cycles(dut.clk, 2)
     await bench.settle()
     assert sum(bench.count("uninspected")) == 0
+
+
+@behaviour()
+@cocotb.parametrize(single=[False, True])
+async def what_is_left_of_a_frame_after_reset_is_no_frame(dut: Any, single: bool) -> None:
+    bench = Bench(dut)
+    await bench.start({0: ACCEPT})
+    edge = RisingEdge(dut.clk)
+    full = (1 << len(dut.rx0_tkeep)) - 1
+    # A link that runs: a beat in every cycle, before, in and after reset.
+    dut.rx0_tdata.value, dut.rx0_tkeep.value, dut.rx0_tuser.value = random.getrandbits(len(dut.rx0_tdata)), full, 0
+    dut.rx0_tvalid.value, dut.rx0_tlast.value = 1, 0
+    await cycles(dut.clk, 4)
+    dut.rst.value = 1
+    await cycles(dut.clk, 3)
+    dut.rst.value = 0
+    if not single:
+        await cycles(dut.clk, 5)
+    dut.rx0_tlast.value = 1
+    await edge
+    dut.rx0_tvalid.value = 0
+    for sink in bench.sinks:
+        sink.taken.clear()
+    await bench.loader.load({0: ACCEPT})
+    while not dut.ready.value:
+        await edge
+    bench.epoch_ps = int(get_sim_time("ps")) - int(dut.time_ns.value) * PERIOD_PS
+    some = [Frame(random.randbytes(size)) for size in (60, 1000, 61)]
+    await bench.send(some)
+    await bench.settle()
+    assert bench.count("packets") == [3, 0]
+    bench.check_conservation()
+    bench.check_passthrough()
+    bench.check_monitor(verdicts_of(bench.arrivals(), {0: ACCEPT}), complete=True)

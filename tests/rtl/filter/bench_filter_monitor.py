@@ -27,7 +27,7 @@ from streams import (
     seldom,
 )
 
-ROW_W = 12
+ROW_W = 13
 RECORDS = 240  # frames that the store takes at least, however short
 closed = repeat(True)
 
@@ -41,6 +41,7 @@ class Packet:
     matched: int
     core: int
     row: int
+    id: int = 0
     port: int = 0
     wire_len: int = 0
     time_ns: int = 0
@@ -48,6 +49,10 @@ class Packet:
     @property
     def caplen(self) -> int:
         return min(self.length, self.snaplen)
+
+    def value(self, slot: int) -> int:
+        """What the fed core says that the program returned, 0 where it did not match."""
+        return (~self.id & 0xFF) << 24 | self.core << 16 | self.id << 8 | slot if self.matched >> slot & 1 else 0
 
 
 class Bench:
@@ -92,7 +97,8 @@ class Bench:
                 ready = bool(dut.in_ready.value)
             dut.in_valid.value = 1
             dut.in_len.value, dut.in_snaplen.value, dut.in_matched.value = packet.length, packet.snaplen, packet.matched
-            dut.in_core.value, dut.in_row.value, dut.in_port.value = packet.core, packet.row, packet.port
+            dut.in_core.value, dut.in_row.value, dut.in_id.value = packet.core, packet.row, packet.id
+            dut.in_port.value = packet.port
             dut.in_wire_len.value, dut.in_time_ns.value = packet.wire_len, packet.time_ns
             await self.edge
             self.accepted.append(packet)
@@ -123,8 +129,9 @@ class Bench:
                 assert next(following) is next(lost), "another packet was dropped"
             packet = next(following)
             assert data == self._data(packet)
-            snaplen = tuple(packet.caplen if packet.matched >> slot & 1 else 0 for slot in range(PROGRAMS))
-            assert meta == TxMeta(packet.time_ns, packet.wire_len, 0, packet.port, packet.matched, meta.lost, snaplen)
+            lengths = tuple(packet.value(slot) for slot in range(PROGRAMS))
+            fixed = (packet.time_ns, packet.wire_len, 1, 0, packet.port, meta.lost)
+            assert meta == TxMeta(*fixed, packet.matched, lengths)
         assert list(following) == list(lost)
 
     def _data(self, packet: Packet) -> bytes:
@@ -132,7 +139,7 @@ class Bench:
         data = b""
         row = packet.row
         while len(data) < packet.caplen:
-            words = ((packet.core << 24) | (row << 12) | word for word in range(self.row_bytes // 4))
+            words = ((packet.core << 24) | (row << 11) | word for word in range(self.row_bytes // 4))
             data += b"".join(word.to_bytes(4, "little") for word in words)
             row = (row + 1) % (1 << ROW_W)
         return data[: packet.caplen]
@@ -151,6 +158,7 @@ class Bench:
                 assert released == 1 << packet.core
                 rows = -(-packet.length // self.row_bytes)
                 assert int(dut.release_row.value) == (packet.row + rows) % (1 << ROW_W)
+                assert int(dut.release_id.value) == packet.id
                 if dut.dropped.value:
                     self.dropped.append(packet)
             else:
@@ -168,6 +176,7 @@ def packets(dut: Any, lengths: Iterator[int]) -> Iterator[Packet]:
             matched=random.randint(1, 15),
             core=random.randrange(int(dut.CORES.value)),
             row=random.choice((random.randint(0, top), top, top - 1, 0)),
+            id=random.randrange(64),
             port=random.getrandbits(1),
             wire_len=random.choice((length, random.getrandbits(32))),
             time_ns=random.getrandbits(64),

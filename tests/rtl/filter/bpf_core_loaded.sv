@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // bpf_core behind bpf_decode, with the fields of its structs as ports, and counters of what it executes.
 module bpf_core_loaded
   import bpf_pkg::*;
-  import headrace_pkg::PROGRAMS;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned PACKET_KB = 32,
@@ -44,13 +44,19 @@ module bpf_core_loaded
     output logic [LEN_W-1:0]      finished_snaplen,
     output logic [MEASURE_W-1:0]  finished_measure,
     output logic [ROW_W-1:0]      finished_row,
+    output logic [ID_W-1:0]       finished_id,
 
     input  logic                  release_en,
     input  logic [ROW_W-1:0]      release_row,
+    input  logic [ID_W-1:0]       release_id,
     input  logic                  forward_req,
     input  logic [ROW_W-1:0]      forward_row,
     output logic                  forward_grant,
     output logic [DATA_W-1:0]     forward_data,
+    input  logic [ID_W-1:0]       value_id,
+    input  logic [SLOT_W-1:0]     value_slot,
+    output logic [31:0]           value_data,
+    output logic                  idle,
 
     output logic [31:0]           slots,         // since reset: instructions issued,
     output logic [31:0]           instructions   // and those that completed
@@ -92,12 +98,17 @@ module bpf_core_loaded
       .pop      (finished_valid && finished_ready),
       .release_en,
       .release_row,
+      .release_id,
       .forward_req,
       .forward_row,
       .forward_grant,
       .forward_data,
+      .value_id,
+      .value_slot,
+      .value_data,
       .slot_used,
-      .instr_done
+      .instr_done,
+      .idle
   );
 
   assign finished_wire_len = finished.pkt.wire_len;
@@ -109,6 +120,7 @@ module bpf_core_loaded
   assign finished_snaplen  = finished.verdict.snaplen;
   assign finished_measure  = finished.verdict.measure;
   assign finished_row      = finished.row;
+  assign finished_id       = finished.id;
 
   always_ff @(posedge clk) begin
     slots        <= slots + 32'(slot_used);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bpf_decode with the fields of its result as ports.
 module bpf_decode_fields
   import bpf_pkg::*;

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import simulation
 
-from headrace.registers import generate_rtl
+from headrace.registers.compile import generate_rtl
 
 HERE = Path(__file__).parent
 LAYERS = ("pkg", "memory", "stream", "filter")
@@ -24,7 +24,8 @@ def sources() -> list[Path]:
 
     The block RAM is the strict one of this folder: noise is read from an address that is being written.
     """
-    return [path for path in [*simulation.rtl(*LAYERS), *sorted(HERE.glob("*.sv"))] if path.stem != "ram_sdp"]
+    platform = [path for path in simulation.rtl(*LAYERS) if path.stem != "ram_sdp"]
+    return [*platform, *sorted(HERE.glob("*.sv")), HERE / "strict" / "ram_sdp.sv"]
 
 
 def simulate(block: str, bench: str, *, with_registers: bool = False, **parameters: int) -> None:

@@ -3,19 +3,20 @@
 import random
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge
-from filter.loader import Loader, Slots
+from filter.loader import SLOTS, Loader, Slots
 from streams import PERIOD_PS, Stalls, never
 
-from headrace import bpf
+from headrace.net import bpf
 
 MEASURES = 1024
 MAX_BUDGET = 65535
+LONGEST = 0x1FFFF  # that a length can say
 
 # Cycles from a frame's last beat until in_ready speaks of that frame too.
 SETTLE = 4
@@ -40,12 +41,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a core says of a frame; masks have a bit for each slot."""
+    """What a core says of a frame; masks have a bit for each slot, `values` what each one that matched returned."""
 
     matched: int = 0
     snaplen: int = 0
     measure: int = 0
     errors: int = 0
+    values: tuple[int, ...] = (0,) * SLOTS
 
 
 def judge(frames: Sequence[Frame], slots: Slots, measure: int | None = None) -> list[Verdict]:
@@ -63,9 +65,10 @@ def combine(values: Mapping[int, int], measure: int | None = None, errors: int =
     accepted = {slot: value for slot, value in values.items() if value and slot != measure}
     return Verdict(
         matched=sum(1 << slot for slot in accepted),
-        snaplen=min(max(accepted.values(), default=0), 0xFFFF),
+        snaplen=min(max(accepted.values(), default=0), LONGEST),
         measure=0 if measure is None else min(values[measure], MEASURES),
         errors=errors,
+        values=tuple(accepted.get(slot, 0) for slot in range(SLOTS)),
     )
 
 
@@ -86,7 +89,7 @@ class Core:
     longest_wait: int = 0  # cycles that a row waited for its turn at the memory
     rows_compared: int = 0
     _sent: deque[Frame] = field(default_factory=deque)
-    _kept: deque[tuple[Frame, int]] = field(default_factory=deque)
+    _kept: deque[tuple[Frame, int, int, int]] = field(default_factory=deque)  # its row, its number, its verdict's place
     _keeps: Event = field(default_factory=Event)
     _expected: int = 0
 
@@ -131,7 +134,7 @@ class Core:
                 dut.in_last.value = last
                 dut.in_data.value = int.from_bytes(part + random.randbytes(self.row_bytes - len(part)), "little")
                 # Beside other beats than the last they mean nothing.
-                dut.in_len.value = len(frame.data) & 0xFFFF if last else random.getrandbits(16)
+                dut.in_len.value = len(frame.data) & LONGEST if last else random.getrandbits(17)
                 dut.in_wire_len.value = frame.wire
                 dut.in_set.value = frame.set if last else random.getrandbits(1)
                 dut.in_bad.value = frame.bad if last else random.getrandbits(1)
@@ -184,7 +187,8 @@ class Core:
             assert int(dut.finished_len.value) == len(frame.data)
             assert int(dut.finished_wire_len.value) == frame.wire
         if verdict.matched:
-            self._kept.append((frame, int(dut.finished_row.value)))
+            place = (int(dut.finished_row.value), int(dut.finished_id.value), len(self.verdicts) - 1)
+            self._kept.append((frame, *place))
             self._keeps.set()
 
     async def _use_rows(self) -> None:
@@ -196,16 +200,31 @@ class Core:
                 await self.cycles(MONITOR_DELAY - 1)
             while next(self.fetch):
                 await self.edge
-            frame, row = self._kept[0]
+            frame, row, number, place = self._kept[0]
             count = -(-len(frame.data) // self.row_bytes)
+            verdict = self.verdicts[place]
+            self.verdicts[place] = replace(verdict, values=await self._values(number, verdict.matched))
             if count and random.random() < self.forward:
                 fetched = await self._fetch(row, random.randint(1, count))
                 assert fetched[: len(frame.data)] == frame.data[: len(fetched)], "rows of another frame"
             dut.release_en.value = 1
             dut.release_row.value = (row + count) % (1 << len(dut.release_row))
+            dut.release_id.value = number
             await self.edge
             dut.release_en.value = 0
             self._kept.popleft()
+
+    async def _values(self, number: int, matched: int) -> tuple[int, ...]:
+        """What each program that matched returned for the packet of this number, 0 for the others."""
+        dut = self.dut
+        dut.value_id.value = number
+        values = []
+        for ahead in range(SLOTS + 2):
+            dut.value_slot.value = min(ahead, SLOTS - 1)
+            await self.edge
+            values.append(int(dut.value_data.value))
+        # At the edge after that of a question it is taken, two later its answer is there.
+        return tuple(value if matched >> slot & 1 else 0 for slot, value in enumerate(values[2:]))
 
     async def _fetch(self, row: int, count: int) -> bytes:
         """The content of `count` rows from `row` on, one a cycle where the memory gives them."""

@@ -1,5 +1,6 @@
-// filter_control with the fields of what it loads and of the events it counts as ports, and beside it a decoder that says what
-// an instruction should be loaded as.
+// SPDX-License-Identifier: Apache-2.0
+// filter_control with the fields of what it loads and of the events it counts as ports, and beside it a decoder that
+// says what an instruction should be loaded as.
 module filter_control_fields
   import bpf_pkg::*;
   import filter_pkg::*;
@@ -122,6 +123,14 @@ module filter_control_fields
     events.monitor_ignored      = monitor_ignored;
   end
 
+  axi_pkg::axil_req_t axil_req;
+  axi_pkg::axil_rsp_t axil_rsp;
+  axil_ports u_axil_ports (
+      .*,
+      .req(axil_req),
+      .rsp(axil_rsp)
+  );
+
   filter_control #(
       .DATA_W(DATA_W),
       .CORES(CORES),
@@ -130,25 +139,8 @@ module filter_control_fields
   ) u_control (
       .clk,
       .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
+      .axil_req,
+      .axil_rsp,
       .load,
       .flow_control,
       .active_set,

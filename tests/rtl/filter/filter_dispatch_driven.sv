@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filter_dispatch with ports that start a frame in the very cycle in which a core is offered, as the engine's do.
 module filter_dispatch_driven #(
     parameter int unsigned CORES = 8,
@@ -27,7 +28,8 @@ module filter_dispatch_driven #(
       .wanted,
       .taken(wanted & go & offered),
       .offered,
-      .offered_core
+      .offered_core,
+      .idle()
   );
 
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filter_engine with each port by itself, bpf_decode before its loader, its events counted, and time in clock cycles.
 module filter_engine_loaded
   import bpf_pkg::*;
@@ -10,7 +11,7 @@ module filter_engine_loaded
     parameter int unsigned IMEM_WORDS = 1024,
     parameter int unsigned MAX_FRAME = 9216,
     localparam int unsigned RX_META_W = $bits(rx_meta_t),
-    localparam int unsigned TX_META_W = $bits(tx_meta_t)
+    localparam int unsigned TX_META_W = $bits(filter_user_t)
 ) (
     input  logic                        clk,
     input  logic                        rst,
@@ -106,9 +107,10 @@ module filter_engine_loaded
       .instr(load.instr)
   );
 
-  tx_meta_t [2:0] tx_tuser;
+  filter_user_t [2:0] tx_tuser;
   assign {tx2_tuser, tx1_tuser, tx0_tuser} = tx_tuser;
   events_t events;
+  logic [LEN_W-1:0] unused_monitor_len;
 
   filter_engine #(
       .DATA_W(DATA_W),
@@ -132,6 +134,7 @@ module filter_engine_loaded
       .tx_tkeep ({tx2_tkeep, tx1_tkeep, tx0_tkeep}),
       .tx_tlast ({tx2_tlast, tx1_tlast, tx0_tlast}),
       .tx_tuser,
+      .monitor_len(unused_monitor_len),
       .load,
       .flow_control,
       .active_set,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filter_order for packets that are known by a number.
 module filter_order_numbered
   import bpf_pkg::*;

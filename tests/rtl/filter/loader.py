@@ -6,7 +6,7 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 
-from headrace.bpf import Program
+from headrace.net.bpf import Program
 
 SLOTS = 4
 OFF, FILTER, MEASURE = range(3)

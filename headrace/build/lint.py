@@ -1,0 +1,37 @@
+"""Lints the RTL of a card as Verilator sees it, with every warning on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.build.description import CardDescription, rtl_sources
+from headrace.build.toolchain import verilator_root
+from headrace.registers.compile import generate_rtl
+
+
+OPTIONS = ("--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-PINCONNECTEMPTY", "--timescale", "1ns/1ps")
+
+
+def lint(card: CardDescription, parameters: Mapping[str, int] | None = None) -> str:
+    """What ``verilator --lint-only -Wall`` says of a card, generated registers included; empty when it is clean.
+
+    ``parameters`` differ from the card's defaults: parts that only some settings have are looked at with those.
+    Unused signals are no fault here: every card has all the common ports, and structures travel whole through stages
+    that need a part of them. Nor are pins that are left open in so many words.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        registers = generate_rtl(card.registers, Path(folder)) if card.registers else []
+        root = verilator_root()
+        values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
+        run = subprocess.run(
+            [root / "bin" / "verilator_bin", *OPTIONS, "--top-module", card.top, *values, *map(str, registers), *map(str, rtl_sources(card))],
+            env=os.environ | {"VERILATOR_ROOT": str(root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return run.stderr if run.returncode else ""

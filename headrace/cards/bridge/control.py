@@ -1,0 +1,129 @@
+"""The control socket of a running bridge: one line of JSON there, one back."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from headrace.errors import HeadraceError
+
+_LONGEST = 1 << 16  # bytes of a line
+_CLIENT_S = 0.5  # that a client may take for its line
+_ANSWER_S = 120.0
+
+
+def default_path() -> Path:
+    """In the user's folder for such files, which nobody else may enter. Raises HeadraceError when there is none."""
+    from platformdirs import RuntimeDirWarning, user_runtime_path
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeDirWarning)  # $XDG_RUNTIME_DIR isn't such a folder: another is taken
+        try:
+            return user_runtime_path("headrace", ensure_exists=True) / "bridge.sock"
+        except OSError as error:
+            raise HeadraceError(f"{error}: or choose a --control") from None
+
+
+def ask(path: str | None, request: dict[str, Any]) -> dict[str, Any]:
+    """What a running bridge answers. Raises HeadraceError when none runs, or with what it says is wrong."""
+    where = default_path() if path is None else Path(path)
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(_ANSWER_S)
+            link.connect(str(where))
+            link.sendall(json.dumps(request).encode() + b"\n")
+            answer = _line(link)
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise HeadraceError(f"no bridge runs at {where}: start one with headrace bridge run") from None
+    except OSError as error:
+        raise HeadraceError(f"{where}: {error.strerror or error}") from None
+    if not answer:
+        raise HeadraceError(f"{where}: the bridge has ended")
+    result: dict[str, Any] = json.loads(answer)
+    if "error" in result:
+        raise HeadraceError(result["error"], int(result.get("exit_code", 1)))
+    return result
+
+
+class ControlSocket:
+    """The bridge's end. ``poll`` answers whoever has asked; a ``with`` statement removes the socket at the end."""
+
+    def __init__(self, path: str | None) -> None:
+        """Raises HeadraceError when the path is in use or can't be made."""
+        self.path = default_path() if path is None else Path(path)
+        self._link = socket.socket(socket.AF_UNIX)
+        try:
+            if self.path.is_socket():
+                self._remove_stale()
+            before = os.umask(0o177)  # so that there is no moment at which others could connect
+            try:
+                self._link.bind(str(self.path))
+            finally:
+                os.umask(before)
+        except OSError as error:
+            self._link.close()
+            raise HeadraceError(f"{self.path}: {error.strerror or error}") from None
+        self._link.listen()
+        self._link.setblocking(False)
+
+    def _remove_stale(self) -> None:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(self.path))
+            except ConnectionRefusedError:
+                self.path.unlink()
+                return
+        self._link.close()
+        raise HeadraceError(f"a bridge runs at {self.path} already: choose another --control")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._link.close()
+        self.path.unlink(missing_ok=True)
+
+    def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Answers those who wait; what ``answer`` raises as HeadraceError is told them."""
+        while True:
+            try:
+                client, _ = self._link.accept()
+            except BlockingIOError:
+                return
+            with client:
+                client.settimeout(_CLIENT_S)
+                try:
+                    client.sendall(json.dumps(_answered(_line(client), answer)).encode() + b"\n")
+                except OSError:
+                    pass  # who has gone needs no answer
+
+
+def _answered(line: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+        if not isinstance(request, dict):
+            raise ValueError
+    except ValueError:
+        return {"error": "not a JSON object in one line", "exit_code": 2}
+    try:
+        return answer(request)
+    except HeadraceError as error:
+        return {"error": str(error), "exit_code": error.exit_code}
+
+
+def _line(link: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\n") and len(data) < _LONGEST:
+        part = link.recv(4096)
+        if not part:
+            break
+        data += part
+    return data

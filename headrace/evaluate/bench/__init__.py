@@ -1,0 +1,64 @@
+"""Benchmarks: each figure that Headrace claims, as a row that says what must be, what is, and how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Progress = Callable[[str, float | None], None]
+
+MEASURED = "measured"  # counted: cycles of the simulated RTL, cells of the synthesised design
+MODELLED = "modelled"  # cycles times a nominal clock, or figures of different origin put together
+WALL_CLOCK = "wall clock"  # of this machine
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. ``ok`` is None where nothing is demanded of it."""
+
+    group: str
+    what: str
+    must: str
+    value: float | int | str
+    unit: str
+    ok: bool | None
+    kind: str
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+GROUPS = ("filter", "capture", "bridge", "size", "sim")
+
+
+def run(
+    groups: list[str], quick: bool = False, address: str | None = None, progress: Progress | None = None
+) -> list[Row]:
+    """Runs benchmarks by group. ``quick`` takes samples where the full run takes every packet size."""
+    report = progress or (lambda _what, _done: None)
+    rows: list[Row] = []
+    for group in groups:
+        if group == "filter":
+            from headrace.evaluate.bench import filter as bench_filter
+
+            rows += bench_filter.run(quick, address, report)
+        elif group == "capture":
+            from headrace.evaluate.bench import capture as bench_capture
+
+            rows += bench_capture.run(quick, address, report)
+        elif group == "bridge":
+            from headrace.evaluate.bench import bridge as bench_bridge
+
+            rows += bench_bridge.run(quick, address, report)
+        elif group == "size":
+            from headrace.evaluate.bench import size
+
+            rows += size.run(quick, report)
+        else:
+            from headrace.evaluate.bench import simulator
+
+            rows += simulator.run(quick, report)
+    return rows

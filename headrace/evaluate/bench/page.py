@@ -1,0 +1,68 @@
+"""The figures of docs/performance.md and of the README's table, by the names of their slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headrace.errors import HeadraceError
+from headrace.evaluate.bench import Row
+
+_ENGINE = r"capture engine|its Fmax on ECP5"  # rows of a table of their own
+_NAMES = {
+    "filter.one": r"100 Gb/s, 8 cores",
+    "filter.both": r"2 x 100 Gb/s",
+    "filter.wide": r"400 Gb/s",
+    "filter.latency": r"passthrough latency",
+    "filter.cpi": r"core CPI at line rate",
+    "capture.wire": r"wire to memory",
+    **{f"capture.stream_{width}": rf"stream out of memory, {width} bits" for width in (32, 128, 512)},
+    "bridge.line_h2s": r"10 Gb/s both ways .* hardware to software",
+    "bridge.line_s2h": r"10 Gb/s both ways .* software to hardware",
+    "bridge.adaptive_high": r"adaptive, load high, .* worst p99",
+    "bridge.critical": r"latency-critical packets in a full line, express",
+    "size.core": r"filter core .* on UltraScale",
+    "size.core_rams": r"its memories",
+    "size.ecp5": r"filter core on ECP5",
+    "size.mhz": r"its Fmax, placed and routed",
+    "sim.none": r".*none accepted",
+    "sim.all": r".*all accepted and written",
+}
+"""Rows by what they begin with."""
+
+
+def values(group: str, rows: Sequence[Row]) -> dict[str, str | None]:
+    """Of all rows of a group: its tables, and single figures. Raises HeadraceError where one isn't there."""
+    engine = [row for row in rows if re.match(_ENGINE, row.what)]
+    tables = {"table": [row for row in rows if row not in engine], "engine": engine}
+    found: dict[str, str | None] = {
+        f"{group}.{name}": f"\n\n{_table(chosen)}\n\n" for name, chosen in tables.items() if chosen
+    }
+    for name, pattern in _NAMES.items():
+        if name.startswith(f"{group}."):
+            matching = [row for row in rows if re.match(pattern, row.what)]
+            if len(matching) != 1:
+                raise HeadraceError(f"{len(matching)} rows of bench {group} begin with {pattern}: {name} must be one")
+            found[name] = number(matching[0])
+    return found
+
+
+def number(row: Row) -> str:
+    """The value for people, without its unit but with a per cent sign where it is a share."""
+    if isinstance(row.value, str):
+        return row.value
+    if row.unit.startswith("of "):
+        return f"{row.value:.1%}"
+    if isinstance(row.value, int):
+        return f"{row.value:,}"
+    return f"{row.value:,.2f}" if abs(row.value) < 100 else f"{row.value:,.0f}"
+
+
+def _table(rows: Sequence[Row]) -> str:
+    lines = ["| what | must be | is | how it is known |", "|---|---|---|---|"]
+    for row in rows:
+        value = f"{number(row)} {row.unit}".strip()
+        shown = f"**{value}: missed**" if row.ok is False else value
+        known = f"{row.kind}; {row.note}" if row.note else row.kind
+        lines.append(f"| {row.what} | {'' if row.must == '-' else row.must} | {shown} | {known} |")
+    return "\n".join(lines)

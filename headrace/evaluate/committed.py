@@ -1,0 +1,100 @@
+"""The figures that are committed, in the README and the manual, and what they are measured on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.cards.bridge.host import PROFILES
+from headrace.errors import HeadraceError
+from headrace.evaluate.loads.bridge_traffic import SETUPS
+from headrace.evaluate.measured import Measurement, checkout, update
+from headrace.evaluate.study import bridge_points, capture_points
+from headrace.evaluate.study.bridge_points import SEED_PARAMETERS
+
+_BENCH = "headrace/evaluate/bench"
+_LOADS = "headrace/evaluate/loads"
+_TIMING = ("sim/memory/axi_memory.h", "sim/wire/*.h")  # host memory and MACs
+_BRIDGE = (f"{_LOADS}/bridge*.py", *(f"headrace/cards/bridge/{name}.py" for name in ("host", "receive", "send")))
+_TABLES = ("docs/performance.md", "README.md")
+
+
+def _bridge_settings() -> object:
+    return bridge_points.all_points(False), PROFILES, SETUPS, SEED_PARAMETERS
+
+
+MEASUREMENTS = {
+    measurement.command: measurement
+    for measurement in (
+        Measurement(
+            "study capture",
+            tops=("capture_card",),
+            cards=("capture",),
+            code=(*_TIMING, f"{_LOADS}/capture.py"),
+            files=(
+                "docs/study-capture.md",
+                "docs/images/study-capture-time.svg",
+                "docs/images/study-capture-streams.svg",
+            ),
+            settings=lambda: capture_points.all_points(False),
+        ),
+        Measurement(
+            "study bridge",
+            tops=("bridge_card",),
+            cards=("bridge",),
+            code=(*_TIMING, *_BRIDGE),
+            files=(
+                "docs/study-bridge.md",
+                "docs/images/study-bridge-throughput.svg",
+                "docs/images/study-bridge-timeouts.svg",
+                "docs/images/study-bridge-adaptive.svg",
+            ),
+            settings=_bridge_settings,
+        ),
+        Measurement("bench filter", ("filter_card",), ("filter",), (*_TIMING, f"{_BENCH}/filter.py"), _TABLES),
+        Measurement(
+            "bench capture",
+            ("capture_card",),
+            ("capture",),
+            (*_TIMING, f"{_LOADS}/capture.py", f"{_BENCH}/capture.py"),
+            _TABLES,
+        ),
+        Measurement(
+            "bench bridge",
+            ("bridge_card",),
+            ("bridge",),
+            (*_TIMING, *_BRIDGE, f"{_BENCH}/bridge.py"),
+            _TABLES,
+            _bridge_settings,
+        ),
+        Measurement(
+            "bench size",
+            ("bpf_core", "capture_engine"),
+            (),
+            (f"{_BENCH}/size.py", "headrace/synth/flow.py", "headrace/synth/yosys.py"),
+            _TABLES,
+        ),
+        Measurement("bench sim", ("filter_card",), ("filter",), ("sim/**/*.h", "sim/**/*.cpp"), _TABLES),
+    )
+}
+
+
+def publish(
+    measurement: Measurement,
+    measured_on: str,
+    values: Mapping[str, str | None],
+    folder: Path | None = None,
+    figures: Mapping[str, str] | None = None,
+) -> None:
+    """Writes values into the measurement's pages, and copies ``figures`` (names in ``folder`` and in docs/images).
+
+    Raises HeadraceError where this is no checkout, or its sources have changed since they were ``measured_on``.
+    """
+    root = checkout()
+    if measurement.mark(root) != measured_on:
+        raise HeadraceError("the sources have changed while they were measured: docs are left as they were")
+    update(measurement, measured_on, values, root)
+    for name, shown in (figures or {}).items():
+        assert folder is not None
+        shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")

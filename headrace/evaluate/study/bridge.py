@@ -1,0 +1,220 @@
+"""The study of the bridge card: EmbedNet's figures and tables on Headrace's RTL, and what lies beyond them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace import synth
+from headrace.evaluate.loads import bridge as bridge_loads
+from headrace.evaluate.loads import bridge_traffic
+from headrace.evaluate.loads.bridge import SINGLE
+from headrace.evaluate.points import PointsFile, run_points
+from headrace.evaluate.study import files
+from headrace.evaluate.study.bridge_points import LOADS, SEED_PARAMETERS, TABLES, Point, all_points
+from headrace.evaluate.study.bridge_rows import (
+    CriticalRow,
+    LatencyRow,
+    ModeRow,
+    SizeRow,
+    ThroughputRow,
+    TraceRow,
+    WireRow,
+)
+from headrace.evaluate.study.published import EMBEDNET_MBIT_S, EMBEDNET_SIZES
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class BridgeStudy:
+    """What the study found. ``faults``: packets that are wrong, out of order or unaccounted for."""
+
+    quick: bool
+    throughput: list[ThroughputRow]
+    latency: list[LatencyRow]
+    traces: list[TraceRow]
+    modes: list[ModeRow]
+    critical: list[CriticalRow]
+    wire: list[WireRow]
+    sizes: list[SizeRow]
+    faults: int
+    wall_s: float
+    measured_on: str = ""
+
+    @property
+    def tables(self) -> dict[str, Sequence[Any]]:
+        """All rows by their table's name."""
+        return {name: getattr(self, name) for name in TABLES}
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def measure(
+    quick: bool = False,
+    address: str | None = None,
+    progress: Progress | None = None,
+    points: Sequence[Point] | None = None,
+    store: Path | None = None,
+    measured_on: str = "",
+) -> BridgeStudy:
+    """Measures everything, or only ``points`` and not the resources.
+
+    ``quick``: fewer sizes, buffers, rates and messages. ``address``: of a Dask cluster to run the points on; here,
+    unless given. ``store``: a file of points, from which those are taken that were found before ``measured_on`` the
+    same, and to which others go as they are found. Raises HeadraceError when a card can't be built.
+    """
+    report = progress or (lambda _what, _done: None)
+    start = time.monotonic()
+    chosen = all_points(quick) if points is None else points
+    with ExitStack() as stack:
+        known = stack.enter_context(PointsFile(store, measured_on, [bridge_loads, bridge_traffic])) if store else None
+        if address is None:  # on a cluster, each worker builds what it needs
+            left = [point.arguments for point in chosen if known is None or point.arguments not in known]
+            report("cards", None)
+            hosts = {arguments.get("host", "pcie") for arguments in left}
+            run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
+        report("bridge card", 0.0)
+        results = run_points(
+            bridge_loads.run,
+            [point.arguments for point in chosen],
+            address,
+            lambda done, all_: report("bridge card", done / all_),
+            known,
+        )
+    found = list(zip(chosen, results, strict=True))
+    if points is None:
+        report("resources", None)
+    return BridgeStudy(
+        quick=quick,
+        throughput=_throughput(found),
+        latency=[_latency_row(point, result) for point, result in found if point.table == "latency"],
+        traces=[row for point, result in found if point.table == "traces" for row in _trace_rows(point, result)],
+        modes=[_mode_row(point, result) for point, result in found if point.table == "traces"],
+        critical=_critical(found),
+        wire=[WireRow(**asdict(result)) for point, result in found if point.table == "wire"],
+        sizes=resources() if points is None else [],
+        faults=sum(result.latency.faults if point.table == "traces" else result.faults for point, result in found),
+        wall_s=time.monotonic() - start,
+        measured_on=measured_on,
+    )
+
+
+def write(study: BridgeStudy, folder: Path) -> None:
+    """Writes report.md, a CSV file for each table and the figures (PNG, SVG) into a folder, which is made if need be.
+
+    Raises HeadraceError when that can't be done.
+    """
+    from headrace.evaluate.study.bridge_figures import draw
+    from headrace.evaluate.study.bridge_report import markdown
+
+    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))
+
+
+_Found = Sequence[tuple[Point, Any]]
+
+
+def _throughput(found: _Found) -> list[ThroughputRow]:
+    results = [(point.names, result) for point, result in found if point.table == "throughput"]
+    single = {
+        (names["host"], names["direction"], result.size): result.bits_per_s
+        for names, result in results
+        if names["buffer_kb"] == SINGLE
+    }
+    rows = []
+    for names, result in results:
+        host, direction, buffer_kb = names["host"], names["direction"], names["buffer_kb"]
+        published = EMBEDNET_MBIT_S.get((direction, buffer_kb)) if host == "embednet" and result.size == 1500 else None
+        gain = result.bits_per_s / single[host, direction, result.size]
+        row = ThroughputRow(
+            **names,
+            size=result.size,
+            messages=result.messages,
+            packets=result.packets,
+            mbit_s=result.bits_per_s / 1e6,
+            gain=gain,
+            published_mbit_s=published,
+        )
+        rows.append(row)
+    return rows
+
+
+def _latency_row(point: Point, result: bridge_traffic.Latency) -> LatencyRow:
+    names = {name: value for name, value in point.names.items() if name != "rate"}
+    return LatencyRow(
+        host=point.arguments["host"],
+        **names,
+        size=point.arguments["size"],
+        rate_mbit_s=point.names["rate"],
+        packets=result.packets,
+        min_us=result.min_ns / 1000,
+        median_us=result.median_ns / 1000,
+        p99_us=result.p99_ns / 1000,
+        max_us=result.max_ns / 1000,
+    )
+
+
+def _trace_rows(point: Point, result: bridge_loads.Trace) -> list[TraceRow]:
+    return [
+        TraceRow(
+            **point.names,
+            time_s=step.time_s,
+            offered_mbit_s=step.offered_bits_per_s / 1e6,
+            delivered_mbit_s=step.delivered_bits_per_s / 1e6,
+            p99_us=step.p99_ns / 1000,
+            packets_per_message=step.packets_per_message,
+        )
+        for step in result.steps
+    ]
+
+
+def _mode_row(point: Point, result: bridge_loads.Trace) -> ModeRow:
+    load = LOADS[point.names["load"]]
+    return ModeRow(
+        host=load.host,
+        **point.names,
+        target_us=load.target_us,
+        packets=result.offered,
+        messages=result.messages,
+        p99_us=result.latency.p99_ns / 1000,
+        worst_p99_us=max(step.p99_ns for step in result.steps) / 1000,
+        max_us=result.latency.max_ns / 1000,
+        delivered=result.delivered / result.offered,
+        mbit_s=result.delivered * load.size * 8 / load.seconds / 1e6,
+    )
+
+
+def _critical(found: _Found) -> list[CriticalRow]:
+    results = [(point.names, result) for point, result in found if point.table == "critical"]
+    base = next((result.p99_ns for names, result in results if names == {"mode": "single", "burst": False}), 0.0)
+    allowed = base + bridge_traffic.SETUPS["pcie"].wire_ns(bridge_loads.MAX_PACKET)
+    return [
+        CriticalRow(
+            mode=names["mode"],
+            burst="in a full line" if names["burst"] else "alone",
+            packets=result.packets,
+            median_us=result.median_ns / 1000,
+            p99_us=result.p99_ns / 1000,
+            max_us=result.max_ns / 1000,
+            allowed_us=allowed / 1000,
+        )
+        for names, result in results
+    ]
+
+
+def resources() -> list[SizeRow]:
+    """What H2S, S2H and their control cost on a bus of 32 bits, and what EmbedNet's blocks did."""
+    rows = []
+    for block, what, parameters in SEED_PARAMETERS:
+        total = synth.run(block, "xcup", parameters, hierarchy=False).total
+        name = f"Headrace, {what}"
+        rows.append(SizeRow(block, name, "measured, Yosys for UltraScale+", total.luts, total.ffs, total.rams))
+    for (block, what), (luts, flip_flops, brams) in EMBEDNET_SIZES.items():
+        rows.append(SizeRow(block, f"EmbedNet, {what}", "published, ISE for Virtex-6", luts, flip_flops, brams))
+    return rows

@@ -1,0 +1,161 @@
+"""The points of the capture card's study: which loads it runs, and the table that each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.evaluate.loads.capture import CLOCKS, IDEAL, READ_BUFFER, Memory
+from headrace.evaluate.study.capture_rows import HEADERS
+
+PAYLOADS = (32, 64, 128, 256, 512, 1024)
+SIZES = tuple(payload + HEADERS for payload in PAYLOADS)
+BURSTS = (4, 8, 16)
+CLOCKS_MHZ = (50, 100, 200)
+WIDTHS = tuple(CLOCKS)
+MEMORIES = {
+    "ideal": IDEAL,
+    "one wait": Memory(write_waits=1),
+    "bridge": Memory(write_waits=6, phase_seed=1),
+}
+"""The host memory of the repeated table, by name. ``bridge`` stands for the FPGA-to-HPS bridge."""
+
+TABLES = ("table_5_1", "single_packets", "back_to_back", "streams", "wire")
+
+_LATENCIES_NS = (0, 50, 100, 200, 500, 1000)
+_LONG_BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_STREAM_SIZES = (60, 128, 256, 512, 1024, 1514, 9000)
+_LATENCY_SIZES = (60, 256, 1024, 1514)
+_DISTANT = Memory(100, 100)
+_WIRE_MEMORY = Memory(500, 500)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Work for one worker: the ``arguments`` of ``capture_loads.run``; its table, and its name there."""
+
+    table: str
+    name: str
+    arguments: dict[str, Any]
+
+
+def all_points(quick: bool) -> list[Point]:
+    """All of them. ``quick``: fewer packets, bus widths and burst lengths."""
+    count = 20 if quick else 100
+    widths = (32, 512) if quick else WIDTHS
+    bursts: dict[int, Sequence[int]] = {32: BURSTS} if quick else {32: _LONG_BURSTS, 512: _LONG_BURSTS[:7]}
+    return [
+        *_table(count),
+        *_widths(widths, count),
+        *_bursts(bursts, count),
+        *_latencies((32, 512) if quick else (32, 128, 512), (0, 100, 1000) if quick else _LATENCIES_NS),
+        *([] if quick else _read_buffers()),
+        *_together(widths),
+        *(_stream("packet size", w, 16, _STREAM_SIZES, _DISTANT, offset=offset) for w in widths for offset in (0, 2)),
+        *_wire(quick),
+    ]
+
+
+def cards(points: Iterable[Point]) -> list[dict[str, int]]:
+    """The cards that points need: bus width, burst length and read buffer of each."""
+    keys = {"mem_w": 512, "burst": 16, "read_buffer": READ_BUFFER}
+    needed = {tuple(point.arguments.get(key, usual) for key, usual in keys.items()) for point in points}
+    return [dict(zip(keys, values, strict=True)) for values in sorted(needed)]
+
+
+def _load(kind: str, mem_w: int, burst: int, sizes: Sequence[int], memory: Memory, **more: Any) -> dict[str, Any]:
+    load = {"kind": kind, "mem_w": mem_w, "burst": burst, "clock_hz": CLOCKS[mem_w], "sizes": list(sizes)}
+    return {**load, "memory": memory, **more}
+
+
+def _table(count: int) -> list[Point]:
+    settings = [(name, clock, burst) for name in MEMORIES for clock in CLOCKS_MHZ for burst in BURSTS]
+    return [
+        Point(
+            "table_5_1",
+            name,
+            _load(
+                "single",
+                32,
+                burst,
+                SIZES,
+                _with_phases(MEMORIES[name], seed),
+                count=count,
+                seed=seed,
+                clock_hz=clock * 1_000_000,
+            ),
+        )
+        for seed, (name, clock, burst) in enumerate(settings, start=1)
+    ]
+
+
+def _with_phases(memory: Memory, seed: int) -> Memory:
+    """The memory with other phases than every other point has, if it has any."""
+    return Memory(memory.read_ns, memory.write_ns, memory.write_waits, seed * 7919) if memory.phase_seed else memory
+
+
+def _single(sweep: str, memory: str, load: Mapping[str, Any]) -> Point:
+    return Point("single_packets", f"{sweep}, {memory}", dict(load))
+
+
+def _widths(widths: Sequence[int], count: int) -> list[Point]:
+    return [
+        _single("bus width", name, _load("single", mem_w, 16, (*SIZES, 1514, 9000), MEMORIES[name], count=count))
+        for mem_w in widths
+        for name in ("ideal", "bridge")
+    ]
+
+
+def _bursts(bursts: Mapping[int, Sequence[int]], count: int) -> list[Point]:
+    found = []
+    for mem_w, lengths in bursts.items():
+        for burst in lengths:
+            for name in ("ideal", "bridge"):
+                load = _load("single", mem_w, burst, (72, 296, 1064), MEMORIES[name], count=count)
+                found.append(_single("burst length", name, load))
+            found.append(_stream("burst length", mem_w, burst, (256, 1514, 9000), MEMORIES["one wait"]))
+    return found
+
+
+def _latencies(widths: Sequence[int], latencies: Sequence[int]) -> list[Point]:
+    found = []
+    for mem_w in widths:
+        for latency in latencies:
+            memory = Memory(latency, latency)
+            load = _load("single", mem_w, 16, _LATENCY_SIZES, memory, count=20)
+            found.append(_single("memory latency", "distant", load))
+            found.append(_stream("memory latency", mem_w, 16, _LATENCY_SIZES, memory))
+    return found
+
+
+def _read_buffers() -> list[Point]:
+    """The wide bus with more words that are read ahead."""
+    return [
+        _stream("memory latency", 512, 16, _LATENCY_SIZES, Memory(latency, latency), read_buffer=4 * READ_BUFFER)
+        for latency in _LATENCIES_NS
+    ]
+
+
+def _together(widths: Sequence[int]) -> list[Point]:
+    return [
+        Point("back_to_back", name, _load("together", mem_w, 16, SIZES, MEMORIES[name], counts=(1, 2, 8)))
+        for mem_w in widths
+        for name in ("ideal", "one wait")
+    ]
+
+
+def _stream(sweep: str, mem_w: int, burst: int, sizes: Sequence[int], memory: Memory, **more: int) -> Point:
+    total = 1 << 18 if mem_w < 256 else 1 << 20
+    return Point("streams", sweep, _load("stream", mem_w, burst, sizes, memory, total=total, **more))
+
+
+def _wire(quick: bool) -> list[Point]:
+    sizes = [*range(60, 70), *range(70, 1514, 97 if quick else 13), 1514, 9000]
+    long, both = (60, "imix", 1514, 9000), (60, 128, 256, 512, 1024, 1514, "imix", 9000)
+    loads: list[dict[str, Any]] = [
+        *({"sizes": sizes[first::4], "count": 2000} for first in range(4)),
+        {"sizes": long, "count": 2_000 if quick else 20_000, "known": False},
+        {"sizes": both, "count": 5_000, "known": False, "ports": 2},
+    ]
+    return [Point("wire", "wire", {"kind": "wire", "memory": _WIRE_MEMORY, "ports": 1, **load}) for load in loads]

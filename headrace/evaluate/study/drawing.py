@@ -1,0 +1,102 @@
+"""What the figures of all studies share: style, panels, axes, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Drawn = tuple[str, "Figure | None"]
+"""A caption and its figure, if there are points for it."""
+
+# Okabe and Ito's colours, which the colour-blind tell apart, on markers of different shapes
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+ONE = (6.4, 4.2)  # inches
+TWO = (9.6, 4.2)
+
+THEIRS: dict[str, Any] = {"linestyle": ":", "markerfacecolor": "white"}  # published points
+OURS: dict[str, Any] = {"linestyle": "-"}
+
+_STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 5,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "headrace",  # so that the same figures give the same files
+}
+
+
+def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path, measured_on: str) -> dict[str, str]:
+    """Draws each figure into NAME.png and NAME.svg; gives the captions by name of those that there are points for.
+
+    The files' descriptions say what they were ``measured_on``.
+    """
+    from matplotlib import rc_context
+
+    found = {}
+    with rc_context(_STYLE):
+        for name, draw in figures.items():
+            caption, figure = draw()
+            if figure is None:
+                continue
+            for suffix, extra in (
+                ("png", {"Description": measured_on}),
+                ("svg", {"Date": None, "Description": measured_on}),
+            ):
+                figure.savefig(folder / f"{name}.{suffix}", dpi=160, metadata=extra)
+            found[name] = caption
+    return found
+
+
+def panels(size: tuple[float, float], count: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with ``count`` panels beside each other."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False, **shared)[0])
+
+
+def line(axes: Axes, rows: Sequence[Any], point: Callable[[Any], tuple[float, float]], **style: Any) -> None:
+    """The points of rows, joined; nothing without rows."""
+    if rows:
+        axes.plot(*zip(*map(point, rows), strict=True), **style)
+
+
+def bytes_axis(axes: Axes, sizes: Iterable[float], label: str) -> None:
+    """A logarithmic x axis with ticks at the given sizes."""
+    ticks = sorted(set(sizes))
+    axes.set_xscale("log", base=2)
+    after = [*ticks[1:], float("inf")]  # two labels need some room between them
+    axes.set_xticks(
+        ticks, [f"{tick:,.0f}" if 1.6 * tick < next_ else "" for tick, next_ in zip(ticks, after, strict=True)]
+    )
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+
+
+def plain(value: float, _position: float) -> str:
+    """A tick's label without exponents."""
+    return f"{value:,g}"
+
+
+def lines_legend(axes: Axes, how: Sequence[tuple[str, dict[str, Any]]], location: Any) -> None:
+    """A second legend, of line styles."""
+    from matplotlib.lines import Line2D
+
+    first = axes.get_legend()
+    handles = [Line2D([], [], color="#444444", label=label, **style) for label, style in how]
+    axes.legend(handles=handles, loc=location)
+    if first is not None:
+        axes.add_artist(first)

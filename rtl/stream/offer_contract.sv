@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks in every simulation what a stream owes to the part that takes it: what is offered stays, unchanged, until it
+// is taken. Nothing of it is synthesised.
+module offer_contract #(
+    parameter int unsigned WIDTH = 1
+) (
+    input logic             clk,
+    input logic             rst,
+    input logic             valid,
+    input logic             ready,
+    input logic [WIDTH-1:0] data
+);
+
+  logic held_q;
+  logic [WIDTH-1:0] data_q;
+
+  always_ff @(posedge clk) begin
+    held_q <= valid && !ready;
+    data_q <= data;
+    if (!rst && held_q) begin
+      assert (valid && data == data_q)
+      else $error("%m: what was offered went or changed before it was taken");
+    end
+    if (rst) held_q <= 1'b0;
+  end
+
+endmodule

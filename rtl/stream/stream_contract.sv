@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every AXI-Stream between parts keeps to, asserted in each simulation: an offer stays as it is until it is taken;
+// tkeep has no holes; every beat but a frame's last is full. Watches only: nothing of it is left in synthesis.
+module stream_contract #(
+    parameter int unsigned DATA_W = 64,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    // Synthesis sees no use of them.
+    // verilator lint_off UNUSEDSIGNAL
+    input logic              clk,
+    input logic              rst,
+    input logic              tvalid,
+    input logic              tready,
+    input logic [DATA_W-1:0] tdata,
+    input logic [KEEP_W-1:0] tkeep,
+    input logic              tlast
+    // verilator lint_on UNUSEDSIGNAL
+);
+
+  if (DATA_W < 8 || DATA_W % 8 != 0) begin : gen_bad_data_w
+    $fatal(1, "stream_contract: DATA_W must be a multiple of 8");
+  end
+
+`ifndef SYNTHESIS
+  typedef struct packed {
+    logic              last;
+    logic [KEEP_W-1:0] keep;
+    logic [DATA_W-1:0] data;
+  } beat_t;
+  beat_t beat, beat_q;
+  logic waits_q;
+  assign beat = {tlast, tkeep, tdata};
+
+  always_ff @(posedge clk) begin
+    beat_q  <= beat;
+    waits_q <= tvalid && !tready && !rst;
+    if (!rst) begin
+      assert (!waits_q || (tvalid && beat == beat_q)) else $error("an offered beat went or changed");
+      assert (!tvalid || (tkeep & (tkeep + 1'b1)) == '0) else $error("tkeep has a hole");
+      assert (!tvalid || tlast || &tkeep) else $error("a beat within a frame is not full");
+    end
+  end
+`endif
+
+endmodule

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of a card: until when, what is skipped, and what is waited for.
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "card/card.h"
+#include "card/wall_timer.h"
+
+namespace headrace {
+namespace {
+
+// An idle output may come from a register or two: so many cycles of silence are needed before time is skipped.
+constexpr unsigned kSettled = 4;
+constexpr unsigned kCheckInterval = 1024;  // cycles between looks at the wall clock
+constexpr Cycle kLastCycle = Cycle{1} << 62;
+
+}  // namespace
+
+void Card::begin_run() {
+  attach_sources();
+  begin_sinks();
+  for (MacRx& mac : rx_) mac.wake(clock_.cycle());
+  if (!sliced_) active_ = clock_.cycle();
+  sliced_ = false;
+  sink_full_ = false;
+}
+
+void Card::end_run() {
+  flush_sinks();
+  report_fault();
+}
+
+void Card::advance(uint64_t until_ns, bool until_idle) {
+  const Cycle end = clock_.cycle_at(until_ns);
+  while (clock_.cycle() < end) {
+    hr_run_limits limits{};
+    limits.cycles = static_cast<uint64_t>(end - clock_.cycle());
+    run_loop(limits);
+    sink_full_ = false;
+  }
+  if (until_idle) check_progress();
+}
+
+uint64_t Card::next_event_ns() const {
+  if (quiet_ < kSettled) return clock_.ns();
+  Cycle due = std::min(next_due(), next_timer());
+  if (due == kNever && drained_at() > clock_.cycle()) due = drained_at();
+  return due == kNever ? UINT64_MAX : clock_.ns_at(std::max(due, clock_.cycle()));
+}
+
+int Card::run(const hr_run_limits& limits) {
+  begin_run();
+  int reason;
+  try {
+    reason = run_loop(limits);
+  } catch (...) {
+    try {
+      flush_sinks();
+    } catch (const Error&) {
+      // The first error is the one to report.
+    }
+    throw;
+  }
+  sliced_ = reason == HR_STOP_SLICE;
+  flush_sinks();
+  if (reason == HR_STOP_IDLE) report_fault();
+  return reason;
+}
+
+int Card::run_loop(const hr_run_limits& limits) {
+  const WallTimer timer(wall_);
+  if (limits.cycles > static_cast<uint64_t>(kLastCycle - clock_.cycle())) {
+    throw Error(HR_ERROR_USAGE, "a run ends before cycle 2^62: " + std::to_string(limits.cycles) + " are too many");
+  }
+  Cycle end = limits.cycles == 0 ? kNever : clock_.cycle() + static_cast<Cycle>(limits.cycles);
+  if (limits.until_ns != 0) end = std::min(end, clock_.cycle_at(limits.until_ns));
+  const uint64_t packets_end =
+      limits.packets == 0 || limits.packets > UINT64_MAX - received_ ? UINT64_MAX : received_ + limits.packets;
+  const auto slice = std::chrono::milliseconds(limits.slice_ms);
+  for (unsigned n = 1;; ++n) {
+    if (clock_.cycle() >= end) return HR_STOP_CYCLES;
+    if (received_ >= packets_end) return HR_STOP_PACKETS;
+    if (limits.until_interrupt && !irqs_.empty()) return HR_STOP_INTERRUPT;
+    if (n % kCheckInterval == 0) {
+      if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
+      if (limits.until_idle) check_progress();
+      wait_for_sources(0);
+    }
+    if (quiet_ >= kSettled) {
+      const Cycle arrival = next_due();
+      const Cycle timer = next_timer();
+      const Cycle due = std::min(arrival, timer);
+      if (arrival == kNever && limits.until_idle && waiting_sources() && !faulty_sources()) {
+        flush_sinks();  // whoever reads our output may be who feeds our input
+        if (!pass_time(std::min(timer, end), limits.slice_ms)) return HR_STOP_SLICE;
+        if (clock_.cycle() >= end) continue;
+      } else if (due == kNever && limits.until_idle) {
+        const Cycle drained = std::min(drained_at(), end);
+        if (clock_.cycle() >= drained) return HR_STOP_IDLE;
+        if (skip_idle_) {
+          skip_to(drained);
+          continue;
+        }
+      } else if (skip_idle_) {
+        if (std::min(due, end) == kNever) {
+          throw Error(HR_ERROR_USAGE, "nothing to run for: the card is idle and neither cycles nor time are limited");
+        }
+        if (std::min(due, end) > clock_.cycle()) {
+          skip_to(std::min(due, end));
+          continue;
+        }
+      }
+    }
+    step();
+    if (sink_error_) raise_sink_error();
+    if (sink_full_) return HR_STOP_PACKETS;
+  }
+}
+
+bool Card::waiting_sources() const {
+  for (unsigned p = 0; p < port_count_; ++p) {
+    if (rx_[p].waiting() && ports_[p].source->waits_for() >= 0) return true;
+  }
+  return false;
+}
+
+// One that has broken off, while others may go on for ever.
+bool Card::faulty_sources() const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [](const Port& port) { return port.source && !port.source->fault().empty(); });
+}
+
+// Wakes the ports whose sources can go on, after at most so many milliseconds (-1: however long). False: none could.
+bool Card::wait_for_sources(int milliseconds) {
+  std::array<pollfd, kMostPorts> waiting;
+  std::array<unsigned, kMostPorts> numbers;
+  nfds_t count = 0;
+  for (unsigned p = 0; p < port_count_; ++p) {
+    const int descriptor = rx_[p].waiting() ? ports_[p].source->waits_for() : -1;
+    if (descriptor < 0) continue;
+    numbers[count] = p;
+    waiting[count++] = {descriptor, POLLIN, 0};
+  }
+  if (count == 0) return false;
+  std::chrono::nanoseconds waited{0};
+  {
+    const WallTimer timer(waited);
+    if (::poll(waiting.data(), count, milliseconds) < 0) return false;
+  }
+  wall_ -= waited;  // not the simulator's
+  bool woken = false;
+  for (nfds_t n = 0; n < count; ++n) {
+    if (waiting[n].revents == 0) continue;
+    rx_[numbers[n]].wake(clock_.cycle());
+    woken = true;
+  }
+  return woken;
+}
+
+// An idle card with live sources: waits for them, a slice of wall time at most (0: however long). The card's time goes
+// with the wall's where something in it is due, a timer or the run's end. False: the slice is over, nothing came.
+bool Card::pass_time(Cycle due, uint32_t slice_ms) {
+  constexpr uint64_t kNsPerMs = 1'000'000;
+  const Cycle now = clock_.cycle();
+  const uint64_t slice = slice_ms == 0 ? UINT64_MAX : slice_ms;
+  uint64_t left = UINT64_MAX;  // ms, rounded down
+  if (due != kNever) left = skip_idle_ ? clock_.ns_in(static_cast<uint64_t>(due - now)) / kNsPerMs : 0;
+  const uint64_t wait = std::min(slice, left);
+  std::chrono::nanoseconds waited{0};
+  {
+    const WallTimer timer(waited);
+    if (wait_for_sources(wait > INT_MAX ? -1 : static_cast<int>(wait))) return true;
+  }
+  if (due == kNever) return false;
+  if (!skip_idle_) return true;
+  skip_to(wait == left ? due : std::min(due, now + clock_.cycles_in(static_cast<uint64_t>(waited.count()))));
+  return clock_.cycle() == due;
+}
+
+// A busy card that moves nothing hangs, unless all it lacks is a frame that is still on the wire.
+void Card::check_progress() {
+  const Cycle now = clock_.cycle();
+  if (quiet_ != 0) active_ = now;  // an idle card is not busy, however long
+  if (now - active_ < hang_limit_) return;
+  const Cycle due = next_due();
+  if (due != kNever && due > now + 1) return;
+  throw Error(HR_ERROR_HANG, "the card hangs: busy for " +
+                                 std::to_string(clock_.ns_in(static_cast<uint64_t>(now - active_)) / 1000) +
+                                 " us at cycle " + std::to_string(now) + " and nothing moves on its ports");
+}
+
+void Card::skip_to(Cycle cycle) {
+  skipped_ += static_cast<uint64_t>(cycle - clock_.cycle());
+  clock_.jump(cycle);
+  active_ = cycle;
+}
+
+Cycle Card::next_due() const {
+  Cycle due = kNever;
+  for (const MacRx& mac : rx_) due = std::min(due, mac.due());
+  return due;
+}
+
+Cycle Card::next_timer() const {
+  const uint64_t wake = pins_.wake_ns == nullptr ? UINT64_MAX : *pins_.wake_ns;
+  return wake == UINT64_MAX ? kNever : std::max(clock_.cycle_at(wake), clock_.cycle());
+}
+
+Cycle Card::drained_at() const {
+  Cycle drained = 0;
+  for (const MacTx& mac : tx_) drained = std::max(drained, mac.drained_at());
+  return drained;
+}
+
+// The first recorded capture sets the card's clock, so that its records arrive at their own times.
+void Card::attach_sources() {
+  std::optional<uint64_t> first;
+  for (const Port& port : ports_) {
+    if (port.attached || port.timing != HR_TIMING_RECORDED) continue;
+    if (const auto time = port.source->first_time_ns()) first = std::min(first.value_or(*time), *time);
+  }
+  if (first && !time_set_) {
+    clock_.set_ns(*first);
+    time_set_ = true;
+  }
+  for (unsigned p = 0; p < port_count_; ++p) {
+    Port& port = ports_[p];
+    if (port.attached) continue;
+    port.attached = true;
+    Pacing pacing = Pacing::line();
+    if (port.timing == HR_TIMING_RATE) pacing = Pacing::rate(port.bits_per_s, clock_);
+    if (port.timing == HR_TIMING_RECORDED) {
+      pacing = Pacing::recorded(port.source->first_time_ns().value_or(clock_.ns()), clock_);
+    }
+    rx_[p].attach(port.source.get(), pacing, port.packets);
+  }
+}
+
+// What the headers of files say: what the first capture's does.
+CaptureFormat Card::capture_format() const {
+  for (const Port& port : ports_) {
+    if (const auto found = port.source ? port.source->format() : std::nullopt) return *found;
+  }
+  return packets_.format().value_or(CaptureFormat{});
+}
+
+void Card::begin_sinks() {
+  const CaptureFormat format = capture_format();
+  for (Port& port : ports_) {
+    for (AttachedSink& attached : port.sinks) {
+      if (!attached.begun) attached.sink->begin(format);
+      attached.begun = true;
+    }
+  }
+}
+
+void Card::flush_sinks() {
+  for (Port& port : ports_) {
+    for (AttachedSink& attached : port.sinks) attached.sink->flush();
+  }
+}
+
+void Card::raise_sink_error() {
+  const Error error = *sink_error_;
+  sink_error_.reset();
+  throw error;
+}
+
+// A capture that broke off: everything before the fault has been handled.
+void Card::report_fault() {
+  for (unsigned p = 0; p < port_count_; ++p) {
+    if (!ports_[p].source || ports_[p].source->fault().empty()) continue;
+    const std::string fault = ports_[p].source->fault();
+    remove_source(p);
+    throw Error(HR_ERROR_CAPTURE, fault);
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of what a network interface receives and sends, or all of them ("any"), by libpcap:
+// "iface:NAME[,direction=in][,promiscuous=no]...".
+//
+// Packets wait in a ring that the kernel shares with libpcap. Not in libpcap's immediate mode, in which each packet
+// takes a slot as large as the largest one: the kernel hands over blocks of packets, after kBlockMs at the latest.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "links/capture.h"
+#include "links/interface.h"
+#include "links/link_settings.h"
+#include "links/live_source.h"
+
+namespace headrace {
+
+class IfaceSource : public LiveSource {
+ public:
+  // Throws Error when there is no such interface, or it can't be captured from.
+  explicit IfaceSource(const std::string& argument);
+
+  Next next(RxFrame& frame) override;
+  std::optional<CaptureFormat> format() const override { return capture_->format(); }
+  int waits_for() const override { return ended_ ? -1 : pcap_get_selectable_fd(capture_->handle()); }
+  uint64_t missed() const override;
+  uint64_t waiting() const override;
+  void stop() override;
+
+ private:
+  static constexpr int kBlockMs = 10;
+
+  explicit IfaceSource(const InterfaceLink& link);
+
+  void close(const std::string& reason);
+
+  Interface interface_;
+  bool any_;  // all interfaces
+  std::optional<Capture> capture_;
+  uint32_t given_ = 0;    // frames
+  bool closing_ = false;  // what is in the ring is all that still comes
+  std::string reason_;    // for closing; "": it was asked to
+  bool ended_ = false;
+};
+
+}  // namespace headrace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "links/record_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "error.h"
+#include "wire/pacing.h"
+
+namespace headrace {
+
+// A record's header in the ring, as in a pcap file.
+struct RecordWriter::Header {
+  uint32_t seconds;
+  uint32_t nanoseconds;
+  uint32_t captured;
+  uint32_t length;
+};
+
+RecordWriter::RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals)
+    : sink_(std::move(sink)), arrivals_(arrivals) {
+  sink_->begin(format);
+}
+
+hr_writer_result RecordWriter::write(std::span<const uint8_t> ring, uint32_t from, uint32_t to,
+                                     const hr_writer_limits& limits) {
+  hr_writer_result result{};
+  result.reached = from;
+  uint32_t lost = limits.lost;
+  while (result.reached != to) {
+    const uint32_t waiting = to - result.reached;
+    Header header;
+    if (waiting >= sizeof header) std::memcpy(&header, bytes(ring, result.reached, sizeof header), sizeof header);
+    if (waiting < sizeof header || header.captured > waiting - sizeof header || header.nanoseconds >= kNsPerSecond) {
+      throw Error(HR_ERROR_CAPTURE,
+                  "the capture ring holds no record at byte " + std::to_string(result.reached % ring.size()));
+    }
+    RecordTime time{header.seconds, header.nanoseconds, true};
+    if (arrivals_ != nullptr) time = arrivals_->find(Pacing::time_ns(time), hint_).value_or(time);
+    const uint64_t time_ns = Pacing::time_ns(time);
+    if (limits.packets != 0 && result.packets == limits.packets) {
+      result.stop = HR_WRITER_PACKETS;
+    } else if (limits.before_ns != 0 && time_ns >= limits.before_ns) {
+      result.stop = HR_WRITER_TIME;
+    } else if (limits.file_bytes != 0 && sink_->size() > limits.file_bytes) {
+      result.stop = HR_WRITER_SIZE;
+    }
+    if (result.stop != HR_WRITER_END) {
+      result.next_ns = time_ns;
+      break;
+    }
+    TxFrame frame;
+    frame.data = bytes(ring, result.reached + sizeof header, header.captured);
+    frame.length = header.captured;
+    frame.wire_length = header.length;
+    frame.cut = true;
+    frame.lost = lost;
+    const Record record{&frame, header.captured, time};
+    add(taken_, record.totals());
+    sink_->take(record);
+    lost = 0;
+    time_ns_ = time_ns;
+    ++result.packets;
+    result.captured_bytes += header.captured;
+    result.wire_bytes += header.length;
+    result.reached += static_cast<uint32_t>(sizeof header) + header.captured;
+  }
+  result.file_bytes = sink_->size();
+  if (limits.flush != 0) sink_->flush();
+  return result;
+}
+
+// Bytes of the ring in one piece.
+const uint8_t* RecordWriter::bytes(std::span<const uint8_t> ring, uint32_t at, uint32_t size) {
+  const size_t start = at % ring.size();
+  if (size <= ring.size() - start) return ring.data() + start;
+  const auto first = ring.subspan(start);
+  straight_.assign(first.begin(), first.end());
+  straight_.insert(straight_.end(), ring.begin(), ring.begin() + static_cast<std::ptrdiff_t>(size - first.size()));
+  return straight_.data();
+}
+
+void RecordWriter::close(uint64_t received, uint64_t dropped) {
+  hr_port_stats stats{};
+  stats.rx_frames = received - std::min(received, dropped);
+  stats.rx_overruns = dropped;
+  sink_->end({&stats, 1}, time_ns_);
+}
+
+}  // namespace headrace

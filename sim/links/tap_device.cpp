@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "links/tap_device.h"
+
+#include <fcntl.h>
+#include <linux/if_link.h>
+#include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "error.h"
+#include "links/interface.h"
+
+namespace headrace {
+namespace {
+
+[[noreturn]] void fail(const std::string& shown, int reason) {
+  const bool forbidden = reason == EPERM || reason == EACCES;
+  throw Error(HR_ERROR_FILE, shown + ": " +
+                                 (forbidden         ? "not permitted: a TAP device takes root or CAP_NET_ADMIN"
+                                  : reason == EBUSY ? "another program has this device"
+                                                    : std::strerror(reason)));
+}
+
+}  // namespace
+
+TapDevice::TapDevice(const std::string& name, std::string shown)
+    : name_(name), shown_(std::move(shown)), device_(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC)) {
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  if (!device_.valid() || ::ioctl(device_.number(), TUNSETIFF, &request) != 0) fail(shown_, errno);
+  const Interface interface(name);
+  if (const int reason = interface.set_queue_length(kQueue)) fail(shown_, reason);
+  if (const int reason = interface.set_up()) fail(shown_, reason);
+  dropped_before_ = dropped_now();
+}
+
+void TapDevice::set_mtu(uint32_t mtu) {
+  if (const int reason = Interface(name_).set_mtu(mtu)) fail(shown_ + ",mtu=" + std::to_string(mtu), reason);
+}
+
+ssize_t TapDevice::receive(std::span<uint8_t> frame) const {
+  return ::read(device_.number(), frame.data(), frame.size());
+}
+
+ssize_t TapDevice::send(std::span<const uint8_t> frame) const {
+  return ::write(device_.number(), frame.data(), frame.size());
+}
+
+// As `ip -s link` asks; not from /sys, which may be that of another network namespace.
+uint64_t TapDevice::dropped_now() const {
+  struct {
+    nlmsghdr header;
+    if_stats_msg which;
+  } request{};
+  request.header = {sizeof request, RTM_GETSTATS, NLM_F_REQUEST, 0, 0};
+  request.which.ifindex = ::if_nametoindex(name_.c_str());
+  request.which.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
+  const Descriptor kernel(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!kernel.valid() || ::send(kernel.number(), &request, sizeof request, 0) < 0) return dropped_before_;
+  struct {
+    nlmsghdr header;
+    if_stats_msg which;
+    rtattr attribute;
+    rtnl_link_stats64 counters;
+  } answer{};
+  const ssize_t size = ::recv(kernel.number(), &answer, sizeof answer, MSG_TRUNC);
+  const bool found = size > 0 && answer.header.nlmsg_type == RTM_NEWSTATS;
+  return found && answer.attribute.rta_type == IFLA_STATS_LINK_64 ? answer.counters.tx_dropped : dropped_before_;
+}
+
+}  // namespace headrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A TAP device: a network interface of the host whose other end is a port of the card.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "links/descriptor.h"
+
+namespace headrace {
+
+class TapDevice {
+ public:
+  // Frames that wait for the card at most; the kernel drops what comes on top.
+  static constexpr int kQueue = 16384;
+
+  // Makes the device, or takes one that the user has made with `ip tuntap`. Throws Error.
+  TapDevice(const std::string& name, std::string shown);
+
+  const std::string& shown() const { return shown_; }
+  void set_mtu(uint32_t mtu);
+  int descriptor() const { return device_.number(); }
+  // As read() and write().
+  ssize_t receive(std::span<uint8_t> frame) const;
+  ssize_t send(std::span<const uint8_t> frame) const;
+  // Frames that the kernel dropped since the device was taken.
+  uint64_t dropped() const { return dropped_now() - dropped_before_; }
+
+ private:
+  uint64_t dropped_now() const;
+
+  std::string name_;
+  std::string shown_;
+  Descriptor device_;
+  uint64_t dropped_before_ = 0;
+};
+
+}  // namespace headrace

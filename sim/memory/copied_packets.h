@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of any source, copied into a ring: one after the other at any byte, each in one piece.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "links/source.h"
+#include "memory/packet_memory.h"
+#include "memory/packet_ring.h"
+
+namespace headrace {
+
+class CopiedPackets : public PacketMemory {
+ public:
+  CopiedPackets(std::unique_ptr<Source> source, const PacketRange& range)
+      : source_(std::move(source)), range_(range), ring_(range.bytes, range.size) {}
+
+  size_t take(std::span<hr_packet> packets) override;
+  void release(size_t count) override;
+  hr_packets_state state() const override;
+  void stop() override { source_->stop(); }
+  std::optional<CaptureFormat> format() const override { return source_->format(); }
+
+ private:
+  bool fetch();
+  bool place(hr_packet& packet);
+  bool broken() const { return ended_ && !source_->fault().empty(); }
+
+  std::unique_ptr<Source> source_;
+  PacketRange range_;
+  PacketRing ring_;
+  RxFrame frame_;
+  bool held_ = false;  // the frame waits for room
+  uint64_t too_long_ = 0;
+  bool ended_ = false;
+  bool told_ = false;  // that the source broke off
+};
+
+}  // namespace headrace

@@ -1,0 +1,157 @@
+"""``--update-docs``: a whole study, with loads that cost nothing, goes into its page and the page's figures."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from headrace import paths
+from headrace.cli import main
+from headrace.evaluate import measured
+from headrace.evaluate.committed import MEASUREMENTS
+from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
+from headrace.evaluate.loads.bridge_traffic import Latency
+from headrace.evaluate.loads.capture import Flow, Single
+from headrace.evaluate.measured import slots, stale
+from headrace.evaluate.study import bridge, bridge_figures, bridge_page, capture, capture_figures, capture_page
+from headrace.evaluate.study.bridge_rows import SizeRow
+from headrace.evaluate.study.kernel_path import KernelRow
+
+REPOSITORY = paths.share()
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "tree"
+    for folder in ("rtl", "regs", "sim", "headrace", "docs"):
+        shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "README.md", root)
+    monkeypatch.setattr(measured.paths, "share", lambda: root)
+    return root
+
+
+def bridge_load(kind: str, **point: Any) -> Any:
+    """1 Mb/s a KB of buffer; 8 of 10 packets of a trace."""
+    size = point.get("size", 60)
+    latency = Latency(100, 1e3, 2e3, 3e3, 4e6, 0)
+    if kind in ("to_software", "to_hardware"):
+        kb = max(1, point["buffer_kb"])
+        return Throughput(size, point["messages"], 10, kb * 1e6 * (15 if kb == 1 else 10 if kb == 64 else 2), 0)
+    if kind == "trace":
+        steps = tuple(Step(n * point["step_s"], 4e7, 3.6e7, 1e6, 4.0) for n in range(5))
+        return Trace(steps, 1000, 800, 400, latency)
+    return BothWays(size, 0.9987, 1.0, 3, 0) if kind == "both_ways" else latency
+
+
+def capture_load(kind: str, **point: Any) -> list[Any]:
+    """A cycle for each 4 bytes and 20 more; a stream of 60-byte packets at 2.48 cycles each."""
+    found: list[Any] = []
+    for size in point["sizes"]:
+        number = size if isinstance(size, int) else 300
+        if kind in ("single", "together"):
+            count = point["count"] if kind == "single" else len(point["counts"])
+            cycles = tuple(number // 4 + 20 + n for n in range(count))
+            found.append(Single(number, cycles, tuple(c + 11 for c in cycles), 0))
+        else:
+            found.append(Flow(number, 1000, 2480, 1000 * (number + 16), 0.976, 0.9, 60, 326))
+    return found
+
+
+def run_here(loads: Any) -> Any:
+    def run(_function: Any, points: Sequence[dict[str, Any]], *_: Any, **__: Any) -> list[Any]:
+        return [None if point["kind"] == "build" else loads(**point) for point in points]
+
+    return run
+
+
+def draw_only(monkeypatch: pytest.MonkeyPatch, module: ModuleType, names: Iterable[str]) -> None:
+    """Only the figures that a page shows: the others cost time."""
+    save = module.save
+    monkeypatch.setattr(module, "save", lambda figures, *rest: save({name: figures[name] for name in names}, *rest))
+
+
+def lines_of(table: str) -> dict[str, list[str]]:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_bridges_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "run_points", run_here(bridge_load))
+    sizes = [
+        SizeRow("h2s", "Headrace, 64 KB", "measured", 600, 500, 16),
+        SizeRow("bridge_control", "Headrace, registers", "measured", 900, 800, 0),
+        SizeRow("h2s", "EmbedNet, 64 KB", "published", 782, 523, 16),
+    ]
+    monkeypatch.setattr(bridge, "resources", lambda: sizes)
+    draw_only(monkeypatch, bridge_figures, bridge_page.FIGURES)
+    assert main(["study", "bridge", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    page = (tree / "docs/study-bridge.md").read_text()
+    found = slots(page)
+    published = lines_of(found["bridge.published"])
+    ratios = [float(cells[2].split()[0]) for cells in list(published.values())[2:]]
+    fitted = ["fitted" in cells[2] for cells in list(published.values())[2:]]
+    assert fitted == sorted(fitted) and sum(fitted) == 4
+    distances = [max(ratio, 1 / ratio) for ratio, known in zip(ratios, fitted, strict=True) if not known]
+    assert distances == sorted(distances, reverse=True)
+    assert published["figure 5.3: 64 KB, 1,500 bytes, to hardware"][:3] == ["120 Mb/s", "640", "5.33"]
+    assert published["table 5.2: H2S, 64 KB of local memory, LUTs"][:3] == ["782", "600", "0.77"]
+    assert lines_of(found["bridge.throughput"])["to software, 64 bytes"][-2:] == ["640.0", "43"]
+    assert found["bridge.wire"] == "at least 99.9%" and found["bridge.single_delivered"] == "80%"
+    assert "bridge_control, Headrace, registers" in found["bridge.sizes"]
+    assert stale([MEASUREMENTS["study bridge"]], tree) == []
+    assert re.search(r"<dc:description>measured by", (tree / "docs/images/study-bridge-timeouts.svg").read_text())
+
+
+def test_one_colour_is_one_mode_in_every_panel(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "run_points", run_here(bridge_load))
+    monkeypatch.setattr(bridge, "resources", list)
+    _, figure = bridge_figures._adaptive(bridge.measure())
+    assert figure is not None and len(figure.axes) == 4
+    colours: dict[str, set[str]] = {}
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            colours.setdefault(str(line.get_label()), set()).add(str(line.get_color()))
+    assert set(colours) == {"single", "64 KB, 100 ms", "64 KB, 10 ms", "64 KB, 1 ms", "adaptive", "target"}
+    assert all(len(found) == 1 for found in colours.values())
+    assert len(set.union(*colours.values())) == len(colours)
+
+
+def test_the_captures_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture, "run_points", run_here(capture_load))
+    ways = ("no receiver", "blocking AF_PACKET socket", "tcpdump (libpcap)", "AF_PACKET ring (iface: link)")
+    rows = [
+        KernelRow(way, size, 9, 9, 1.0, 1.0, 1234.0, 5800.0 if "blocking" in way else None)
+        for way in (*ways, "AF_XDP (xdp: link)")
+        for size in (72, 1064)
+    ]
+    monkeypatch.setattr(capture, "measure_kernel_path", lambda _count: rows)
+    draw_only(monkeypatch, capture_figures, capture_page.FIGURES)
+    assert main(["study", "capture", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-capture.md").read_text())
+    assert found["capture.cycles_60"] == "2.48" and found["capture.stream_share"] == "97.6%"
+    assert found["capture.width_1064"] == "336, 336, 336" and found["capture.wire_lag"] == "326"
+    assert lines_of(found["capture.table"])["72 bytes"][:3] == ["73", "49", "88"]
+    assert lines_of(found["capture.software"])["tcpdump (libpcap)"] == ["1.2 µs", "1.2 µs"]
+    assert stale([MEASUREMENTS["study capture"]], tree) == []
+
+
+def test_without_root_the_software_path_stays_as_it_was(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "run_points", run_here(capture_load))
+    monkeypatch.setattr(capture, "_kernel_path", lambda *_: ([], "needs root"))
+    before = slots((tree / "docs/study-capture.md").read_text())["capture.software"]
+    monkeypatch.setattr(capture, "write", lambda _study, folder: _figures(folder))
+    assert main(["study", "capture", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    assert slots((tree / "docs/study-capture.md").read_text())["capture.software"] == before
+
+
+def _figures(folder: Path) -> None:
+    for name in ("figure_5_3", "streams"):
+        (folder / f"{name}.svg").write_text("<svg/>")

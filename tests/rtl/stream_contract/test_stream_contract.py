@@ -1,0 +1,30 @@
+"""stream_contract stops the simulation of a stream that breaks the contract, and no other."""
+
+import pytest
+import simulation
+
+
+def run(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """One of the bench's cases."""
+    monkeypatch.setenv("COCOTB_TEST_FILTER", f"{case}$")
+    simulation.simulate("stream_contract", DATA_W=64)
+
+
+def test_a_stream_that_keeps_to_it_goes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(monkeypatch, "good")
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("gone", "an offered beat went or changed"),
+        ("changed", "an offered beat went or changed"),
+        ("hole", "tkeep has a hole"),
+        ("short", "a beat within a frame is not full"),
+    ],
+)
+def test_one_that_does_not_stops_with_a_reason(monkeypatch: pytest.MonkeyPatch, case: str, words: str) -> None:
+    with pytest.raises(RuntimeError):
+        run(monkeypatch, case)
+    log = simulation.BUILD / "stream_contract" / "data_w64" / "bench_stream_contract.log"
+    assert words in log.read_text()

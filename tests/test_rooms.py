@@ -1,0 +1,67 @@
+"""The packages of headrace are layers: each uses only those before it, and no card knows another."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import headrace
+
+ROOT = Path(headrace.__file__).parent
+ORDER = (
+    "errors", "paths", "cache", "registers", "build", "card", "net", "traffic", "engines", "cards", "synth", "evaluate",
+    "extcap", "cli",
+)  # fmt: skip
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of headrace that a file imports anywhere in it, dotted, without the leading ``headrace``."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.removeprefix("headrace.") for name in names if name.startswith("headrace.")}
+    return found
+
+
+def test_every_package_has_its_place() -> None:
+    there = {p.stem for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()} - {"__init__"}
+    assert there == set(ORDER)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_package_uses_only_those_before_it(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if room == "__init__":
+        assert not imported(path)
+        return
+    allowed = ORDER[: ORDER.index(room) + 1]
+    strangers = {name for name in imported(path) if name.split(".")[0] not in allowed}
+    assert not strangers
+
+
+@pytest.mark.parametrize("card", sorted(p.name for p in (ROOT / "cards").iterdir() if (p / "__init__.py").is_file()))
+def test_no_card_knows_another(card: str) -> None:
+    for path in (ROOT / "cards" / card).rglob("*.py"):
+        others = {name for name in imported(path) if name.startswith("cards.") and name.split(".")[1] != card}
+        assert not others, path
+
+
+EVALUATE = ("points", "measured", "loads", "report", "demo", "study", "bench", "committed")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "evaluate").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_benchmarks_may_use_studies_and_both_use_loads_but_never_the_other_way(path: Path) -> None:
+    room = path.relative_to(ROOT / "evaluate").parts[0].removesuffix(".py")
+    if room == "__init__":
+        return
+    after = EVALUATE[EVALUATE.index(room) + 1 :]
+    assert not {name for name in imported(path) for later in after if f"{name}.".startswith(f"evaluate.{later}.")}
