@@ -138,6 +138,7 @@ def _run(
     except (OSError, ValueError) as error:
         raise HeadraceError(f"cluster {address or 'of this machine'}: {str(error).splitlines()[0]}") from None
     with connected as client:
+        progress(0)
         futures = [client.submit(function, **point, pure=False) for point in points]
         place = {future.key: number for number, future in enumerate(futures)}
         results: dict[int, T] = {}

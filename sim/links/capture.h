@@ -47,8 +47,7 @@ class Capture {
     return {data_, header_->caplen, header_->len, header_->len != header_->caplen, false, true, time()};
   }
   RecordTime time() const {
-    return {header_->ts.tv_sec, static_cast<uint32_t>(header_->ts.tv_usec),
-            pcap_get_tstamp_precision(handle_) == PCAP_TSTAMP_PRECISION_NANO};
+    return {header_->ts.tv_sec, header_->ts.tv_usec, pcap_get_tstamp_precision(handle_) == PCAP_TSTAMP_PRECISION_NANO};
   }
 
  private:

@@ -14,7 +14,7 @@ namespace headrace {
 // is not a valid one.
 struct RecordTime {
   int64_t seconds = 0;
-  uint32_t fraction = 0;
+  int64_t fraction = 0;      // as libpcap gives it: below 0 for 2^31 and more in a file of this machine's byte order
   bool nanoseconds = false;  // unit of the fraction; otherwise microseconds
 };
 

@@ -52,7 +52,8 @@ class Pacing {
 
   static uint64_t time_ns(const RecordTime& time) {
     if (time.seconds < 0) return 0;
-    return static_cast<uint64_t>(time.seconds) * kNsPerSecond + uint64_t{time.fraction} * (time.nanoseconds ? 1 : 1000);
+    return static_cast<uint64_t>(time.seconds) * kNsPerSecond +
+           uint64_t{static_cast<uint32_t>(time.fraction)} * (time.nanoseconds ? 1 : 1000);
   }
 
  private:

@@ -115,13 +115,21 @@ def test_a_copy_is_byte_for_byte_what_tcpdump_writes(loop: Open, tmp_path: Path,
     assert (tmp_path / "out.pcap").read_bytes() == expected
 
 
-def test_invalid_fractions_of_a_second_are_copied_as_they_are(loop: Open, tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", ["micro", "nano"])
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("magic", [MICRO, NANO])
+def test_invalid_fractions_of_a_second_are_copied_as_they_are(
+    loop: Open, tmp_path: Path, magic: int, order: str, precision: str
+) -> None:
     source = tmp_path / "in.pcap"
+    fractions = (0, 5_000_000, 2**31, 0xFFFFFFFF)
     source.write_bytes(
-        pcap([], "<") + b"".join(struct.pack("<IIII", 5, f, 60, 60) + bytes(60) for f in (0, 5_000_000, 0xFFFFFFFF))
+        pcap([], order, magic)
+        + b"".join(struct.pack(order + "IIII", 5, fraction, 60, 60) + bytes(60) for fraction in fractions)
     )
-    copy(loop(), source, tmp_path / "out.pcap")
-    assert (tmp_path / "out.pcap").read_bytes() == tcpdump_copy(source, tmp_path / "expected.pcap")
+    copy(loop(), source, tmp_path / "out.pcap", precision=precision)
+    expected = tcpdump_copy(source, tmp_path / "expected.pcap", f"--time-stamp-precision={precision}")
+    assert (tmp_path / "out.pcap").read_bytes() == expected
 
 
 def test_an_empty_capture_gives_an_empty_capture(loop: Open, tmp_path: Path) -> None:

@@ -80,7 +80,6 @@ def measure(
             report("cards", None)
             hosts = {arguments.get("host", "pcie") for arguments in left}
             run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
-        report("bridge card", 0.0)
         results = run_points(
             bridge_loads.run,
             [point.arguments for point in chosen],

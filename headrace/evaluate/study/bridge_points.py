@@ -21,7 +21,9 @@ SEED_PARAMETERS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("h2s", "64 KB", {"DATA_W": 32, "BUFFER_KB": 64, "EXPRESS_KB": 0}),
     ("h2s", "128 KB, for batches of 64 KB", {"DATA_W": 32, "BUFFER_KB": 128, "EXPRESS_KB": 0}),
     ("s2h", "64 KB", {"DATA_W": 32, "BUFFER_KB": 64}),
-    ("bridge_control", "registers and control of the adaptation", {"DATA_W": 32, "EXPRESS_KB": 0}),
+    ("bridge_control", "registers and interrupts", {"DATA_W": 32, "EXPRESS_KB": 0}),
+    ("adaptive_batching", "adaptation of batches", {}),
+    ("traffic_analyser", "statistics of traffic", {}),
 )
 """Blocks with the bus of EmbedNet's, 32 bits: with its 64 KB of local memory, and with what the study's 64 KB batches
 need, of which H2S holds two; and the control of the card, which EmbedNet's counts do without."""

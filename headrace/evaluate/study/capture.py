@@ -71,7 +71,6 @@ def measure(
         known = stack.enter_context(PointsFile(store, measured_on, [capture_loads])) if store else None
         if address is None:  # on a cluster, each worker builds what it needs
             _build([point for point in chosen if known is None or point.arguments not in known], report)
-        report("capture card", 0.0)
         results = run_points(
             capture_loads.run,
             [point.arguments for point in chosen],
@@ -97,7 +96,6 @@ def _build(points: Sequence[Point], report: Progress) -> None:
     needed = cards(points)
     if not needed:
         return
-    report("cards", 0.0)
     run_points(
         capture_loads.run,
         [{"kind": "build", **card} for card in needed],
