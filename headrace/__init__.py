@@ -3,11 +3,13 @@
 ``headrace.card.Card`` is where to start in Python; ``headrace --help`` on the command line.
 """
 
-from importlib import metadata
 
-try:
-    __version__ = metadata.version("headrace")
-except metadata.PackageNotFoundError:  # run from a checkout that isn't installed
-    __version__ = "0"
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from importlib import metadata
 
-__all__ = ["__version__"]
+    try:
+        return metadata.version("headrace")
+    except metadata.PackageNotFoundError:  # run from a checkout that isn't installed
+        return "0"

@@ -7,20 +7,14 @@ version, and not of where these are installed.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
-from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import toolchain
 from headrace.build.toolchain import Show, Workshop
 from headrace.errors import HeadraceError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # Of Verilator's runtime; which of them a model needs, the linker finds.
 _RUNTIME = ("verilated", "verilated_dpi", "verilated_probdist", "verilated_random", "verilated_threads")
@@ -32,7 +26,7 @@ def folder() -> Path:
     return cachedir.cache_folder("harness")
 
 
-def harness_library(console: Console | None = None) -> Path:
+def harness_library(progress: bool = False) -> Path:
     """libheadrace, which has the C interface of sim/headrace.h; compiled if it isn't in the cache.
 
     Raises HeadraceError when a tool or a header is missing.
@@ -50,16 +44,16 @@ def harness_library(console: Console | None = None) -> Path:
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]
         workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking")
 
-    _made(library, "the harness", make, console)
+    _made(library, "the harness", make, progress)
     return library
 
 
-def runtime_archive(trace: bool, console: Console | None = None) -> Path:
+def runtime_archive(trace: bool, progress: bool = False) -> Path:
     """Verilator's runtime as a static library, with or without waveforms; compiled if it isn't in the cache."""
     names = _RUNTIME + (_TRACE_RUNTIME if trace else ())
     sources = [toolchain.verilator_root() / "include" / f"{name}.cpp" for name in names]
     contents = [part for path in sources for part in (path.name, path.read_bytes())]
-    key = toolchain.digest(toolchain.toolchain_key(), metadata.version("verilator"), trace, *contents)
+    key = toolchain.digest(toolchain.toolchain_key(), toolchain.package_version("verilator"), trace, *contents)
     archive = folder() / f"verilated{'-trace' if trace else ''}-{key}.a"
 
     def make(workshop: Workshop, show: Show) -> None:
@@ -72,22 +66,24 @@ def runtime_archive(trace: bool, console: Console | None = None) -> Path:
             raise HeadraceError("the program ar is missing: apt install binutils")
         workshop.run([archiver, "rcs", archive.name, *objects], "archiving")
 
-    _made(archive, "Verilator's runtime", make, console)
+    _made(archive, "Verilator's runtime", make, progress)
     return archive
 
 
-def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], console: Console | None) -> None:
+def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], progress: bool) -> None:
     """Makes a file in a folder of its own and moves it to its place, unless it is there."""
     if target.is_file():
         return
+    import tempfile
+
     try:
         cachedir.make_folder(target.parent)
-        with toolchain.locked(target.with_suffix(".lock"), f"another process builds {name}: waiting for it", console):
+        with toolchain.locked(target.with_suffix(".lock"), f"another process builds {name}: waiting for it", progress):
             if target.is_file():
                 return
             log_path = target.with_suffix(".log")
             with (
-                toolchain.progress_of(f"building {name}", "once for this compiler", console) as show,
+                toolchain.progress_of(f"building {name}", "once for this compiler", progress) as show,
                 tempfile.TemporaryDirectory(prefix="harness-", dir=target.parent) as work,
                 log_path.open("w") as log,
             ):

@@ -17,10 +17,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-
-from rich.console import Console
 
 from headrace import cache as cachedir
 from headrace import paths
@@ -75,7 +72,7 @@ def build_card(
         return found
     try:
         cachedir.make_folder(_models())
-        with toolchain.locked(job.lock, "another process builds this card: waiting for it", job.console):
+        with toolchain.locked(job.lock, "another process builds this card: waiting for it", progress):
             return found if (found := job.library).is_file() else job.build()
     except OSError as error:
         raise HeadraceError(f"can't build into the cache: {error}") from None
@@ -130,7 +127,7 @@ class _Job:
         self.description = description
         self.values = values
         self.trace = trace
-        self.console = Console(stderr=True) if progress else None
+        self.progress = progress
         self.sources = rtl_sources(description)
         self._known = self._inputs()
         self._first_key = self._key()
@@ -153,9 +150,9 @@ class _Job:
         started = time.time()
         label = ", ".join(f"{n}={v}" for n, v in self.values.items())
         title = f"building card {self.description.name}" + (f" ({label})" if label else "")
-        runtime = libraries.runtime_archive(self.trace, self.console)
+        runtime = libraries.runtime_archive(self.trace, self.progress)
         with (
-            toolchain.progress_of(title, "once for these parameters", self.console) as show,
+            toolchain.progress_of(title, "once for these parameters", self.progress) as show,
             # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
             tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=_models()) as folder,
             self.log.open("w") as log,
@@ -189,7 +186,7 @@ class _Job:
             _BUILDER_VERSION,
             _VERILATOR_FLAGS,
             toolchain.toolchain_key(),
-            *(metadata.version(name) for name in _TOOL_PACKAGES),
+            *(toolchain.package_version(name) for name in _TOOL_PACKAGES),
             self.description.name,
             sorted(self.values.items()),
             self.trace,
@@ -235,8 +232,8 @@ class _Job:
             *map(str, self.sources),
         ]
         text = workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
-        if self.console and "%Warning" in text:
-            self.console.print(text.strip(), highlight=False, markup=False, soft_wrap=True, style="yellow")
+        if self.progress and "%Warning" in text:
+            toolchain.console().print(text.strip(), highlight=False, markup=False, soft_wrap=True, style="yellow")
         check_ports(self.description, self.values, (work / "model" / "Vcard.h").read_text())
         summary = json.loads((work / "model" / "Vcard.json").read_text())["sources"]
         return {kind: [work / name for name in names] for kind, names in summary.items()}

@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -88,6 +88,19 @@ def toolchain_key() -> tuple[object, ...]:
     return (COMPILER_FLAGS, FAST, SLOW, sorted(_DEFINES.items()), compiler_version(find_compiler()))
 
 
+def package_version(package: str) -> str:
+    """Of an installed Python package, by the name of its dist-info folder: importlib.metadata takes long to load."""
+    beginning = f"{package.replace('-', '_')}-".lower()
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.endswith(".dist-info") and name.lower().startswith(beginning):
+                    return name[len(beginning) : -len(".dist-info")]
+    from importlib import metadata
+
+    return metadata.version(package)
+
+
 def digest(*parts: object) -> str:
     """A key of 20 hexadecimal digits: of bytes, and of anything else as text."""
     state = hashlib.sha256()
@@ -147,9 +160,18 @@ class Workshop:
             show(f"compiling {done}/{len(units)}")
             return output
 
+        from concurrent.futures import ThreadPoolExecutor
+
         show(f"compiling 0/{len(units)}")
         with ThreadPoolExecutor(jobs()) as pool:
             return list(pool.map(compile_unit, range(len(units))))
+
+
+def console() -> Console:
+    """Where progress is shown. rich is loaded only where there is some."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def jobs() -> int:
@@ -164,7 +186,7 @@ def harness_sources(model: bool) -> list[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, waiting: str, console: Console | None) -> Iterator[None]:
+def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
     """Holds a file's lock; ``waiting`` is said where another process has it."""
     from filelock import FileLock, Timeout
 
@@ -172,26 +194,26 @@ def locked(path: Path, waiting: str, console: Console | None) -> Iterator[None]:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        if console:
-            console.print(waiting, style="dim")
+        if progress:
+            console().print(waiting, style="dim")
         held = lock.acquire()
     with held:
         yield
 
 
 @contextlib.contextmanager
-def progress_of(title: str, once: str, console: Console | None) -> Iterator[Show]:
+def progress_of(title: str, once: str, progress: bool) -> Iterator[Show]:
     """A function that shows the stage of a build, with the elapsed time where standard error is a terminal."""
-    if console is None:
+    if not progress:
         yield _ignore
-    elif not console.is_terminal:
-        console.print(f"{title}: {once}", soft_wrap=True, highlight=False)
+    elif not (terminal := console()).is_terminal:
+        terminal.print(f"{title}: {once}", soft_wrap=True, highlight=False)
         yield _ignore
     else:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (SpinnerColumn(), TextColumn(title), TextColumn("{task.description}", style="dim"))
-        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        with Progress(*columns, TimeElapsedColumn(), console=terminal, transient=True) as bar:
             task = bar.add_task("", total=None)
             yield lambda stage: bar.update(task, description=stage)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import struct
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -76,12 +75,10 @@ class Card:
         self._checks = 0  # that expect_passthrough() has made
         # Made once, so that a short run and a look at the time cost little.
         self._limits = self._ffi.new("hr_run_limits *")
-        raw, ports = self._ffi.new("hr_stats *"), self._ffi.new("hr_port_stats[]", self.ports)
-        numbers = self._ffi.sizeof("hr_stats") // 8, self._ffi.sizeof("hr_port_stats") * self.ports // 8
-        self._numbers = raw, ports, (self._ffi.buffer(raw), self._ffi.buffer(ports))
-        unpack = struct.Struct(f"{numbers[0]}Q").unpack, struct.Struct(f"{numbers[1]}Q").unpack
-        self._unpack: Callable[[tuple[Any, Any]], tuple[int, ...]]
-        self._unpack = lambda buffers: unpack[0](buffers[0]) + unpack[1](buffers[1])
+        own, each = self._ffi.sizeof("hr_stats"), self._ffi.sizeof("hr_port_stats")
+        numbers = self._ffi.new("uint64_t[]", (own + each * self.ports) // 8)
+        raw, ports = self._ffi.cast("hr_stats *", numbers), self._ffi.cast("hr_port_stats *", numbers + own // 8)
+        self._numbers = raw, ports, self._ffi.buffer(numbers)
         lib = self._lib
         self._reasons: dict[int, Literal["idle", "cycles", "packets", "interrupt"]] = {
             lib.HR_STOP_IDLE: "idle",
@@ -352,18 +349,12 @@ class Card:
         limits.until_idle = until is not None
         limits.until_interrupt = until == "interrupt"
         limits.slice_ms = _SLICE_MS
-        limits.cycles = limits.packets = 0
-        limits.until_ns = until_ns or 0
-        limited = cycles is not None or packets is not None
-        start = self.stats() if limited else None
-        now = start
+        limits.cycles, limits.packets, limits.until_ns = cycles or 0, packets or 0, until_ns or 0
+        start = None if cycles is None and packets is None else self.stats()
         deadline = None if wall_s is None else time.monotonic() + wall_s
         while True:
             if deadline is not None:
                 limits.slice_ms = min(_SLICE_MS, max(1, round(1000 * (deadline - time.monotonic()))))
-            if start is not None and now is not None:
-                limits.cycles = 0 if cycles is None else cycles - (now.cycles - start.cycles)
-                limits.packets = 0 if packets is None else packets - (now.rx_frames - start.rx_frames)
             stop = self._check(self._lib.hr_run(self._open, limits))
             now = self.stats()
             if progress is not None:
@@ -372,12 +363,15 @@ class Card:
                 return RunResult(reason, now)
             if deadline is not None and time.monotonic() >= deadline:
                 return RunResult("wall", now)
+            if start is not None:
+                limits.cycles = 0 if cycles is None else cycles - (now.cycles - start.cycles)
+                limits.packets = 0 if packets is None else packets - (now.rx_frames - start.rx_frames)
 
     def stats(self) -> Stats:
         """The counters since the card was opened."""
         raw, ports, numbers = self._numbers
         self._check(self._lib.hr_get_stats(self._open, raw, ports))
-        return Stats(self._unpack(numbers), self._passthrough() if self._checks else ())
+        return Stats(numbers[:], self._passthrough() if self._checks else ())
 
     def _passthrough(self) -> tuple[PassthroughStats, ...]:
         check = self._ffi.new("hr_passthrough_stats *")

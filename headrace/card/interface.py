@@ -10,19 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import cffi
-from rich.console import Console
-
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries
+from headrace.build.declarations import declared
 from headrace.errors import CardError, HeadraceError
 
 T = TypeVar("T")
 
 
 @functools.cache
-def interface() -> cffi.FFI:
+def interface() -> Any:
     """The declarations of sim/headrace.h: its lines without the preprocessor's."""
     text = (paths.sim() / "headrace.h").read_text()
     plain = []
@@ -34,9 +32,7 @@ def interface() -> cffi.FFI:
             skipping = False
         elif not skipping and not line.startswith("#"):
             plain.append(line)
-    ffi = cffi.FFI()
-    ffi.cdef("\n".join(plain))
-    return ffi
+    return declared("headrace", "\n".join(plain))
 
 
 def text(words: str | Path) -> bytes:
@@ -57,9 +53,15 @@ def whole(number: float) -> int:
 def in_range(cls: type[T]) -> type[T]:
     """Class decorator: a number that the C interface has no room for is a CardError (exit code 2) of the method."""
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
+        if inspect.isfunction(method) and _takes_numbers(method) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, _in_range(method, cls.__name__ if name == "__init__" else name))
     return cls
+
+
+def _takes_numbers(method: Callable[..., Any]) -> bool:
+    """Whether a method has arguments, beside itself."""
+    code = method.__code__
+    return code.co_argcount + code.co_kwonlyargcount > 1
 
 
 def _in_range(method: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -78,7 +80,7 @@ def load(progress: bool = True) -> Any:
 
     Raises HeadraceError when it can't be compiled or loaded.
     """
-    return _loaded(libraries.harness_library(Console(stderr=True) if progress else None))
+    return _loaded(libraries.harness_library(progress))
 
 
 @functools.cache

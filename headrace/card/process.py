@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pwd
 import signal
@@ -192,6 +191,8 @@ def _can_build(account: pwd.struct_passwd) -> bool:
 
 
 def _switch(account: pwd.struct_passwd, kept: Sequence[int]) -> None:
+    import ctypes
+
     try:
         os.initgroups(account.pw_name, account.pw_gid)
         os.setgid(account.pw_gid)
@@ -208,6 +209,8 @@ def _switch(account: pwd.struct_passwd, kept: Sequence[int]) -> None:
 
 def _set_capabilities(kept: Sequence[int]) -> None:
     """Leaves this thread those of its capabilities that are in ``kept``; what it starts gets none. Raises OSError."""
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: of 0 to 31, then of 32 to 63

@@ -96,21 +96,25 @@ _CARD_NUMBERS, _PORT_NUMBERS = 11, 11  # in hr_stats, of which the last five are
 class Stats:
     """Counters of a card since it was opened.
 
-    ``numbers`` are those of hr_stats and then of hr_port_stats for each port, as sim/headrace.h has them: what they say
+    ``raw`` are the bytes of hr_stats and then of hr_port_stats for each port, as sim/headrace.h has them: what they say
     is taken out when it is asked for, so that a look at the time costs little.
     """
 
-    __slots__ = ("_numbers", "passthrough")
+    __slots__ = ("_raw", "passthrough")
 
-    def __init__(self, numbers: tuple[int, ...], passthrough: tuple[PassthroughStats, ...] = ()) -> None:
-        self._numbers = numbers
+    def __init__(self, raw: bytes, passthrough: tuple[PassthroughStats, ...] = ()) -> None:
+        self._raw = raw
         self.passthrough = passthrough
 
+    @property
+    def _numbers(self) -> memoryview[int]:
+        return memoryview(self._raw).cast("Q")
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stats) and (self._numbers, self.passthrough) == (other._numbers, other.passthrough)
+        return isinstance(other, Stats) and (self._raw, self.passthrough) == (other._raw, other.passthrough)
 
     def __hash__(self) -> int:
-        return hash((self._numbers, self.passthrough))
+        return hash((self._raw, self.passthrough))
 
     def __repr__(self) -> str:
         return f"Stats(cycles={self.cycles}, time_ns={self.time_ns}, ports={self.ports}, memory={self.memory})"
@@ -153,15 +157,16 @@ class Stats:
     @property
     def ports(self) -> tuple[PortStats, ...]:
         """Counters of each port's MAC."""
-        starts = range(_CARD_NUMBERS, len(self._numbers), _PORT_NUMBERS)
-        return tuple(self._port(self._numbers[at : at + _PORT_NUMBERS]) for at in starts)
+        numbers = self._numbers
+        starts = range(_CARD_NUMBERS, len(numbers), _PORT_NUMBERS)
+        return tuple(self._port(numbers[at : at + _PORT_NUMBERS]) for at in starts)
 
     @property
     def rx_frames(self) -> int:
         """Frames that the card took at all its ports."""
         return sum(self._numbers[_CARD_NUMBERS::_PORT_NUMBERS])
 
-    def _port(self, numbers: tuple[int, ...]) -> PortStats:
+    def _port(self, numbers: memoryview[int]) -> PortStats:
         rx_frames, rx_bytes, rx_overruns, held, *others = numbers
         return PortStats(rx_frames, rx_bytes, rx_overruns, held, held * 1e9 / self.clock_hz, *others)
 

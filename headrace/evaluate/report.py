@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.cards.filter.measurements import COUNTERS, OUT_OF_RANGE, Measurement
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+
+    from headrace.cards.filter.measurements import Measurement
 
 Counts = Mapping[int, tuple[int, int]]  # counter -> (packets, bytes)
 
@@ -108,6 +109,8 @@ def measurement_table(measurement: Measurement, counts: Counts, top: int = 20, b
     from rich.table import Table
     from rich.text import Text
 
+    from headrace.cards.filter.measurements import OUT_OF_RANGE
+
     total = sum(packets for packets, _ in counts.values())
     column = 1 if by == "bytes" else 0
     rows = _ordered(counts, by)
@@ -134,6 +137,8 @@ def measurement_table(measurement: Measurement, counts: Counts, top: int = 20, b
 
 def measurement_json(measurement: Measurement, counts: Counts) -> dict[str, Any]:
     """The counters that counted something, in order of their numbers; out-of-range values apart."""
+    from headrace.cards.filter.measurements import COUNTERS, OUT_OF_RANGE
+
     beyond = counts.get(OUT_OF_RANGE, (0, 0))
     return {
         "measurement": measurement.name,

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, overload
 
+from headrace.build.declarations import declared
 from headrace.errors import HeadraceError
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -488,10 +489,7 @@ unsigned int bpf_filter(const struct bpf_insn *, const unsigned char *, unsigned
 @cache
 def _libpcap() -> tuple[Any, Any]:
     """cffi's (ffi, lib) for libpcap. Raises HeadraceError where it isn't installed."""
-    import cffi
-
-    ffi = cffi.FFI()
-    ffi.cdef(_DECLARATIONS)
+    ffi = declared("libpcap", _DECLARATIONS)
     for name in ("libpcap.so.0.8", "libpcap.so.1", "libpcap.dylib"):
         try:
             return ffi, ffi.dlopen(name)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from patience import until
 
-from headrace.cli import main
+from headrace.cli import commands, main
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import GROUPS, MEASURED, WALL_CLOCK, Row
 
@@ -46,17 +46,46 @@ def test_help_gives_examples(command: str, capsys: pytest.CaptureFixture[str]) -
     assert f"headrace {command}" in capsys.readouterr().out.split("Example")[1]
 
 
+def test_the_table_of_commands_is_what_the_modules_register() -> None:
+    there = [p.stem for p in Path(commands.__file__).parent.glob("*.py") if "def register(" in p.read_text()]
+    assert sorted(there) == sorted(commands.MODULES)
+    for module, names in commands.MODULES.items():
+        assert tuple(commands.registered(module)) == names
+
+
+def test_a_command_that_is_almost_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fliter"]) == 2
+    assert "No such command 'fliter'. Did you mean 'filter'" in capsys.readouterr().err
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that a command line leaves loaded."""
+    code = f"import sys; from headrace.cli import main; main({arguments}); print(*sys.modules, file=sys.stderr)"
+    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split())
+
+
+def test_a_command_loads_what_it_needs_and_no_other_command() -> None:
+    command = ("filter", "-d", "-s", "96", "tcp port 80")
+    loaded_by(*command)  # now libpcap's declarations are parsed
+    loaded = loaded_by(*command)
+    assert "headrace.cli.filter" in loaded
+    assert not {"cffi", "pycparser", "pydantic", "rich", "importlib.metadata", "headrace.cli.capture"} & loaded
+
+
 def test_help_loads_nothing_that_takes_long() -> None:
-    code = "import sys; from headrace.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr.split()
+    loaded = loaded_by("--help")
     assert "typer" in loaded
-    assert not {"matplotlib", "numpy", "scapy", "systemrdl", "distributed", "cffi", "pyosys"} & set(loaded)
+    assert not {"matplotlib", "numpy", "scapy", "systemrdl", "distributed", "cffi", "pyosys"} & loaded
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["frob"], "headrace: No such command 'frob'."),
+        (["filter", "-c", "0", "tcp", "in.pcap"], "headrace: Invalid value for '-c': "),
+        (["filter", "-c", "9" * 5000, "tcp", "in.pcap"], "headrace: "),
+        (["filter", "-c", "many", "tcp", "in.pcap"], "headrace: Invalid value for '-c': "),
+        (["filter", "-s", "262145", "tcp", "in.pcap"], "headrace: Invalid value for '-s': "),
         (["filter", "--frob"], "headrace: No such option: --frob"),
         (["cards", "more"], "headrace: Got unexpected extra argument(s) (more)"),
         (["build"], "headrace: Missing argument 'CARD'."),
