@@ -14,6 +14,7 @@
 #include "card/coordinator.h"
 #include "headrace.h"
 #include "links/record_writer.h"
+#include "memory/shared_bytes.h"
 
 struct hr_card {
   hr_card(const char* model, uint64_t clock_hz, const char* trace) : card(model, clock_hz, trace) {}
@@ -230,6 +231,34 @@ int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit) {
   return looking(card, [&] { return static_cast<int>(card->card.take_irqs({irqs, limit})); });
 }
 
+int hr_bind_interrupt(hr_card* card, uint16_t function, uint16_t vector, int descriptor) {
+  return guarded(card, [&] {
+    card->card.bound_interrupts().bind(function, vector, descriptor);
+    return HR_OK;
+  });
+}
+
+int hr_unbind_interrupt(hr_card* card, uint16_t function, uint16_t vector) {
+  return looking(card, [&] {
+    card->card.bound_interrupts().unbind(function, vector);
+    return HR_OK;
+  });
+}
+
+int hr_bind_doorbell(hr_card* card, int descriptor, hr_register_write write) {
+  return guarded(card, [&] {
+    card->card.doorbells().bind(descriptor, write);
+    return HR_OK;
+  });
+}
+
+int hr_unbind_doorbell(hr_card* card, int descriptor) {
+  return looking(card, [&] {
+    card->card.doorbells().unbind(descriptor);
+    return HR_OK;
+  });
+}
+
 int hr_get_next_event(hr_card* card, uint64_t* time_ns) {
   return looking(card, [&] {
     *time_ns = card->card.next_event_ns();
@@ -269,27 +298,43 @@ int hr_run_cards(hr_coordinator* coordinator, uint64_t until_ns, uint32_t until_
   });
 }
 
-int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_only) {
+int hr_memory_map(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t read_only) {
   return guarded(card, [&] {
-    card->card.memory().map(address, size, read_only != 0);
+    card->card.memory().map(function, address, size, read_only != 0);
     return HR_OK;
   });
 }
 
-int hr_memory_unmap(hr_card* card, uint64_t address) {
+int hr_memory_map_file(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t read_only,
+                       int descriptor, uint64_t offset, uint32_t trusted) {
   return guarded(card, [&] {
-    card->card.memory().unmap(address);
+    card->card.memory().map_file(function, address, size, read_only != 0, descriptor, offset, trusted != 0);
     return HR_OK;
   });
 }
 
-uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size) {
-  return looked_up<uint8_t*>(card, [&] { return card->card.memory().at(address, size); });
+int hr_memory_unmap(hr_card* card, uint16_t function, uint64_t address) {
+  return guarded(card, [&] {
+    card->card.memory().unmap(function, address);
+    return HR_OK;
+  });
 }
 
-void* hr_memory_keep(hr_card* card, uint64_t address) {
-  std::shared_ptr<uint8_t> pages = card->card.memory().pages(address);
+uint8_t* hr_memory_at(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t write) {
+  return looked_up<uint8_t*>(card, [&] { return card->card.memory().at(function, address, size, write != 0); });
+}
+
+void* hr_memory_keep(hr_card* card, uint16_t function, uint64_t address) {
+  std::shared_ptr<uint8_t> pages = card->card.memory().pages(function, address);
   return pages == nullptr ? nullptr : new (std::nothrow) std::shared_ptr<uint8_t>(std::move(pages));
+}
+
+uint64_t hr_load_acquire(const uint8_t* at, uint32_t size) {
+  return headrace::load_word(at, size, __ATOMIC_ACQUIRE);
+}
+
+void hr_store_release(uint8_t* at, uint64_t value, uint32_t size) {
+  headrace::store_word(at, value, size, __ATOMIC_RELEASE);
 }
 
 void hr_memory_drop(void* kept) {
@@ -308,7 +353,7 @@ hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink) {
 int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result) {
   return looking(card, [&] {
-    const uint8_t* ring = card->card.memory().at(ring_address, ring_size);
+    const uint8_t* ring = card->card.memory().at(0, ring_address, ring_size);
     if (ring == nullptr || !std::has_single_bit(ring_size) || to - from > ring_size) {
       throw Error(HR_ERROR_USAGE, "a capture ring has 2^n bytes within one range of host memory");
     }

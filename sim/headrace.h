@@ -269,6 +269,15 @@ int hr_write_registers(hr_card* card, const hr_register_write* writes, size_t co
 /* Takes up to `limit` interrupts out of the queue; gives their number. */
 int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit);
 
+/* Interrupts of a function and vector add 1 to an eventfd from now on, instead of waiting for hr_take_irqs(). */
+int hr_bind_interrupt(hr_card* card, uint16_t function, uint16_t vector, int descriptor);
+int hr_unbind_interrupt(hr_card* card, uint16_t function, uint16_t vector);
+/* When an eventfd is signalled, the value is written to the register; several signals that are seen together are one
+ * write. A run waits for them as for live sources, and has its errors. The descriptor's number stands for the
+ * doorbell. All eventfds may be closed afterwards. */
+int hr_bind_doorbell(hr_card* card, int descriptor, hr_register_write write);
+int hr_unbind_doorbell(hr_card* card, int descriptor);
+
 /* When something happens next in the card that nobody else causes: a frame that arrives, a timer, or now while it is at
  * work; UINT64_MAX: never. */
 int hr_get_next_event(hr_card* card, uint64_t* time_ns);
@@ -286,15 +295,27 @@ int hr_connect(hr_coordinator* coordinator, hr_card* card, uint32_t port, hr_car
 int hr_run_cards(hr_coordinator* coordinator, uint64_t until_ns, uint32_t until_idle, uint32_t threads,
                  uint32_t slice_ms);
 
-/* Host memory. A mapped range is zeros at first. read_only: writes of the card are answered with SLVERR. */
-int hr_memory_map(hr_card* card, uint64_t address, uint64_t size, uint32_t read_only);
-int hr_memory_unmap(hr_card* card, uint64_t address);
-/* Where [address, address + size) lies in this process; NULL: not within one mapped range. */
-uint8_t* hr_memory_at(hr_card* card, uint64_t address, uint64_t size);
+/* Host memory, an address space for each function. A mapped range is zeros at first. read_only: writes of the card are
+ * answered with SLVERR. */
+int hr_memory_map(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t read_only);
+/* The same with the bytes of a file from `offset` on, which all who map it share; read_only: this process doesn't write
+ * them either. The file must be long enough and, unless it is trusted, sealed against becoming shorter
+ * (F_SEAL_SHRINK). The descriptor may be closed afterwards. */
+int hr_memory_map_file(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t read_only,
+                       int descriptor, uint64_t offset, uint32_t trusted);
+int hr_memory_unmap(hr_card* card, uint16_t function, uint64_t address);
+/* Where [address, address + size) lies in this process; NULL: not within one mapped range, or, to `write`, in one that
+ * can't be written. */
+uint8_t* hr_memory_at(hr_card* card, uint16_t function, uint64_t address, uint64_t size, uint32_t write);
+
+/* A word of 1, 2, 4 or 8 bytes, aligned to its size, that other threads or processes use as well: what they wrote
+ * before it is seen after the load, and what this one wrote is seen before the store. */
+uint64_t hr_load_acquire(const uint8_t* at, uint32_t size);
+void hr_store_release(uint8_t* at, uint64_t value, uint32_t size);
 
 /* Keeps the pages of the range that has a byte, whatever becomes of the range and the card, until hr_memory_drop() is
  * given the result; null: there is no range, or no room. */
-void* hr_memory_keep(hr_card* card, uint64_t address);
+void* hr_memory_keep(hr_card* card, uint16_t function, uint64_t address);
 void hr_memory_drop(void* kept);
 
 /* Files of the records in a capture ring: the ring in host memory holds the body of a pcap file with times in ns, and

@@ -332,7 +332,8 @@ class Card:
         or (``until_ns``) a time of the card's clock.
 
         With ``until="interrupt"`` it also stops where ``irqs`` has something to give, with ``until=None`` an idle card
-        waits for the limit. ``progress`` is called about 20 times a wall second.
+        waits for the limit. With live sources or doorbells an idle card sleeps until they have something. ``progress``
+        is called about 20 times a wall second.
         Ctrl-C ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a
         broken capture (CaptureError) only once everything before the fault is through.
         """
@@ -398,6 +399,33 @@ class Card:
         while count := self._lib.hr_take_irqs(self._open, array, len(array)):
             found += [Irq(array[n].time_ns, array[n].function, array[n].vector) for n in range(count)]
         return found
+
+    def bind_interrupt(self, function: int, vector: int, fd: int) -> None:
+        """Lets interrupts of a function and vector add 1 to an eventfd, as VFIO and vhost do, and not wait in ``irqs``.
+
+        What the card wrote to host memory before is seen by who is woken. ``fd`` may be closed afterwards. Raises
+        CardError when it is no eventfd, or the interrupt is bound already.
+        """
+        self._check(self._lib.hr_bind_interrupt(self._open, function, vector, fd))
+
+    def unbind_interrupt(self, function: int, vector: int) -> None:
+        """Lets these interrupts wait in ``irqs`` again. Raises CardError when they are not bound."""
+        self._check(self._lib.hr_unbind_interrupt(self._open, function, vector))
+
+    def bind_doorbell(self, fd: int, address: int, value: int) -> None:
+        """Has 32 bits written to the register at a byte address when an eventfd is signalled, as KVM's ioeventfd does
+        the other way round. Several signals that are seen together are one write.
+
+        Signals are seen in runs: at once by a card that is idle, otherwise within 1,024 cycles. ``run`` waits for them
+        as for live links, and raises BusError when the card refuses the write. ``fd`` may be closed afterwards; its
+        number stands for the doorbell. Raises CardError when it is no eventfd, or is bound already.
+        """
+        write = {"address": self._address(address), "value": _register(value)}
+        self._check(self._lib.hr_bind_doorbell(self._open, fd, write))
+
+    def unbind_doorbell(self, fd: int) -> None:
+        """Lets the card know nothing of the eventfd that was bound by this number. Raises CardError when none was."""
+        self._check(self._lib.hr_unbind_doorbell(self._open, fd))
 
     # Settings
 

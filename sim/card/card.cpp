@@ -2,6 +2,7 @@
 #include "card/card.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "card/wall_timer.h"
 #include "links/capture.h"
@@ -14,6 +15,13 @@ constexpr Cycle kResetCycles = 16;
 constexpr uint64_t kDefaultRate = 100'000'000'000;
 constexpr uint64_t kDefaultHangLimitNs = 5'000'000;
 constexpr Cycle kRegisterTimeout = 10'000;
+constexpr const char* kOfDoorbell = "write of a doorbell to";
+
+Error bus_error(const char* what, const char* access, uint32_t address) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s the %s register 0x%04x", what, access, address);
+  return Error(HR_ERROR_BUS, text);
+}
 
 }  // namespace
 
@@ -230,6 +238,7 @@ void Card::reset() {
 }
 
 uint32_t Card::read_register(uint32_t address) {
+  finish_doorbells();
   axi_lite_.begin_read(address);
   wait_for_registers("read of", address);
   return axi_lite_.value();
@@ -237,34 +246,60 @@ uint32_t Card::read_register(uint32_t address) {
 
 void Card::write_registers(std::span<const hr_register_write> writes) {
   if (writes.empty()) return;
+  finish_doorbells();
   axi_lite_.begin(writes);
   wait_for_registers("write to", writes.front().address);
 }
 
 void Card::wait_for_registers(const char* access, uint32_t address) {
   const WallTimer timer(wall_);
-  size_t done = axi_lite_.answered();
-  Cycle last_answer = clock_.cycle();
-  const auto fail = [&](const char* what) {
-    char text[96];
-    std::snprintf(text, sizeof text, "%s the %s register 0x%04x", what, access, address);
-    throw Error(HR_ERROR_BUS, text);
-  };
+  answers_ = axi_lite_.answered();
+  answered_at_ = clock_.cycle();
   while (axi_lite_.busy()) {
     step();
-    if (axi_lite_.answered() != done) {
-      done = axi_lite_.answered();
-      last_answer = clock_.cycle();
-    } else if (clock_.cycle() - last_answer > kRegisterTimeout) {
-      axi_lite_.abandon();
-      fail("the card does not answer");
-    }
+    check_answers(access, address);
   }
   if (sink_error_) raise_sink_error();
-  if (axi_lite_.refused()) {
-    address = *axi_lite_.refused();
-    fail("the card refuses");
+  check_refusal(access);
+}
+
+void Card::check_answers(const char* access, uint32_t address) {
+  if (axi_lite_.answered() != answers_) {
+    answers_ = axi_lite_.answered();
+    answered_at_ = clock_.cycle();
+  } else if (axi_lite_.busy() && clock_.cycle() - answered_at_ > kRegisterTimeout) {
+    axi_lite_.abandon();
+    ringing_.clear();
+    throw bus_error("the card does not answer", access, address);
   }
+}
+
+void Card::check_refusal(const char* access) {
+  if (const auto address = axi_lite_.refused()) throw bus_error("the card refuses", access, *address);
+}
+
+// Writes of doorbells go on the bus in the order in which they were seen, beside all else that the card does.
+void Card::serve_doorbells() {
+  if (!ringing_.empty()) {
+    check_answers(kOfDoorbell, ringing_.front().address);
+    if (axi_lite_.busy()) return;
+    ringing_.clear();
+    check_refusal(kOfDoorbell);
+  }
+  if (rung_.empty()) return;
+  ringing_.swap(rung_);
+  axi_lite_.begin(ringing_);
+  answers_ = 0;
+  answered_at_ = clock_.cycle();
+  quiet_ = 0;
+}
+
+// The bus is free for the host's own access.
+void Card::finish_doorbells() {
+  if (ringing_.empty()) return;
+  const uint32_t address = ringing_.front().address;
+  wait_for_registers(kOfDoorbell, address);
+  ringing_.clear();
 }
 
 size_t Card::take_irqs(std::span<hr_irq> irqs) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "card/axi_lite.h"
+#include "card/events.h"
 #include "card/model.h"
 #include "error.h"
 #include "headrace.h"
@@ -56,6 +57,8 @@ class Card {
   uint32_t read_register(uint32_t address);
   void write_registers(std::span<const hr_register_write> writes);
   size_t take_irqs(std::span<hr_irq> irqs);
+  BoundInterrupts& bound_interrupts() { return bound_interrupts_; }
+  BoundDoorbells& doorbells() { return doorbells_; }
   HostMemory& memory() { return memory_; }
   PacketMemories& packets() { return packets_; }
 
@@ -124,12 +127,16 @@ class Card {
   RecordTime record_time(AttachedSink& to, const TxFrame& frame);
   bool cable_full(const Port& port) const;
   void wait_for_registers(const char* access, uint32_t address);
+  void check_answers(const char* access, uint32_t address);
+  void check_refusal(const char* access);
+  void serve_doorbells();
+  void finish_doorbells();
 
   int run_loop(const hr_run_limits& limits);
   void check_progress();
-  bool waiting_sources() const;
+  bool awaits_others() const;
   bool faulty_sources() const;
-  bool wait_for_sources(int milliseconds);
+  bool wait_for_others(int milliseconds);
   bool pass_time(Cycle due, uint32_t slice_ms);
   void skip_to(Cycle cycle);
   Cycle next_due() const;
@@ -166,6 +173,12 @@ class Card {
   AxiMemory axi_memory_;
   AxiLite axi_lite_;
   std::deque<hr_irq> irqs_;
+  BoundInterrupts bound_interrupts_;
+  BoundDoorbells doorbells_;
+  std::vector<hr_register_write> rung_;     // writes of doorbells that wait for the bus
+  std::vector<hr_register_write> ringing_;  // that are on it
+  size_t answers_ = 0;                      // of register accesses that came
+  Cycle answered_at_ = 0;                   // when the last one did, or they began
   std::deque<Passthrough> checks_;
   std::optional<Error> sink_error_;  // raised once the cycle is complete
 

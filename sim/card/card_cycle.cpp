@@ -51,7 +51,8 @@ void Card::step() {
   axi_lite_.sample();
   const bool interrupt = *pins_.irq_valid;
   if (interrupt && *pins_.irq_ready) {
-    irqs_.push_back({clock_.ns(), *pins_.irq_function, *pins_.irq_vector});
+    const hr_irq irq{clock_.ns(), *pins_.irq_function, *pins_.irq_vector};
+    if (!bound_interrupts_.raise(irq.function, irq.vector)) irqs_.push_back(irq);
     ++interrupts_;
     active = true;
   }

@@ -80,6 +80,7 @@ int Card::run_loop(const hr_run_limits& limits) {
   const uint64_t packets_end =
       limits.packets == 0 || limits.packets > UINT64_MAX - received_ ? UINT64_MAX : received_ + limits.packets;
   const auto slice = std::chrono::milliseconds(limits.slice_ms);
+  if (!doorbells_.empty()) doorbells_.take(rung_);
   for (unsigned n = 1;; ++n) {
     if (clock_.cycle() >= end) return HR_STOP_CYCLES;
     if (received_ >= packets_end) return HR_STOP_PACKETS;
@@ -87,13 +88,15 @@ int Card::run_loop(const hr_run_limits& limits) {
     if (n % kCheckInterval == 0) {
       if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
       if (limits.until_idle) check_progress();
-      wait_for_sources(0);
+      wait_for_others(0);
     }
+    if (!rung_.empty() || !ringing_.empty()) serve_doorbells();
     if (quiet_ >= kSettled) {
       const Cycle arrival = next_due();
       const Cycle timer = next_timer();
       const Cycle due = std::min(arrival, timer);
-      if (arrival == kNever && limits.until_idle && waiting_sources() && !faulty_sources()) {
+      const bool may_wait = limits.until_idle || end == kNever;
+      if (arrival == kNever && may_wait && awaits_others() && !faulty_sources()) {
         flush_sinks();  // whoever reads our output may be who feeds our input
         if (!pass_time(std::min(timer, end), limits.slice_ms)) return HR_STOP_SLICE;
         if (clock_.cycle() >= end) continue;
@@ -120,7 +123,9 @@ int Card::run_loop(const hr_run_limits& limits) {
   }
 }
 
-bool Card::waiting_sources() const {
+// Whether something can come at any time: frames of live sources, doorbells.
+bool Card::awaits_others() const {
+  if (!doorbells_.empty()) return true;
   for (unsigned p = 0; p < port_count_; ++p) {
     if (rx_[p].waiting() && ports_[p].source->waits_for() >= 0) return true;
   }
@@ -133,9 +138,10 @@ bool Card::faulty_sources() const {
                      [](const Port& port) { return port.source && !port.source->fault().empty(); });
 }
 
-// Wakes the ports whose sources can go on, after at most so many milliseconds (-1: however long). False: none could.
-bool Card::wait_for_sources(int milliseconds) {
-  std::array<pollfd, kMostPorts> waiting;
+// Wakes the ports whose sources can go on and takes doorbells, after at most so many milliseconds (-1: however long).
+// False: there was nothing.
+bool Card::wait_for_others(int milliseconds) {
+  std::array<pollfd, kMostPorts + 1> waiting;
   std::array<unsigned, kMostPorts> numbers;
   nfds_t count = 0;
   for (unsigned p = 0; p < port_count_; ++p) {
@@ -144,6 +150,8 @@ bool Card::wait_for_sources(int milliseconds) {
     numbers[count] = p;
     waiting[count++] = {descriptor, POLLIN, 0};
   }
+  const nfds_t sources = count;
+  if (!doorbells_.empty()) waiting[count++] = {doorbells_.descriptor(), POLLIN, 0};
   if (count == 0) return false;
   std::chrono::nanoseconds waited{0};
   {
@@ -152,16 +160,21 @@ bool Card::wait_for_sources(int milliseconds) {
   }
   wall_ -= waited;  // not the simulator's
   bool woken = false;
-  for (nfds_t n = 0; n < count; ++n) {
+  for (nfds_t n = 0; n < sources; ++n) {
     if (waiting[n].revents == 0) continue;
     rx_[numbers[n]].wake(clock_.cycle());
     woken = true;
   }
+  if (count != sources && waiting[sources].revents != 0) {
+    doorbells_.take(rung_);
+    woken |= !rung_.empty();
+  }
   return woken;
 }
 
-// An idle card with live sources: waits for them, a slice of wall time at most (0: however long). The card's time goes
-// with the wall's where something in it is due, a timer or the run's end. False: the slice is over, nothing came.
+// An idle card with live sources or doorbells: waits for them, a slice of wall time at most (0: however long). The
+// card's time goes with the wall's where something in it is due, a timer or the run's end. False: the slice is over,
+// nothing came.
 bool Card::pass_time(Cycle due, uint32_t slice_ms) {
   constexpr uint64_t kNsPerMs = 1'000'000;
   const Cycle now = clock_.cycle();
@@ -172,7 +185,7 @@ bool Card::pass_time(Cycle due, uint32_t slice_ms) {
   std::chrono::nanoseconds waited{0};
   {
     const WallTimer timer(waited);
-    if (wait_for_sources(wait > INT_MAX ? -1 : static_cast<int>(wait))) return true;
+    if (wait_for_others(wait > INT_MAX ? -1 : static_cast<int>(wait))) return true;
   }
   if (due == kNever) return false;
   if (!skip_idle_) return true;

@@ -23,8 +23,8 @@ class XdpSource : public LiveSource {
       : LiveSource(link.shown), receiver_(link, memory(XdpReceiver::buffer(link)), XdpReceiver::buffer(link)) {}
 
   uint8_t* memory(size_t bytes) {
-    memory_.map(0, bytes, false);
-    return memory_.at(0, bytes);
+    memory_.map(0, 0, bytes, false);
+    return memory_.at(0, 0, bytes);
   }
 
   HostMemory memory_;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory behind the card's AXI4 port (IHI 0022): latency, bandwidth, a limit of outstanding bursts, and completion
 // out of order between IDs. Each burst is checked against the protocol; the first breach ends the run.
+//
+// Others may have the memory mapped as well: what a burst writes is seen after all that bursts before it have written,
+// and a burst reads after what they have read and written.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +19,7 @@
 #include "error.h"
 #include "headrace.h"
 #include "memory/host_memory.h"
+#include "memory/shared_bytes.h"
 #include "model/table.h"
 #include "wire/clock.h"
 
@@ -204,12 +209,13 @@ class AxiMemory {
       current_ = chosen;
     }
     Read& read = reads_[current_];
+    if (read.beat == 0) order_read();
     const uint64_t address = read.burst.beat_address(read.beat);
     const uint64_t bytes = read.burst.beat_bytes() - address % read.burst.beat_bytes();
     uint8_t* data = nullptr;
-    const auto answer = memory_.locate(address, bytes, false, data);
+    const auto answer = memory_.locate(read.burst.function, address, bytes, false, data);
     if (answer == HostMemory::Answer::kOkay) {
-      std::memcpy(pins_.m_axi_rdata + address % bus_bytes_, data, bytes);
+      load_bytes(pins_.m_axi_rdata + address % bus_bytes_, data, bytes);
       stats_.read_bytes += bytes;
     } else {
       read.failed = true;
@@ -289,6 +295,7 @@ class AxiMemory {
     if (static_cast<bool>(*pins_.m_axi_wlast) != last) {
       breach("write", write.burst, last ? "has no wlast on its last beat" : "has wlast before its last beat");
     }
+    if (write.beat == 0) std::atomic_thread_fence(std::memory_order_release);
     store(write);
     spend(write_, now);
     ++write.beat;
@@ -301,6 +308,12 @@ class AxiMemory {
   }
 
   bool strobe(unsigned lane) const { return (pins_.m_axi_wstrb[lane / 8] >> (lane % 8)) & 1; }
+
+  // As PCIe has it, a read pushes the writes before it.
+  void order_read() {
+    std::atomic_thread_fence(written_ ? std::memory_order_seq_cst : std::memory_order_acquire);
+    written_ = false;
+  }
 
   void store(Write& write) {
     const uint64_t address = write.burst.beat_address(write.beat);
@@ -316,18 +329,20 @@ class AxiMemory {
     }
     if (count == 0) return;
     uint8_t* bytes = nullptr;
-    const auto answer = memory_.locate(address - low + first, last - first + 1, true, bytes);
+    const auto answer = memory_.locate(write.burst.function, address - low + first, last - first + 1, true, bytes);
     if (answer != HostMemory::Answer::kOkay) {
       write.answer = std::max(write.answer, answer);
       return;
     }
     stats_.write_bytes += count;
+    written_ = true;
     if (count == last - first + 1) {
-      std::memcpy(bytes, pins_.m_axi_wdata + first, count);
+      store_bytes(bytes, pins_.m_axi_wdata + first, count);
       return;
     }
-    for (unsigned lane = first; lane <= last; ++lane) {
-      if (strobe(lane)) bytes[lane - first] = pins_.m_axi_wdata[lane];
+    for (unsigned lane = first, end = first; lane <= last; lane = end + 1) {
+      for (end = lane; end <= last && strobe(end);) ++end;
+      store_bytes(bytes + (lane - first), pins_.m_axi_wdata + lane, end - lane);
     }
   }
 
@@ -359,6 +374,7 @@ class AxiMemory {
   bool driven_ = false;      // the signals say already that nothing is under way
   bool read_taken_ = false;  // in this cycle; the signals change after its edge
   bool response_taken_ = false;
+  bool written_ = false;  // since the last read burst began
   std::optional<AxiBurst> held_ar_;
   std::optional<AxiBurst> held_aw_;
   bool held_write_ = false;

@@ -2,13 +2,18 @@
 #include "memory/packet_memories.h"
 
 namespace headrace {
+namespace {
+
+constexpr uint16_t kFunction = 0;  // that the packets are for
+
+}  // namespace
 
 int PacketMemories::open(const std::string& link, uint64_t address, uint64_t size) {
-  memory_.map(address, size, true);
+  memory_.map(kFunction, address, size, true);
   try {
-    open_[next_] = {address, links_.packets(link, {address, size, memory_.at(address, size)})};
+    open_[next_] = {address, links_.packets(link, {address, size, memory_.at(kFunction, address, size)})};
   } catch (...) {
-    memory_.unmap(address);
+    memory_.unmap(kFunction, address);
     open_.erase(next_);
     throw;
   }
@@ -25,7 +30,7 @@ void PacketMemories::close(int handle) {
   at(handle);
   const uint64_t address = open_[handle].address;
   open_.erase(handle);
-  memory_.unmap(address);
+  memory_.unmap(kFunction, address);
 }
 
 std::optional<CaptureFormat> PacketMemories::format() const {

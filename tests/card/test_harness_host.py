@@ -9,41 +9,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from loop_card import (
+    ADDRESS,
+    BASE,
+    COUNT,
+    DECERR,
+    FIXED,
+    GO,
+    OKAY,
+    PACE,
+    READ,
+    RESERVED,
+    SHAPE,
+    SILENT,
+    SLVERR,
+    SUMS,
+    TROUBLE,
+    WRAP,
+    WRITE,
+    bursts,
+)
 
 from headrace.card import BusError, Card, CardError, HangError, ModelError, ProtocolError
 
 LOOP = Path(__file__).parent / "cards" / "loop"
 Open = Callable[..., Card]
-
-COUNT, PACE, TROUBLE = 0x00, 0x04, 0x08
-ADDRESS, STRIDE, SHAPE, GO, DONE, RESULTS, SUMS = 0x10, 0x18, 0x1C, 0x20, 0x24, 0x40, 0x80
-SILENT = 0xF00
-READ, WRITE = 1, 2
-FIXED, INCR, WRAP, RESERVED = 0, 1, 2, 3
-OKAY, SLVERR, DECERR = 0, 2, 3
-BASE = 0x1234_5000_0000
-
-
-def bursts(
-    card: Card,
-    go: int,
-    count: int = 1,
-    address: int = BASE,
-    length: int = 8,
-    size: int = 3,
-    burst: int = INCR,
-    stride: int = 4096,
-    id_mask: int = 0xF,
-) -> list[tuple[int, int]]:
-    """Has the card issue bursts of ``length`` beats of 2**size bytes; gives (ID, response) in order of completion."""
-    shape = (length - 1) | size << 8 | burst << 12 | count << 16 | id_mask << 24
-    card.write_many(
-        [(ADDRESS, address & 0xFFFFFFFF), (ADDRESS + 4, address >> 32), (STRIDE, stride), (SHAPE, shape), (GO, go)]
-    )
-    card.run()
-    assert card.read(DONE) == count
-    results = [card.read(RESULTS + 4 * n) for n in range(count)]
-    return [(value >> 8, value & 3) for value in results]
 
 
 # Registers

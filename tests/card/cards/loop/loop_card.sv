@@ -11,6 +11,8 @@
 //   0x1c shape      length, size << 8, burst << 12, count << 16, id_mask << 24
 //   0x20 go         1: read, 2: write
 //   0x24 done       bursts that ended
+//   0x28 function   of bursts
+//   0x2c interrupt  function, vector << 16
 //   0x40 results    16: ID << 8 | response, in order of completion
 //   0x80 sums       16: of the words that burst ID read
 //   0x80000 far     32 bits
@@ -97,7 +99,8 @@ module loop_card
 
   // Registers
 
-  logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q, far_q;
+  logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q, interrupt_q, far_q;
+  logic [15:0] function_q;
   logic [63:0] address_q;
   logic [1:0] go_q;
   logic [7:0] done;
@@ -125,6 +128,8 @@ module loop_card
         20'h18: stride_q <= s_axil_wdata;
         20'h1c: shape_q <= s_axil_wdata;
         20'h20: go_q <= s_axil_wdata[1:0];
+        20'h28: function_q <= s_axil_wdata[15:0];
+        20'h2c: interrupt_q <= s_axil_wdata;
         20'h80000: far_q <= s_axil_wdata;
         default: s_axil_bresp <= 2'b10;
       endcase
@@ -147,6 +152,8 @@ module loop_card
       pace_q <= 32'd1;
       trouble_q <= '0;
       go_q <= '0;
+      function_q <= '0;
+      interrupt_q <= {16'd7, 16'd3};
     end
   end
 
@@ -221,6 +228,7 @@ module loop_card
       .burst(shape_q[13:12]),
       .count(shape_q[23:16]),
       .id_mask(shape_q[31:24]),
+      .pcie_function(function_q),
       .go_read(go_q[0]),
       .go_write(go_q[1]),
       .done,
@@ -261,8 +269,7 @@ module loop_card
       .irq_ready,
       .idle(dma_idle)
   );
-  assign irq_function = 16'd3;
-  assign irq_vector = 16'd7;
+  assign {irq_vector, irq_function} = interrupt_q;
 
   assign idle = !(|valid_q) && !(|inside_q) && dma_idle && go_q == 0 && !trouble_q[0];
 

@@ -14,6 +14,7 @@ module loop_dma #(
     input  logic [1:0]         burst,
     input  logic [7:0]         count,
     input  logic [7:0]         id_mask,   // burst n has ID n & id_mask
+    input  logic [15:0]        pcie_function,
     input  logic               go_read,
     input  logic               go_write,
     output logic [7:0]         done,
@@ -100,7 +101,7 @@ module loop_dma #(
   assign m_axi_arlen = length;
   assign m_axi_arsize = size;
   assign m_axi_arburst = burst;
-  assign m_axi_aruser = 16'd5;
+  assign m_axi_aruser = pcie_function;
   assign m_axi_rready = 1'b1;
 
   assign m_axi_awvalid = writing_q && asked_q != count;
@@ -109,7 +110,7 @@ module loop_dma #(
   assign m_axi_awlen = length;
   assign m_axi_awsize = size;
   assign m_axi_awburst = burst;
-  assign m_axi_awuser = 16'd5;
+  assign m_axi_awuser = pcie_function;
   assign m_axi_wvalid = writing_q && data_q != count;
   assign m_axi_wdata = {(MEM_W / 64) {24'd0, data_q & id_mask, 24'd0, beat_q}};
   assign m_axi_wlast = beat_q == length;
