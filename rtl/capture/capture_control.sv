@@ -73,7 +73,7 @@ module capture_control
   );
 
   // ------------------------------------------------------------------------------------------------------ host to card
-  // The smallest sizes that the engine can work with are enforced here.
+  // The limits of the engine are enforced here.
   localparam logic [4:0] RING_LOG2_MIN = 5'd8;
   localparam logic [4:0] DESCRIPTOR_LOG2_MIN = 5'd2;
   localparam logic [4:0] DESCRIPTOR_LOG2_MAX = 5'd16;
@@ -87,7 +87,7 @@ module capture_control
     enable          <= regs_out.control.enable.value && !rst;
     wait_for_room   <= regs_out.control.wait_for_room.value;
     flow_control    <= regs_out.control.flow_control.value;
-    snaplen         <= regs_out.snaplen.bytes.value;
+    snaplen         <= regs_out.snaplen.bytes.value < MAX_CAPTURED ? regs_out.snaplen.bytes.value : MAX_CAPTURED;
     ring_base       <= {regs_out.ring_base.high.value, regs_out.ring_base.low.value[31:6], 6'd0};
     ring_log2       <= clamp(regs_out.ring_size.log2.value, RING_LOG2_MIN, '1);
     descriptor_base <= {regs_out.descriptor_base.high.value, regs_out.descriptor_base.low.value[31:6], 6'd0};

@@ -24,7 +24,7 @@ module capture_engine
 
     input  logic                 enable,
     input  logic                 wait_for_room,
-    input  logic [LEN_W-1:0]     snaplen,
+    input  logic [LEN_W-1:0]     snaplen,         // at most MAX_CAPTURED
     input  logic [63:0]          ring_base,
     input  logic [4:0]           ring_log2,
     input  logic [31:0]          consumer,
@@ -106,7 +106,7 @@ module capture_engine
       .rst,
       .enable,
       .time_ns,
-      .snaplen      (FILTERED ? '1 : snaplen),
+      .snaplen      (FILTERED ? MAX_CAPTURED : snaplen),
       .ring_base    (descriptor_base),
       .ring_log2    (descriptor_log2),
       .head         (descriptor_head),
@@ -139,6 +139,7 @@ module capture_engine
       .MEM_W(MEM_W),
       .BURST(BURST),
       .BUFFER(READ_BUFFER),
+      .LEN_W(LEN_W),
       .COMMANDS(AHEAD)
   ) u_reader (
       .clk,
@@ -146,7 +147,7 @@ module capture_engine
       .cmd_valid    (slots_read || (fetched_valid && queue_ready && !fetched.empty)),
       .cmd_ready,
       .cmd_addr     (slots_read ? slots_addr : fetched_addr),
-      .cmd_bytes    (slots_read ? slots_bytes : fetched.len),
+      .cmd_bytes    (slots_read ? LEN_W'(slots_bytes) : fetched.len),
       .cmd_direct   (slots_read),
       .m_axi_araddr,
       .m_axi_arlen,
@@ -254,7 +255,7 @@ module capture_engine
 
   logic timed_valid, timed_ready, time_idle;
   packet_t timed;
-  logic [LEN_W:0] timed_total;
+  logic [LEN_W-1:0] timed_total;
   logic [31:0] sec, nsec;
   record_time u_time (
       .clk,
@@ -380,7 +381,7 @@ module capture_engine
   logic [$clog2(BUILT_W/8+1)-1:0] built_count;
   logic [MEM_W-1:0] word;
   logic [COUNT_W-1:0] word_count;
-  logic [LEN_W:0] built_total;
+  logic [LEN_W-1:0] built_total;
   assign memory_ready = data_ready && from_memory;
   assign frame_ready  = data_ready && !from_memory;
 
@@ -503,6 +504,16 @@ module capture_engine
       .ready(s_axis_tready),
       .data ({s_axis_tlast, s_axis_tdata})
   );
+  always_ff @(posedge clk) begin
+    if (!rst && enable) begin
+      assert (snaplen <= MAX_CAPTURED)
+      else $error("%m: snaplen is more than MAX_CAPTURED");
+    end
+    if (!rst && s_axis_tvalid && sop_q) begin
+      assert (s_axis_tuser.len <= MAX_CAPTURED)
+      else $error("%m: a frame of which more than MAX_CAPTURED is to be kept");
+    end
+  end
 `endif
 
 endmodule

@@ -2,7 +2,8 @@
 // What the parts of the capture engine tell each other.
 package capture_pkg;
 
-  localparam int unsigned LEN_W = 16;
+  localparam int unsigned LEN_W = 17;         // of a packet, and of its record
+  localparam logic [LEN_W-1:0] MAX_CAPTURED = 65600;  // bytes of a packet: an IP packet of 65,535 and its link layer
   localparam int unsigned HEADER_BYTES = 16;  // of a pcap record
 
   // A packet that is to become a record.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the frames of an Ethernet port, stamps them, drops those that are bad or longer than a record can tell, and
+// Takes the frames of an Ethernet port, stamps them, drops those that are bad or longer than MAX_CAPTURED, and
 // keeps the others until they are wanted: whole, so that their length is known with their first beat.
 // Never stalls the port: a frame that finds no room is dropped whole and counted. With flow_control it holds a frame
 // off before its first beat while the store is half full (of bytes or of frames), so that none of up to half its size
-// is lost.
+// and 64 bytes is lost.
 module port_store
   import capture_pkg::*;
   import headrace_pkg::rx_meta_t;
@@ -51,12 +51,13 @@ module port_store
   localparam int unsigned BEATS_W = 20 - OFFSET_W;
   localparam int unsigned FRAMES = ROWS < 512 ? ROWS : 512;
   localparam logic [BEATS_W-1:0] MAX_BEATS = '1;
+  localparam int unsigned HOLD_ROWS = ROWS / 2 - (BYTES < 64 ? 64 / BYTES : 1);
 
   // Stage 1: length and time of the frame
   logic sop_q, held, beat;
   logic [$clog2(ROWS):0] used;
   logic [$clog2(FRAMES+1)-1:0] meta_count;
-  assign held      = flow_control && sop_q && (32'(used) >= ROWS / 2 || 32'(meta_count) >= FRAMES / 2);
+  assign held      = flow_control && sop_q && (32'(used) >= HOLD_ROWS || 32'(meta_count) >= FRAMES / 2);
   assign rx_tready = !held;
   assign beat      = rx_tvalid && !held;
 
@@ -90,7 +91,7 @@ module port_store
 
   // Stage 2: into the store or not
   wire [19:0] length = {beats_q, OFFSET_W'(0)} + 20'($countones(keep_q));
-  wire oversize = length > 20'd65535;
+  wire oversize = length > 20'(MAX_CAPTURED);
   logic meta_ready, dropped, store_idle, unused_ready;
   wire ending = beat_q && last_q;
   wire off = off_q || !enable;

@@ -33,7 +33,7 @@ module record_builder
     output logic [COUNT_W-1:0] m_count,       // bytes of the beat
     output logic               m_last,        // of the record
     output logic               m_good,        // with m_last
-    output logic [LEN_W:0]     m_total,       // with m_last: bytes of the record
+    output logic [LEN_W-1:0]   m_total,       // with m_last: bytes of the record
     output logic               done,          // with a record: its packet's data have all been taken
     output logic               done_memory,   // out of host memory
     output logic               idle
@@ -86,7 +86,7 @@ module record_builder
   assign m_valid      = (data_q || head) && (!wants_data || data_valid);
   assign m_last       = data_q ? final_q : header_last && 32'(record.len) <= FIRST;
   assign m_good       = !(wants_data && data_last && data_error);
-  assign m_total      = (LEN_W + 1)'(data_q ? len_q : record.len) + (LEN_W + 1)'(HEADER_BYTES);
+  assign m_total      = (data_q ? len_q : record.len) + LEN_W'(HEADER_BYTES);
   assign data_ready   = throw_q || (wants_data && m_ready);
   assign record_ready = rest && (record.drop || (m_ready && header_last && (!WIDE || record.empty || data_valid)));
   assign done         = (ends && all_in) || thrown || (dropped && record.empty);

@@ -7,20 +7,20 @@
 module record_time
   import capture_pkg::*;
 (
-    input  logic           clk,
-    input  logic           rst,
-    input  logic [63:0]    time_ns,
+    input  logic             clk,
+    input  logic             rst,
+    input  logic [63:0]      time_ns,
 
-    input  logic           s_valid,
-    output logic           s_ready,
-    input  packet_t        s_packet,
-    output logic           m_valid,
-    input  logic           m_ready,
-    output packet_t        m_packet,
-    output logic [LEN_W:0] m_total,  // bytes of its record
-    output logic [31:0]    m_sec,
-    output logic [31:0]    m_nsec,
-    output logic           idle      // no packet inside
+    input  logic             s_valid,
+    output logic             s_ready,
+    input  packet_t          s_packet,
+    output logic             m_valid,
+    input  logic             m_ready,
+    output packet_t          m_packet,
+    output logic [LEN_W-1:0] m_total,  // bytes of its record
+    output logic [31:0]      m_sec,
+    output logic [31:0]      m_nsec,
+    output logic             idle      // no packet inside
 );
 
   localparam logic [30:0] SECOND = 31'd1_000_000_000;
@@ -62,7 +62,7 @@ module record_time
       checked_q        <= 1'b1;
       checked_packet_q <= packet_q;
       m_packet         <= asking_q;
-      m_total          <= (LEN_W + 1)'(asking_q.len) + (LEN_W + 1)'(HEADER_BYTES);
+      m_total          <= asking_q.len + LEN_W'(HEADER_BYTES);
       since_q          <= since[29:0];
       same_q           <= !since[64] && asking_q.time_ns < next_ns_q;
     end

@@ -27,7 +27,7 @@ module ring_planner
     input  logic               packet_valid,
     output logic               packet_ready,
     input  packet_t            packet,
-    input  logic [LEN_W:0]     packet_total,   // bytes of its record
+    input  logic [LEN_W-1:0]   packet_total,   // bytes of its record
     input  logic [31:0]        packet_sec,
     input  logic [31:0]        packet_nsec,
     input  logic               packet_whole,   // all its data have come, packet_bad says whether they are good
@@ -68,7 +68,7 @@ module ring_planner
   localparam int unsigned PAGE_BEATS = 4096 / BYTES;
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
   localparam int unsigned PENDING_W = 19;  // two of the longest records fit
-  localparam int unsigned TOTAL_W = LEN_W + 1;
+  localparam int unsigned TOTAL_W = LEN_W;
   localparam int unsigned PAGE_W = $clog2(PAGE_BEATS);
   localparam int unsigned NEAR_W = $clog2(MOST);
   localparam int unsigned WORDS_W = $clog2(MOST + 1);

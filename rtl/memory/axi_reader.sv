@@ -11,6 +11,7 @@ module axi_reader #(
     parameter int unsigned BURST = 16,
     parameter int unsigned BUFFER = 64,    // beats
     parameter int unsigned COMMANDS = 16,  // under way
+    parameter int unsigned LEN_W = 16,     // of a command's length
     localparam int unsigned BYTES = MEM_W / 8
 ) (
     input  logic             clk,
@@ -19,7 +20,7 @@ module axi_reader #(
     input  logic             cmd_valid,
     output logic             cmd_ready,
     input  logic [63:0]      cmd_addr,
-    input  logic [15:0]      cmd_bytes,      // at least 1
+    input  logic [LEN_W-1:0] cmd_bytes,      // at least 1
     input  logic             cmd_direct,     // the data come out as words, as they arrive, and not on the stream
 
     output logic [63:0]      m_axi_araddr,
@@ -54,7 +55,7 @@ module axi_reader #(
   localparam int unsigned OFFSET_W = $clog2(BYTES);
   localparam int unsigned PAGE_BEATS = 4096 / BYTES;
   localparam int unsigned MOST = BURST < PAGE_BEATS ? BURST : PAGE_BEATS;
-  localparam int unsigned WORDS_W = 17 - OFFSET_W;
+  localparam int unsigned WORDS_W = LEN_W + 1 - OFFSET_W;
   localparam int unsigned PAGE_W = $clog2(PAGE_BEATS);
   localparam int unsigned NEAR_W = $clog2(MOST);
   localparam int unsigned BEATS_W = $clog2(MOST + 1);
@@ -74,13 +75,16 @@ module axi_reader #(
   if (COMMANDS < 4) begin : gen_bad_commands
     $fatal(1, "axi_reader: COMMANDS must be at least 4");
   end
+  if (LEN_W < 12 || LEN_W > 32) begin : gen_bad_len_w
+    $fatal(1, "axi_reader: LEN_W must be 12 to 32");
+  end
 
   // ------------------------------------------------------------------------------------------- commands become bursts
   typedef struct packed {
     logic                single;  // one beat
     logic                tight;   // unaligned, but in no more words than beats: the last beat needs no further word
     logic [OFFSET_W-1:0] offset;  // of the first byte in its word
-    logic [15:0]         bytes;
+    logic [LEN_W-1:0]    bytes;
   } frame_t;
 
   logic frame_s_ready, frame_valid, frame_ready;
@@ -89,7 +93,7 @@ module axi_reader #(
   // Stage 1: the command; stage 2: its words, of which each burst takes some; stage 3: the next burst.
   logic cmd_q, cmd_direct_q, busy_q, direct_q, burst_q, burst_direct_q;
   logic [63:0] cmd_addr_q;
-  logic [15:0] cmd_bytes_q;
+  logic [LEN_W-1:0] cmd_bytes_q;
   logic [63-OFFSET_W:0] word_q, burst_word_q;  // addresses in words
   logic [WORDS_W-1:0] left_q;
   logic [BEATS_W-1:0] burst_beats_q;
@@ -110,6 +114,7 @@ module axi_reader #(
   wire advance = busy_q && !moving_q && !settling_q && !burst_q && bursts_ready;
   wire start = cmd_q && !busy_q;
   wire cmd_taken = cmd_valid && cmd_ready;
+  wire [LEN_W:0] to_end = {1'b0, cmd_bytes_q} + (LEN_W + 1)'(cmd_addr_q[OFFSET_W-1:0]) + (LEN_W + 1)'(BYTES - 1);
 
   // Room for the longest burst is waited for: simpler than for the next one, and no slower.
   assign cmd_ready     = frame_s_ready && !cmd_q;
@@ -140,7 +145,7 @@ module axi_reader #(
     if (!busy_q) begin
       direct_q <= cmd_direct_q;
       word_q   <= cmd_addr_q[63:OFFSET_W];
-      left_q   <= WORDS_W'(({1'b0, cmd_bytes_q} + 17'(cmd_addr_q[OFFSET_W-1:0]) + 17'(BYTES - 1)) >> OFFSET_W);
+      left_q   <= WORDS_W'(to_end >> OFFSET_W);
     end
     if (sent) burst_q <= 1'b0;
     if (advance) begin
@@ -225,7 +230,7 @@ module axi_reader #(
       .rst,
       .s_valid(cmd_taken && !cmd_direct),
       .s_ready(frame_s_ready),
-      .s_data (frame_t'{cmd_bytes <= 16'(BYTES), tight, cmd_addr[OFFSET_W-1:0], cmd_bytes}),
+      .s_data (frame_t'{cmd_bytes <= LEN_W'(BYTES), tight, cmd_addr[OFFSET_W-1:0], cmd_bytes}),
       .m_valid(frame_valid),
       .m_ready(frame_ready),
       .m_data (frame),
@@ -238,8 +243,8 @@ module axi_reader #(
   logic started_q;            // the frame's first word is in before_q
   logic [MEM_W-1:0] before_q;
   logic begun_q, ends_q;      // a beat of the frame is out; the next one is its last
-  logic [15:0] rest_q;        // bytes after that
-  wire [15:0] rest = begun_q ? rest_q : frame.bytes;
+  logic [LEN_W-1:0] rest_q;        // bytes after that
+  wire [LEN_W-1:0] rest = begun_q ? rest_q : frame.bytes;
   wire ends = begun_q ? ends_q : frame.single;
   wire aligned = frame.offset == 0;
   wire in_before = started_q && ends && frame.tight;
@@ -256,8 +261,8 @@ module axi_reader #(
   always_ff @(posedge clk) begin
     if (give) begin
       begun_q <= !ends;
-      rest_q  <= rest - 16'(BYTES);
-      ends_q  <= rest <= 16'(2 * BYTES);
+      rest_q  <= rest - LEN_W'(BYTES);
+      ends_q  <= rest <= LEN_W'(2 * BYTES);
     end
     if (buffer_pop) before_q <= word;
     started_q     <= (started_q || (fill && word_valid)) && !frame_ready;

@@ -105,6 +105,31 @@ def test_records_that_say_they_had_no_bytes_are_tcpdumps(way: str, expression: s
     assert (tmp_path / "filtered").read_bytes() == tcpdump(capture, *words)
 
 
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("expression", [[], ["tcp"]])
+def test_segments_as_the_loopback_interface_has_them_are_tcpdumps(
+    way: str, expression: list[str], tmp_path: Path
+) -> None:
+    """TCP of one host to itself: IP packets of up to 65,535 bytes behind 14 of Ethernet, and some more with tags."""
+    sizes = [65_535, 65_536, 65_549, 65_600, 54, 65_549, 65_483, 66] * 3
+    header = bytes(12) + b"\x08\x00\x45" + bytes(8) + b"\x06"  # IPv4, TCP
+    packets = [Packet(header + os.urandom(size - len(header)), size, 10**18 + n) for n, size in enumerate(sizes)]
+    capture = make_capture(tmp_path / "in.pcap", packets)
+    cores = ["--cores", CORES] if expression else []
+    assert run("-i", capture, "-w", tmp_path / "out", "--path", way, *cores, *expression) == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, *expression)
+    assert len(records(tmp_path / "out")) == len(sizes)
+
+
+def test_frames_of_more_than_65600_bytes_are_counted_as_oversize(tmp_path: Path) -> None:
+    packets = [Packet(os.urandom(size), size, 10**18 + n) for n, size in enumerate((65_601, 65_600, 70_000, 60))]
+    capture = make_capture(tmp_path / "in.pcap", packets)
+    assert run("-i", capture, "-w", tmp_path / "out", "--path", "wire", "--json", tmp_path / "report") == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, "less", "65600")
+    report = json.loads((tmp_path / "report").read_text())
+    assert (report["captured"], report["dropped"]["oversize"]) == (2, 2)
+
+
 def test_a_filter_may_be_in_a_file(capture: Path, tmp_path: Path) -> None:
     (tmp_path / "filter").write_text("udp # only\n")
     assert run("-i", capture, "-w", tmp_path / "out", "-F", tmp_path / "filter", "--cores", CORES) == 0

@@ -19,7 +19,7 @@ from headrace.errors import HeadraceError
 DATA, ERROR = 0, 1  # interrupt vectors
 RING_BYTES = (1 << 8, 1 << 31)  # smallest and largest
 DESCRIPTOR_SLOTS = (1 << 2, 1 << 16)
-MAX_CAPTURED = 0xFFFF  # bytes of a packet
+MAX_CAPTURED = 65_600  # bytes of a packet
 RECORD_HEADER = 16  # bytes
 
 _MAGIC = 0x4350
@@ -223,7 +223,7 @@ class CaptureDriver:
         """Fills descriptors with packets (an array of ``PACKET``), as many as there is room for; gives their number.
 
         ``times``: records get the packets' timestamps; otherwise, the time at which the engine takes them. Of longer
-        packets, the first 65,535 bytes are captured. The engine starts with them at the next ``doorbell``.
+        packets, the first 65,600 bytes are captured. The engine starts with them at the next ``doorbell``.
         """
         count = min(len(packets), self.room(times))
         step = 1 + times

@@ -40,7 +40,7 @@ class CaptureJob:
 
     ``program``: captures what it accepts; None: everything. ``output``: a file (``-``: standard output) that ``limits``
     may turn into several, or None: packets are only counted. ``way``: into the card, by wire or memory; None: as suits
-    the source. ``snaplen``: bytes of a packet to keep (None: up to 65,535). ``ring_bytes`` is rounded up to a power of
+    the source. ``snaplen``: bytes of a packet to keep (None: up to 65,600). ``ring_bytes`` is rounded up to a power of
     two. ``rate`` is how frames of a file or generator are offered on the wire: "lossless", "line", "recorded" or bits
     per second. ``timestamps``: "recorded", those of the source, or "card", those of the card's clock.
     ``packet_buffered``: packets are in the file as soon as they are captured.

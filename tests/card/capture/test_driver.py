@@ -234,6 +234,45 @@ def test_only_what_the_filter_matches_is_recorded(bench: Bench, packets: list[Pa
     assert (bench.counted("records"), bench.missing()) == (len(wanted), 0)
 
 
+LONGEST = (65_535, 65_536, 65_549, 65_600)
+
+
+def test_frames_of_up_to_65600_bytes_are_recorded_whole_and_longer_ones_counted(bench: Bench, tmp_path: Path) -> None:
+    choose = np.random.default_rng(1)
+    frames = [choose.bytes(size) for size in (*LONGEST, 65_601, 60, 131_071, 65_600)]
+    capture = make_capture(tmp_path / "in", [Packet(data, len(data), 10**18) for data in frames])
+    packets = [Packet(data, len(data), 10**18) for data in frames if len(data) <= 65_600]
+    bench.driver.setup(CaptureSettings(wait_for_room=True, flow_control=True))
+    for port in (0, 1):
+        bench.card.flow_control(port, True)
+        bench.card.source(port, f"pcap:{capture}")
+        assert bench.card.run().idle
+        body = bench.records(tmp_path / "out")[24:]
+        assert strip_times(body) == strip_times(pcap(tmp_path / "expected", packets)[24:])
+    assert (bench.counted("oversize"), bench.counted("records"), bench.missing()) == (4, 12, 0)
+
+
+def test_of_packets_in_memory_the_first_65600_bytes_are_recorded(bench: Bench, tmp_path: Path) -> None:
+    choose = np.random.default_rng(2)
+    packets = [Packet(choose.bytes(size), size, 10**18) for size in (*LONGEST, 65_601, 131_072, 60)]
+    bench.driver.setup(CaptureSettings())
+    bench.post(packets)
+    assert bench.card.run().idle
+    cut = [Packet(p.data[:65_600], p.wirelen, p.time_ns) for p in packets]
+    assert bench.records(tmp_path / "out") == pcap(tmp_path / "expected", cut)
+    assert (bench.counted("records"), bench.missing()) == (len(packets), 0)
+
+
+def strip_times(body: bytes) -> list[tuple[int, bytes]]:
+    """The records of a pcap file: length on the wire and data."""
+    found = []
+    while body:
+        length, wire_length = (int(value) for value in np.frombuffer(body[8:16], "<u4"))
+        found.append((wire_length, body[16 : 16 + length]))
+        body = body[16 + length :]
+    return found
+
+
 # The ring
 
 

@@ -4,14 +4,15 @@ module axi_reader_on_bus #(
     parameter int unsigned MEM_W = 64,
     parameter int unsigned BURST = 16,
     parameter int unsigned BUFFER = 64,
-    parameter int unsigned COMMANDS = 16
+    parameter int unsigned COMMANDS = 16,
+    parameter int unsigned LEN_W = 17
 ) (
     input  logic               clk,
     input  logic               rst,
     input  logic               cmd_valid,
     output logic               cmd_ready,
     input  logic [63:0]        cmd_addr,
-    input  logic [15:0]        cmd_bytes,
+    input  logic [LEN_W-1:0]   cmd_bytes,
     input  logic               cmd_direct,
     output logic [0:0]         m_axi_arid,
     output logic [63:0]        m_axi_araddr,
@@ -41,6 +42,6 @@ module axi_reader_on_bus #(
 );
 
   assign m_axi_arid = '0;
-  axi_reader #(.MEM_W(MEM_W), .BURST(BURST), .BUFFER(BUFFER), .COMMANDS(COMMANDS)) dut (.*);
+  axi_reader #(.MEM_W(MEM_W), .BURST(BURST), .BUFFER(BUFFER), .COMMANDS(COMMANDS), .LEN_W(LEN_W)) dut (.*);
 
 endmodule

@@ -200,6 +200,15 @@ async def an_error_belongs_to_its_command_alone(dut: Any, stalls: Any) -> None:
 
 
 @behaviour()
+async def the_longest_command(dut: Any) -> None:
+    host = Host(dut=dut)
+    bench = Bench(dut, host, never())
+    commands = [(0x1000 + bench.size - 1, (1 << int(dut.LEN_W.value)) - 1, 0), (0x5000, 1, 0)]
+    await bench.run(commands, never())
+    bench.check(commands, host)
+
+
+@behaviour()
 @cocotb.parametrize(stalls=[never, seldom])
 async def cocotbext_axi_agrees(dut: Any, stalls: Any) -> None:
     logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.WARNING)

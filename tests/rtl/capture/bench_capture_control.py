@@ -58,6 +58,15 @@ async def descriptor_rings_have_4_to_65536_slots_whatever_is_written(dut: Any) -
 
 
 @behaviour()
+async def the_snaplen_is_65600_at_most_whatever_is_written(dut: Any) -> None:
+    bench = await Bench(dut).start()
+    assert int(dut.snaplen.value) == 65_600
+    for snaplen in (0, 1, 65_535, 65_536, 65_599, 65_600, 65_601, 131_071):
+        await bench.write("snaplen", snaplen)
+        assert int(dut.snaplen.value) == min(snaplen, 65_600)
+
+
+@behaviour()
 async def rings_begin_at_a_multiple_of_64_bytes_whatever_is_written(dut: Any) -> None:
     bench = await Bench(dut).start()
     for name in ("ring_base", "descriptor_base"):

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR, SLVERR
-from capture.packets import HEADER_BYTES
+from capture.packets import HEADER_BYTES, MAX_CAPTURED
 from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, until
 
 
@@ -249,7 +249,7 @@ async def snaplen_cuts_packets_of_memory(dut: Any, snaplen: int) -> None:
 async def the_longest_packets_pass(dut: Any) -> None:
     engine = await Engine(dut, ring_log2=17, latency=lambda: 1).start()
     engine.consumer_lag = lambda: None
-    longest = 65535 if int(dut.READ_BUFFER.value) > 4 else 20_000  # a buffer of a few beats is slow
+    longest = MAX_CAPTURED if int(dut.READ_BUFFER.value) > 4 else 20_000  # a buffer of a few beats is slow
     await engine.post(flat([engine.put(n) for n in (longest, 1, 9000)]))
     await engine.send([engine.frame(9000, 9000)], never())
     await engine.finish(240_000)

@@ -8,7 +8,7 @@ from typing import Any
 
 import cocotb
 from capture.host import Memory, start
-from capture.packets import Packet
+from capture.packets import MAX_CAPTURED, Packet
 from cocotb.triggers import RisingEdge
 from streams import PATTERNS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
@@ -19,7 +19,7 @@ class Bench:
     """The block, its ring in a memory that is read a run of words at a time, and a taker of packets."""
 
     def __init__(
-        self, dut: Any, log2: int, stalls: Any, latency: int, sink_stalls: Stalls, snaplen: int = 0xFFFF
+        self, dut: Any, log2: int, stalls: Any, latency: int, sink_stalls: Stalls, snaplen: int = MAX_CAPTURED
     ) -> None:
         self.dut = dut
         self.memory = Memory()
@@ -127,12 +127,12 @@ class Bench:
 Named = tuple[Packet, int, bool]  # a packet, its address, and whether a slot told its time
 
 
-def slots_for(count: int, snaplen: int = 0xFFFF, timed: float = 0.4) -> tuple[list[bytes], list[Named]]:
+def slots_for(count: int, snaplen: int = MAX_CAPTURED, timed: float = 0.4) -> tuple[list[bytes], list[Named]]:
     """Slots of packets, and the packets; with a share of `timed` their times are told."""
     share, slots, named = timed, [], []
     for _ in range(count):
         address, wire_len, time = random.getrandbits(64), random.getrandbits(32), random.getrandbits(64)
-        length = random.choice((0, 1, 60, 65535, random.getrandbits(16)))
+        length = random.choice((0, 1, 60, 65535, 65536, MAX_CAPTURED, random.getrandbits(17)))
         has_time = random.random() < share
         if has_time:
             slots.append(time.to_bytes(8, "little") + (1 << 31).to_bytes(8, "little"))
@@ -155,7 +155,7 @@ def check(bench: Bench, named: list[Named]) -> None:
 @behaviour()
 @cocotb.parametrize(stalls=[never, seldom, bursts], pauses=PATTERNS)
 async def every_slot_is_used_once_and_in_order(dut: Any, stalls: Any, pauses: Any) -> None:
-    snaplen = random.choice((0xFFFF, 100, 0))
+    snaplen = random.choice((MAX_CAPTURED, 100, 0))
     bench = Bench(dut, random.randint(2, 7), stalls, random.randint(1, 12), pauses(), snaplen)
     await bench.start()
     slots, named = slots_for(80, snaplen)

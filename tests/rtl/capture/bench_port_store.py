@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from capture.host import start
-from capture.packets import Packet
+from capture.packets import MAX_CAPTURED, Packet
 from cocotb.triggers import RisingEdge
 from streams import (
     PATTERNS,
@@ -66,7 +66,7 @@ class Bench:
     source_stalls: Stalls
     sink_stalls: Stalls
     flow_control: bool = False
-    snaplen: int = 0xFFFF
+    snaplen: int = MAX_CAPTURED
     fates: list[Fate] = field(default_factory=list)
     times: list[int] = field(default_factory=list)  # of first beats
     off: list[bool] = field(default_factory=list)  # disabled at its first beat or after its last one
@@ -134,7 +134,7 @@ class Bench:
             assert fate.length == length
             assert fate.bad + fate.oversize + fate.disabled + fate.overflow <= 1
             assert fate.bad == (frame.error and not fate.disabled)
-            assert fate.oversize == (length > 0xFFFF and not frame.error and not fate.disabled)
+            assert fate.oversize == (length > MAX_CAPTURED and not frame.error and not fate.disabled)
             if fate.kept:
                 expected.append(
                     (
@@ -172,7 +172,7 @@ def rows(dut: Any) -> int:
 @behaviour()
 @cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
 async def frames_come_out_whole_or_are_counted(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
-    snaplen = random.choice((0, 64, 200, 0xFFFF))
+    snaplen = random.choice((0, 64, 200, MAX_CAPTURED))
     bench = Bench(dut, frames(50, 600), source_stalls(), sink_stalls(), snaplen=snaplen)
     await bench.run()
 
@@ -233,10 +233,10 @@ async def with_flow_control_no_short_frame_is_lost_while_nothing_is_taken(dut: A
 async def a_frame_longer_than_a_record_can_be_is_dropped_as_such(dut: Any) -> None:
     if rows(dut) * len(dut.rx_tkeep) < 1 << 17:
         return
-    lengths = [0xFFFF, 0x10000, 60, 0x1FFFF, 61]
+    lengths = [65_535, 65_536, 65_549, MAX_CAPTURED, MAX_CAPTURED + 1, 60, 0x1FFFF, 61]
     bench = Bench(dut, [Frame(random.randbytes(n)) for n in lengths], never(), never())
     await bench.run()
-    assert [fate.kept for fate in bench.fates] == [n <= 0xFFFF for n in lengths]
+    assert [fate.kept for fate in bench.fates] == [n <= MAX_CAPTURED for n in lengths]
 
 
 @behaviour()

@@ -7,7 +7,7 @@ from typing import Any
 
 import cocotb
 from capture.host import start
-from capture.packets import HEADER_BYTES
+from capture.packets import HEADER_BYTES, MAX_CAPTURED
 from cocotb.triggers import RisingEdge
 from streams import PATTERNS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, gaps, never, seldom, until
 
@@ -29,7 +29,7 @@ class Record:
     def pack(self) -> int:
         """The bits of record_t."""
         value = 0
-        fields = ((self.drop, 1), (self.memory, 1), (self.empty, 1), (self.length, 16))
+        fields = ((self.drop, 1), (self.memory, 1), (self.empty, 1), (self.length, 17))
         for part, width in (*fields, (self.wire_len, 32), (self.nsec, 32), (self.sec, 32)):
             value = value << width | int(part)
         return value
@@ -167,7 +167,7 @@ async def a_long_record_takes_a_cycle_a_word(dut: Any) -> None:
 @behaviour()
 async def the_longest_record(dut: Any) -> None:
     bench = await Bench(dut, never()).start()
-    made = [Record(65535, random.randbytes(65535)), Record(9, bytes(9))]
+    made = [Record(MAX_CAPTURED, random.randbytes(MAX_CAPTURED)), Record(9, bytes(9))]
     await bench.run(made, never(), never())
     bench.check(made)
 

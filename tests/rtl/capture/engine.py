@@ -8,7 +8,7 @@ from typing import Any
 
 import cocotb
 from capture.host import OKAY, PAGE, Host, start
-from capture.packets import HEADER_BYTES, SECOND, Packet, record
+from capture.packets import HEADER_BYTES, MAX_CAPTURED, SECOND, Packet, record
 from cocotb.triggers import RisingEdge
 from streams import Stalls, cycles, never, until
 
@@ -70,7 +70,7 @@ class Engine:
     descriptor_log2: int = 4
     stalls: Callable[[], Stalls] = never
     latency: Callable[[], int] = lambda: 5
-    snaplen: int = 0xFFFF
+    snaplen: int = MAX_CAPTURED
     wait_for_room: bool = True
     consumer_lag: Callable[[], int | None] = lambda: 0
     expected: dict[int, Expected] = field(default_factory=dict)  # by wire_len, which no two packets share
@@ -82,7 +82,7 @@ class Engine:
     def __post_init__(self) -> None:
         dut = self.dut
         self.size = len(dut.m_axi_wstrb)
-        self.read_snaplen = 0xFFFF if dut.FILTERED.value else self.snaplen  # packets reach the filters whole
+        self.read_snaplen = MAX_CAPTURED if dut.FILTERED.value else self.snaplen  # packets reach the filters whole
         self.ring_size = 1 << self.ring_log2
         self.ring_base = random.getrandbits(64 - self.ring_log2) << self.ring_log2
         self.slots = 1 << self.descriptor_log2
@@ -223,7 +223,7 @@ class Engine:
             part += random.randbytes(self.size - len(part))
             dut.s_axis_tdata.value = int.from_bytes(part, "little")
             dut.s_axis_tlast.value = int(offset + self.size >= len(data))
-            dut.s_axis_tuser.value = random.getrandbits(114) if offset else user
+            dut.s_axis_tuser.value = random.getrandbits(115) if offset else user
             dut.s_axis_tvalid.value = 1
             await edge
             while not dut.s_axis_tready.value:

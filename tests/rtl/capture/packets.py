@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 HEADER_BYTES = 16
+MAX_CAPTURED = 65_600
 SECOND = 1_000_000_000
 
 
@@ -21,7 +22,7 @@ class Packet:
     def pack(self) -> int:
         """The bits of the struct."""
         value = 0
-        for part, width in ((self.memory, 1), (self.empty, 1), (self.time_ns, 64), (self.wire_len, 32), (self.len, 16)):
+        for part, width in ((self.memory, 1), (self.empty, 1), (self.time_ns, 64), (self.wire_len, 32), (self.len, 17)):
             value = value << width | part
         return value
 
@@ -30,7 +31,7 @@ class Packet:
         """The packet on a signal."""
         value = int(signal.value)
         return cls(
-            value & 0xFFFF, value >> 16 & 0xFFFFFFFF, value >> 48 & (1 << 64) - 1, value >> 112 & 1, value >> 113
+            value & 0x1FFFF, value >> 17 & 0xFFFFFFFF, value >> 49 & (1 << 64) - 1, value >> 113 & 1, value >> 114
         )
 
 

@@ -27,7 +27,7 @@ module record_path
     output logic [COUNT_W-1:0] word_count,
     output logic               end_valid,     // a record's last byte is out
     output logic               end_good,
-    output logic [16:0]        end_total,
+    output logic [LEN_W-1:0]   end_total,
     output logic               done,
     output logic               done_memory,
     output logic               idle
