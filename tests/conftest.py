@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from network import why_not
@@ -19,6 +22,14 @@ def pytest_configure() -> None:
     os.environ.pop("SUDO_UID", None)
     # Verilator's makefiles call `python`, which a machine need not have outside of the environment.
     os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A new folder that everybody can read. Those of pytest are closed to all but who runs it."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

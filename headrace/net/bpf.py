@@ -486,6 +486,11 @@ unsigned int bpf_filter(const struct bpf_insn *, const unsigned char *, unsigned
 """
 
 
+def load() -> None:
+    """Loads libpcap now, for who may not be able to read it later. Raises HeadraceError where it isn't installed."""
+    _libpcap()
+
+
 @cache
 def _libpcap() -> tuple[Any, Any]:
     """cffi's (ffi, lib) for libpcap. Raises HeadraceError where it isn't installed."""

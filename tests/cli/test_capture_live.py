@@ -55,7 +55,8 @@ def listens(child: subprocess.Popen[str]) -> None:
     """Waits until a program says, as tcpdump does, that it listens."""
     assert child.stderr is not None
     line = child.stderr.readline()
-    assert re.match(r"(tcpdump|headrace): listening on \S+, link-type \S+ \(.*\), snapshot length", line), line
+    if not re.match(r"(tcpdump|headrace): listening on \S+, link-type \S+ \(.*\), snapshot length", line):
+        raise AssertionError(line + child.communicate()[1])
 
 
 def counts(child: subprocess.Popen[str]) -> list[int]:
@@ -355,10 +356,8 @@ def test_who_may_not_capture_is_told_so(kind: str, tmp_path: Path) -> None:
     assert re.fullmatch(rf"headrace: {kind}:\w+: .*(not permitted|[Pp]ermission).*\n", result.stderr)
 
 
-def test_rights_are_dropped_once_the_interface_is_open(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)
-    theirs = tmp_path / "theirs"
+def test_rights_are_dropped_once_the_interface_is_open(open_folder: Path) -> None:
+    theirs = open_folder / "theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)
     child = start("-i", f"iface:{HERE}", "-Z", "nobody", "-w", theirs / "out")

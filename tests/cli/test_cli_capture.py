@@ -261,17 +261,15 @@ def test_each_packet_is_written_at_once_if_wanted(tmp_path: Path, packets: list[
 
 
 @root
-def test_root_becomes_another_user_before_the_file_is_opened(tmp_path: Path, capture: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)
-    theirs = tmp_path / "theirs"
+def test_root_becomes_another_user_before_the_file_is_opened(open_folder: Path, capture: Path) -> None:
+    theirs = open_folder / "theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)
     command = [*HEADRACE, "capture", "-i", str(capture), "-Z", "nobody", "-w"]
     assert subprocess.run([*command, str(theirs / "out")], check=False).returncode == 0
     assert (theirs / "out").stat().st_uid == 65534
-    refused = subprocess.run([*command, str(tmp_path / "out")], capture_output=True, text=True, check=False)
-    assert (refused.returncode, refused.stderr) == (1, f"headrace: {tmp_path}/out: Permission denied\n")
+    refused = subprocess.run([*command, str(open_folder / "out")], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr) == (1, f"headrace: {open_folder}/out: Permission denied\n")
 
 
 # What goes wrong

@@ -68,8 +68,6 @@ print(json.dumps(answer))
 
 def rights(folder: Path, user: str = "", installed: str = "readable", **environment: str) -> dict[str, Any]:
     """What a process can do after ``become``, and after ``drop_rights``, among users of the test's own."""
-    for path in (folder, *folder.parents[:3]):
-        path.chmod(0o755)
     home = folder / "home"
     home.mkdir()
     os.chown(home, USER, USER)
@@ -96,11 +94,11 @@ def rights(folder: Path, user: str = "", installed: str = "readable", **environm
 @root
 @mounts
 @pytest.mark.parametrize("how", [{"user": "tester"}, {"SUDO_UID": str(USER)}, {"user": "tester", "SUDO_UID": "12346"}])
-def test_a_user_with_a_home_is_taken_on_before_anything_is_built(tmp_path: Path, how: dict[str, str]) -> None:
-    found = rights(tmp_path, **how)
+def test_a_user_with_a_home_is_taken_on_before_anything_is_built(open_folder: Path, how: dict[str, str]) -> None:
+    found = rights(open_folder, **how)
     for state in found.values():
         assert (state["uid"], state["gid"], state["groups"]) == ([USER] * 3, [USER] * 3, [USER])
-        assert state["cache"] == str(tmp_path / "home/.cache/headrace")
+        assert state["cache"] == str(open_folder / "home/.cache/headrace")
         assert state["child"] == [str(USER), *["0" * 16] * 3]  # the compiler has no rights of root's
         assert not state["write"] and not state["back"]
     assert (found["open"]["socket"], found["open"]["read"]) == (True, True)
@@ -113,9 +111,9 @@ def test_a_user_with_a_home_is_taken_on_before_anything_is_built(tmp_path: Path,
     "user, uid, installed", [("homeless", HOMELESS, "readable"), ("tester", USER, "in root's home")]
 )
 def test_an_account_that_can_not_build_is_taken_on_once_interfaces_are_open(
-    tmp_path: Path, user: str, uid: int, installed: str
+    open_folder: Path, user: str, uid: int, installed: str
 ) -> None:
-    found = rights(tmp_path, user, installed)
+    found = rights(open_folder, user, installed)
     assert found["open"]["uid"] == [0, 0, 0] and found["open"]["cache"] == "/root/elsewhere/headrace"
     then = found["then"]
     assert (then["uid"], then["gid"], then["groups"]) == ([uid] * 3, [uid] * 3, [uid])
@@ -126,11 +124,9 @@ def test_an_account_that_can_not_build_is_taken_on_once_interfaces_are_open(
 @root
 @pytest.mark.parametrize("mode", [0o755, 0o700])
 def test_who_can_not_read_the_installation_can_not_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch, mode: int
 ) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)
-    python = tmp_path / "python"
+    python = open_folder / "python"
     python.write_text('#!/bin/sh\ntest "$(id -u) $(id -G)" = "65534 65534"\n')
     python.chmod(mode)
     monkeypatch.setattr(sys, "executable", str(python))
@@ -149,8 +145,8 @@ def test_who_can_not_read_the_installation_can_not_build(
         {},
     ],
 )
-def test_root_stays_root_where_that_is_wished_or_nobody_else_is_there(tmp_path: Path, how: dict[str, str]) -> None:
-    found = rights(tmp_path, **how)
+def test_root_stays_root_where_that_is_wished_or_nobody_else_is_there(open_folder: Path, how: dict[str, str]) -> None:
+    found = rights(open_folder, **how)
     assert all(state["uid"] == [0, 0, 0] and state["socket"] and state["write"] for state in found.values())
 
 
@@ -160,8 +156,8 @@ def test_root_stays_root_where_that_is_wished_or_nobody_else_is_there(tmp_path: 
     "how, error",
     [({"user": "nosuch"}, "-Z nosuch: no such user"), ({"SUDO_UID": "777"}, "SUDO_UID=777: no such user")],
 )
-def test_a_user_that_there_is_not_is_an_error(tmp_path: Path, how: dict[str, str], error: str) -> None:
-    assert rights(tmp_path, **how) == {"error": error}
+def test_a_user_that_there_is_not_is_an_error(open_folder: Path, how: dict[str, str], error: str) -> None:
+    assert rights(open_folder, **how) == {"error": error}
 
 
 # When the rest is given up

@@ -18,6 +18,7 @@ from headrace.cards.bridge.driver import BridgeDriver
 from headrace.cards.bridge.host import Host, is_live
 from headrace.cards.bridge.jobs import Setting
 from headrace.errors import HeadraceError
+from headrace.net import bpf
 from headrace.net.source import check_link
 
 _WAIT_LIMIT_NS = 100_000_000  # software that reads nothing for so long loses packets, rather than stop others
@@ -126,6 +127,7 @@ def _connect(job: RunJob, card: Card) -> None:
             card.sink(port, target)
         elif target is not None:
             files.append((port, target))
+    bpf.load()
     drop_rights()
     for port, target in files:
         card.sink(port, target)

@@ -19,6 +19,7 @@ from headrace.cards.bridge.host import Host, is_live
 from headrace.cards.bridge.jobs import SINGLE_KB, Latency, ReceiveJob, Report, SendJob, Setting
 from headrace.cards.bridge.pcap_writer import PcapWriter
 from headrace.cards.bridge.tables import PORTS, SOFTWARE
+from headrace.net import bpf
 from headrace.traffic import triangle
 
 APPLICATION = idp("application")
@@ -105,6 +106,7 @@ def receive(job: ReceiveJob, progress: Progress | None = None) -> Report:
         driver.start()
         card.flow_control(_PORT, lossless)
         card.source(_PORT, job.link, timing="line" if lossless else job.rate)
+        bpf.load()
         drop_rights()
         check_link_type(card)
         file = files.enter_context(PcapWriter.opened(job.output))
@@ -163,6 +165,7 @@ def send(job: SendJob, progress: Progress | None = None) -> Report:
         links = sorted(filter(None, (job.sink, job.output and f"pcap:{job.output}")), key=is_live)
         while links and is_live(links[-1]):
             card.sink(_PORT, links.pop(), precision="nano", timestamps="card")
+        bpf.load()
         drop_rights()
         for link in links:
             card.sink(_PORT, link, precision="nano", timestamps="card")

@@ -23,6 +23,7 @@ from headrace.cards.capture.feeds import Feed, MemoryFeed, WireFeed
 from headrace.cards.capture.savefiles import Limits, SaveFiles
 from headrace.engines.filter import FilterDriver, Slot, longest_run_s, not_inspected, stopped
 from headrace.errors import HeadraceError
+from headrace.net import bpf
 from headrace.net.bpf import Expression, Filter, LinkFormat, Program, for_link
 from headrace.net.source import Path, Source, listening
 
@@ -191,6 +192,7 @@ class _Capture:
         self._filter = self._make_filter()
         self._driver.setup(_settings(job))
         self._feed = self._make_feed()
+        bpf.load()
         drop_rights()
         if self._filter is not None:
             self._filter.load({0: Slot(self._program())})
