@@ -16,9 +16,9 @@ from headrace.build import toolchain
 from headrace.build.toolchain import Show, Workshop
 from headrace.errors import HeadraceError
 
-# Of Verilator's runtime; which of them a model needs, the linker finds.
-_RUNTIME = ("verilated", "verilated_dpi", "verilated_probdist", "verilated_random", "verilated_threads")
-_TRACE_RUNTIME = ("verilated_fst_c",)
+# Of Verilator's runtime: what each model needs, and what few do, which is not worth a compiler each.
+_RUNTIME, _TRACE_RUNTIME = ("verilated",), ("verilated", "verilated_fst_c")
+_SELDOM = ("verilated_dpi", "verilated_probdist", "verilated_random", "verilated_threads")
 
 
 def folder() -> Path:
@@ -50,17 +50,21 @@ def harness_library(progress: bool = False) -> Path:
 
 def runtime_archive(trace: bool, progress: bool = False) -> Path:
     """Verilator's runtime as a static library, with or without waveforms; compiled if it isn't in the cache."""
-    names = _RUNTIME + (_TRACE_RUNTIME if trace else ())
-    sources = [toolchain.verilator_root() / "include" / f"{name}.cpp" for name in names]
-    contents = [part for path in sources for part in (path.name, path.read_bytes())]
+    include = toolchain.verilator_root() / "include"
+    often = [include / f"{name}.cpp" for name in (_TRACE_RUNTIME if trace else _RUNTIME)]
+    seldom = [include / f"{name}.cpp" for name in _SELDOM]
+    contents = [part for path in (*often, *seldom) for part in (path.name, path.read_bytes())]
     key = toolchain.digest(toolchain.toolchain_key(), toolchain.package_version("verilator"), trace, *contents)
     archive = folder() / f"verilated{'-trace' if trace else ''}-{key}.a"
 
     def make(workshop: Workshop, show: Show) -> None:
         if trace:
             toolchain.check_headers(workshop.compiler, toolchain.TRACE_HEADERS)
-        flags = [*toolchain.model_flags(trace), *toolchain.FAST]
-        objects = workshop.compile([(path, ()) for path in sources], flags, "compiling", show)
+        flags = toolchain.model_flags(trace)
+        others = workshop.folder / "others.cpp"
+        others.write_text(toolchain.including(seldom, workshop.folder))
+        units = [*((path, toolchain.FAST) for path in often), (others, toolchain.SLOW)]
+        objects = workshop.compile(units, flags, "compiling", show)
         archiver = shutil.which("ar")
         if archiver is None:
             raise HeadraceError("the program ar is missing: apt install binutils")

