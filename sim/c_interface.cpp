@@ -231,6 +231,34 @@ int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit) {
   return looking(card, [&] { return static_cast<int>(card->card.take_irqs({irqs, limit})); });
 }
 
+int hr_attach_console(hr_card* card, const hr_console* console) {
+  return guarded(card, [&] {
+    card->card.attach_console(*console);
+    return HR_OK;
+  });
+}
+
+const char* hr_get_console_terminal(hr_card* card) {
+  return looked_up<const char*>(card, [&] { return card->card.console().terminal().c_str(); });
+}
+
+uint64_t hr_get_console_lost(hr_card* card) {
+  return looked_up<uint64_t>(card, [&] { return card->card.console().lost(); });
+}
+
+int hr_write_console(hr_card* card, uint32_t core, const uint8_t* bytes, size_t count) {
+  return guarded(card, [&] {
+    card->card.write_console(core, {bytes, count});
+    return HR_OK;
+  });
+}
+
+int hr_read_console(hr_card* card, uint32_t core, uint8_t* bytes, size_t limit) {
+  return looking(card, [&] {
+    return static_cast<int>(card->card.console().read(core, {bytes, std::min<size_t>(limit, INT_MAX)}));
+  });
+}
+
 int hr_bind_interrupt(hr_card* card, uint16_t function, uint16_t vector, int descriptor) {
   return guarded(card, [&] {
     card->card.bound_interrupts().bind(function, vector, descriptor);

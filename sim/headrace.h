@@ -114,6 +114,13 @@ typedef struct {
   uint64_t packets;           /* at most so many, then the run stops; 0: no limit */
 } hr_sink;
 
+typedef struct {
+  const char* link;  /* "file:NAME", "-" (standard output), "pty:" or "memory" for hr_read_console() */
+  const char* input; /* "file:NAME", "-" (standard input) or NULL: a pty's, or none */
+  uint32_t core;     /* that gets the input */
+  uint32_t prefix;   /* 1: whole lines, each after "core N: "; not with "memory", which keeps cores apart */
+} hr_console;
+
 /* Where hr_write_records() stops before the end; 0 each: no limit. */
 typedef struct {
   uint64_t packets;    /* at most so many */
@@ -268,6 +275,18 @@ int hr_read_register(hr_card* card, uint32_t address, uint32_t* value);
 int hr_write_registers(hr_card* card, const hr_register_write* writes, size_t count);
 /* Takes up to `limit` interrupts out of the queue; gives their number. */
 int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit);
+
+/* The console of a card that has one: what its cores write and read. Output goes nowhere before a link is attached, and
+ * never holds up a card. hr_close_sinks() finishes it as well. */
+int hr_attach_console(hr_card* card, const hr_console* console);
+/* The path of a "pty:", or "". */
+const char* hr_get_console_terminal(hr_card* card);
+/* Bytes of output that a "pty:" had no room for, since nobody read it. */
+uint64_t hr_get_console_lost(hr_card* card);
+/* Input for a core, beside the link's. */
+int hr_write_console(hr_card* card, uint32_t core, const uint8_t* bytes, size_t count);
+/* Takes what a core wrote, `limit` bytes at most; gives their number. */
+int hr_read_console(hr_card* card, uint32_t core, uint8_t* bytes, size_t limit);
 
 /* Interrupts of a function and vector add 1 to an eventfd from now on, instead of waiting for hr_take_irqs(). */
 int hr_bind_interrupt(hr_card* card, uint16_t function, uint16_t vector, int descriptor);

@@ -1,6 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Registers of the harness's test card (card/cards/loop/loop_card.sv says what they do), and bursts of its DMA."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from headrace.card import Card
 
@@ -10,6 +13,7 @@ FUNCTION, INTERRUPT, SILENT = 0x28, 0x2C, 0xF00
 READ, WRITE = 1, 2
 FIXED, INCR, WRAP, RESERVED = 0, 1, 2, 3
 OKAY, SLVERR, DECERR = 0, 2, 3
+LOOP = Path(__file__).parent / "card" / "cards" / "loop"
 BASE = 0x1234_5000_0000
 
 

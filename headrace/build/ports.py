@@ -9,7 +9,20 @@ from headrace.build.description import CardDescription, Value
 from headrace.errors import HeadraceError
 
 _RX_META_W, _TX_META_W = 34, 138  # of rx_meta_t and tx_meta_t in headrace_pkg
-_OPTIONAL = {"wake_ns": ("output", 64)}
+# A card has all of a group, or none.
+_OPTIONAL = (
+    {"wake_ns": ("output", 64)},
+    {
+        "console_tx_valid": ("output", 1),
+        "console_tx_ready": ("input", 1),
+        "console_tx_data": ("output", 8),
+        "console_tx_core": ("output", 8),
+        "console_rx_valid": ("input", 1),
+        "console_rx_ready": ("output", 1),
+        "console_rx_data": ("input", 8),
+        "console_rx_core": ("input", 8),
+    },
+)
 _DECLARATION = re.compile(r"VL_(IN|OUT)\w*\(&(\w+),(\d+),(\d+)")
 
 Port = tuple[str, int]  # "input" or "output", bits
@@ -26,7 +39,8 @@ def check_ports(description: CardDescription, values: Mapping[str, Value], model
     expected = _expected(ports, description.data_width(values), description.memory_width(values), description.address_w)
     found = _declared(model_header)
     where = f"card {description.name}: module {description.top}"
-    expected |= {name: port for name, port in _OPTIONAL.items() if name in found}
+    for group in _OPTIONAL:
+        expected |= group if group.keys() & found.keys() else {}
     for name, (direction, width) in expected.items():
         if name not in found:
             raise HeadraceError(f"{where} has no port {name} ({direction}, {width} bits)")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -199,7 +200,8 @@ class Card:
         return int(found.link_type), int(found.snapshot), bool(found.swapped)
 
     def stop_sources(self) -> None:
-        """Lets all live sources end: they take nothing new, but what they have taken still goes through."""
+        """Lets all live sources and the console's input end: they take nothing new, but what they have taken still goes
+        through."""
         self._check(self._lib.hr_stop_sources(self._open))
 
     def end_source(self, port: int) -> None:
@@ -399,6 +401,39 @@ class Card:
         while count := self._lib.hr_take_irqs(self._open, array, len(array)):
             found += [Irq(array[n].time_ns, array[n].function, array[n].vector) for n in range(count)]
         return found
+
+    def console(self, link: str, *, input: str | None = None, core: int = 0, prefix: bool = False) -> str | None:
+        """Connects the card's console, of all its cores (0 to 255); output before that is forgotten.
+
+        ``link`` is ``file:NAME``, ``-`` (standard output), ``pty:`` (a pseudo-terminal, whose path is given back) or
+        ``memory`` (see ``console_read``). ``input``: ``file:NAME`` or ``-`` (standard input); none unless given, but a
+        pseudo-terminal's own. ``core`` gets it. ``prefix``: lines go out whole, each after ``core N: ``; ``memory``
+        keeps the cores' bytes apart anyway.
+
+        A run with a pseudo-terminal or standard input waits for it as for a live link. Raises CardError when the card
+        has no console, or the link is wrong or can't be opened.
+        """
+        names = [self._ffi.new("char[]", harness.text(name)) for name in (link, input or "")]
+        request = self._ffi.new("hr_console *", {"link": names[0], "input": names[1], "core": core, "prefix": prefix})
+        self._check(self._lib.hr_attach_console(self._open, request))
+        terminal = self._ffi.string(self._lib.hr_get_console_terminal(self._open))
+        return os.fsdecode(terminal) or None
+
+    def console_write(self, data: bytes, core: int = 0) -> None:
+        """Input for a core's console, which is offered from the next ``run`` on. Raises CardError."""
+        self._check(self._lib.hr_write_console(self._open, core, data, len(data)))
+
+    def console_read(self, core: int = 0) -> bytes:
+        """Takes what a core has written to the console ``memory``. Raises CardError when the console is another."""
+        found, buffer = b"", self._ffi.new("uint8_t[4096]")
+        while count := self._check(self._lib.hr_read_console(self._open, core, buffer, len(buffer))):
+            found += bytes(self._ffi.buffer(buffer, count))
+        return found
+
+    @property
+    def console_lost(self) -> int:
+        """Bytes of output that a pseudo-terminal had no room for, because nobody read it."""
+        return int(self._lib.hr_get_console_lost(self._open))
 
     def bind_interrupt(self, function: int, vector: int, fd: int) -> None:
         """Lets interrupts of a function and vector add 1 to an eventfd, as VFIO and vhost do, and not wait in ``irqs``.

@@ -171,6 +171,16 @@ void Card::stop_sources() {
     if (port.source) port.source->stop();
   }
   packets_.stop();
+  console_.stop();
+}
+
+void Card::attach_console(const hr_console& request) {
+  console_.attach(request);
+}
+
+void Card::write_console(uint32_t core, std::span<const uint8_t> bytes) {
+  console_.write(core, bytes);
+  quiet_ = 0;  // a core that sleeps may want it
 }
 
 void Card::attach_sink(const hr_sink& request) {
@@ -349,6 +359,7 @@ void Card::close_sinks() {
     }
   };
   attempt([&] { begin_sinks(); });
+  attempt([&] { console_.close(); });
   std::vector<hr_port_stats> all(port_count_);
   for (unsigned p = 0; p < port_count_; ++p) all[p] = port_stats(p);
   for (Port& port : ports_) {

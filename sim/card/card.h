@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "card/axi_lite.h"
+#include "card/console.h"
 #include "card/events.h"
 #include "card/model.h"
 #include "error.h"
@@ -57,6 +58,9 @@ class Card {
   uint32_t read_register(uint32_t address);
   void write_registers(std::span<const hr_register_write> writes);
   size_t take_irqs(std::span<hr_irq> irqs);
+  void attach_console(const hr_console& request);
+  void write_console(uint32_t core, std::span<const uint8_t> bytes);
+  Console& console() { return console_; }
   BoundInterrupts& bound_interrupts() { return bound_interrupts_; }
   BoundDoorbells& doorbells() { return doorbells_; }
   HostMemory& memory() { return memory_; }
@@ -131,6 +135,8 @@ class Card {
   void check_refusal(const char* access);
   void serve_doorbells();
   void finish_doorbells();
+  bool step_console();
+  void take_events();
 
   int run_loop(const hr_run_limits& limits);
   void check_progress();
@@ -173,6 +179,7 @@ class Card {
   AxiMemory axi_memory_;
   AxiLite axi_lite_;
   std::deque<hr_irq> irqs_;
+  Console console_{pins_};
   BoundInterrupts bound_interrupts_;
   BoundDoorbells doorbells_;
   std::vector<hr_register_write> rung_;     // writes of doorbells that wait for the bus

@@ -44,9 +44,12 @@ void Card::step() {
   tx_tready_.set(ready);
   axi_lite_.drive();
   axi_memory_.drive(now);
+  console_.drive();
   evaluate(false);
 
   bool active = axi_memory_.sample(now);
+  const bool console = step_console();
+  active |= console;
   const bool registers = axi_lite_.busy();
   axi_lite_.sample();
   const bool interrupt = *pins_.irq_valid;
@@ -76,12 +79,21 @@ void Card::step() {
     active |= (sending & ready) != 0;
   }
   if (active) active_ = now;
-  const bool quiet = *pins_.idle && !registers && !interrupt && (valid | sending) == 0 && !axi_memory_.busy() &&
-                     !*pins_.m_axi_arvalid && !*pins_.m_axi_awvalid && !*pins_.m_axi_wvalid;
+  const bool quiet = *pins_.idle && !registers && !interrupt && !console && (valid | sending) == 0 &&
+                     !axi_memory_.busy() && !*pins_.m_axi_arvalid && !*pins_.m_axi_awvalid && !*pins_.m_axi_wvalid;
   quiet_ = quiet ? quiet_ + 1 : 0;
 
   evaluate(true);
   clock_.tick();
+}
+
+bool Card::step_console() {
+  try {
+    return console_.sample();
+  } catch (const Error& error) {
+    if (!sink_error_) sink_error_ = error;
+    return true;
+  }
 }
 
 void Card::step_rx(unsigned number, bool ready, Cycle now) {

@@ -80,7 +80,7 @@ int Card::run_loop(const hr_run_limits& limits) {
   const uint64_t packets_end =
       limits.packets == 0 || limits.packets > UINT64_MAX - received_ ? UINT64_MAX : received_ + limits.packets;
   const auto slice = std::chrono::milliseconds(limits.slice_ms);
-  if (!doorbells_.empty()) doorbells_.take(rung_);
+  take_events();
   for (unsigned n = 1;; ++n) {
     if (clock_.cycle() >= end) return HR_STOP_CYCLES;
     if (received_ >= packets_end) return HR_STOP_PACKETS;
@@ -123,9 +123,15 @@ int Card::run_loop(const hr_run_limits& limits) {
   }
 }
 
-// Whether something can come at any time: frames of live sources, doorbells.
+// What other programs have sent: doorbells' signals, the console's input.
+void Card::take_events() {
+  if (!doorbells_.empty()) doorbells_.take(rung_);
+  if (console_.waits_for() >= 0 && console_.fetch()) quiet_ = 0;
+}
+
+// Whether something can come at any time: frames of live sources, doorbells, the console's input.
 bool Card::awaits_others() const {
-  if (!doorbells_.empty()) return true;
+  if (!doorbells_.empty() || console_.waits_for() >= 0) return true;
   for (unsigned p = 0; p < port_count_; ++p) {
     if (rx_[p].waiting() && ports_[p].source->waits_for() >= 0) return true;
   }
@@ -138,10 +144,10 @@ bool Card::faulty_sources() const {
                      [](const Port& port) { return port.source && !port.source->fault().empty(); });
 }
 
-// Wakes the ports whose sources can go on and takes doorbells, after at most so many milliseconds (-1: however long).
+// Wakes the ports whose sources can go on and takes events, after at most so many milliseconds (-1: however long).
 // False: there was nothing.
 bool Card::wait_for_others(int milliseconds) {
-  std::array<pollfd, kMostPorts + 1> waiting;
+  std::array<pollfd, kMostPorts + 2> waiting;
   std::array<unsigned, kMostPorts> numbers;
   nfds_t count = 0;
   for (unsigned p = 0; p < port_count_; ++p) {
@@ -152,6 +158,7 @@ bool Card::wait_for_others(int milliseconds) {
   }
   const nfds_t sources = count;
   if (!doorbells_.empty()) waiting[count++] = {doorbells_.descriptor(), POLLIN, 0};
+  if (console_.waits_for() >= 0) waiting[count++] = {console_.waits_for(), POLLIN, 0};
   if (count == 0) return false;
   std::chrono::nanoseconds waited{0};
   {
@@ -165,11 +172,8 @@ bool Card::wait_for_others(int milliseconds) {
     rx_[numbers[n]].wake(clock_.cycle());
     woken = true;
   }
-  if (count != sources && waiting[sources].revents != 0) {
-    doorbells_.take(rung_);
-    woken |= !rung_.empty();
-  }
-  return woken;
+  take_events();
+  return woken || !rung_.empty() || quiet_ == 0;
 }
 
 // An idle card with live sources or doorbells: waits for them, a slice of wall time at most (0: however long). The
@@ -271,6 +275,7 @@ void Card::begin_sinks() {
 }
 
 void Card::flush_sinks() {
+  console_.flush();
   for (Port& port : ports_) {
     for (AttachedSink& attached : port.sinks) attached.sink->flush();
   }

@@ -71,6 +71,20 @@ uint64_t* wake_ns(Card& card) {
   }
 }
 
+template <class Card>
+void add_console(Pins& pins, Card& card) {
+  if constexpr (requires { card.console_tx_valid; }) {
+    pins.console_tx_valid = &card.console_tx_valid;
+    pins.console_tx_ready = &card.console_tx_ready;
+    pins.console_tx_data = &card.console_tx_data;
+    pins.console_tx_core = &card.console_tx_core;
+    pins.console_rx_valid = &card.console_rx_valid;
+    pins.console_rx_ready = &card.console_rx_ready;
+    pins.console_rx_data = &card.console_rx_data;
+    pins.console_rx_core = &card.console_rx_core;
+  }
+}
+
 Pins pins_of(Vcard& card) {
   Pins pins{};
   pins.clk = &card.clk;
@@ -146,6 +160,7 @@ Pins pins_of(Vcard& card) {
   pins.irq_function = &card.irq_function;
   pins.irq_vector = &card.irq_vector;
   pins.idle = &card.idle;
+  add_console(pins, card);
   return pins;
 }
 

@@ -82,12 +82,22 @@ struct Pins {
   const uint16_t* irq_function;
   const uint16_t* irq_vector;
   const uint8_t* idle;
+
+  // A card may have no console: all are nullptr then.
+  const uint8_t* console_tx_valid;
+  uint8_t* console_tx_ready;
+  const uint8_t* console_tx_data;
+  const uint8_t* console_tx_core;
+  uint8_t* console_rx_valid;
+  const uint8_t* console_rx_ready;
+  uint8_t* console_rx_data;
+  uint8_t* console_rx_core;
 };
 
 inline constexpr unsigned kMostPorts = 64;
 
 struct ModelTable {
-  static constexpr uint32_t kVersion = 1;  // of this file: raise it with every change
+  static constexpr uint32_t kVersion = 2;  // of this file: raise it with every change
 
   uint32_t version;
   // Sizes of the card's ports, in bits.

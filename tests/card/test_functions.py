@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of a card: address spaces, memory and eventfds that other processes share, and runs that wait for them."""
 
 from __future__ import annotations

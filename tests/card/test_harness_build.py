@@ -217,7 +217,8 @@ def test_a_file_that_is_included_from_elsewhere_makes_another_model_when_it_chan
     included = tmp_path / "elsewhere" / "vector.inc"
     included.parent.mkdir()
     source = copied / "loop_card.sv"
-    source.write_text(source.read_text().replace("irq_vector = 16'd7;", f'irq_vector =\n`include "{included}"\n;'))
+    text = source.read_text()
+    source.write_text(text.replace("irq_vector = interrupt_q[31:16];", f'irq_vector =\n`include "{included}"\n;'))
     vectors = []
     for vector in (9, 11, 9):
         included.write_text(f"16'd{vector}")
@@ -315,7 +316,7 @@ def test_a_missing_header_is_named_with_its_package(
 
 def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cache: Path, copied: Path) -> None:
     source = copied / "loop_card.sv"
-    source.write_text(source.read_text().replace("assign irq_vector = 16'd7;", "assign irq_vector = wrong;"))
+    source.write_text(source.read_text().replace("irq_vector = interrupt_q[31:16];", "irq_vector = wrong;"))
     line = source.read_text().split("\n").index("  assign irq_vector = wrong;") + 1
     with pytest.raises(HeadraceError, match=rf"translating the RTL failed: .*loop_card\.sv:{line}:.*'wrong'") as error:
         build_card(copied, progress=False)
@@ -336,9 +337,19 @@ def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cach
         ("irq_valid,\n    input", "irq_valid, output logic lamp,\n    input", "has a port that cards don't have: lamp"),
         ("    input  logic [         63:0]               time_ns,\n", "", "has no port time_ns (input, 64 bits)"),
         (
+            "    input  logic                               console_tx_ready,\n",
+            "",
+            "has no port console_tx_ready (input, 1 bits)",
+        ),
+        (
             "output user_t [PORTS-1:0]                  tx_tuser",
             "output logic [PORTS-1:0][1:0] tx_tuser",
             "port tx_tuser is output of 6 bits, must be output of 414 bits or more for each port",
+        ),
+        (
+            "input  logic [          7:0]               console_rx_core",
+            "input  logic [          3:0]               console_rx_core",
+            "port console_rx_core is input of 4 bits, must be input of 8 bits",
         ),
     ],
 )
@@ -348,7 +359,7 @@ def test_a_card_with_other_ports_is_refused(own_cache: Path, copied: Path, old: 
     assert old in text
     text = text.replace(old, new, 1)
     if not new:
-        text = text.replace("  // Registers", "  wire [63:0] time_ns = '0;", 1)
+        text = text.replace("  // Registers", f"  wire [63:0] {old.rsplit(maxsplit=1)[-1].strip(',')} = '0;", 1)
     source.write_text(text)
     with pytest.raises(HeadraceError) as error:
         build_card(copied, progress=False)

@@ -13,6 +13,8 @@
 //   0x24 done       bursts that ended
 //   0x28 function   of bursts
 //   0x2c interrupt  function, vector << 16
+//   0x30 core       cycles of the core's work, awake << 16
+//   0x34 doorbell   of the core: byte to write, core << 8
 //   0x40 results    16: ID << 8 | response, in order of completion
 //   0x80 sums       16: of the words that burst ID read
 //   0x80000 far     32 bits
@@ -94,13 +96,23 @@ module loop_card
     input  logic                               irq_ready,
     output logic [         15:0]               irq_function,
     output logic [         15:0]               irq_vector,
+    output logic                               console_tx_valid,
+    input  logic                               console_tx_ready,
+    output logic [          7:0]               console_tx_data,
+    output logic [          7:0]               console_tx_core,
+    input  logic                               console_rx_valid,
+    output logic                               console_rx_ready,
+    input  logic [          7:0]               console_rx_data,
+    input  logic [          7:0]               console_rx_core,
     output logic                               idle
 );
 
   // Registers
 
   logic [31:0] count_q, pace_q, trouble_q, stride_q, shape_q, interrupt_q, far_q;
-  logic [15:0] function_q;
+  logic [15:0] function_q, doorbell_q;
+  logic [16:0] core_q;
+  logic rung_q;
   logic [63:0] address_q;
   logic [1:0] go_q;
   logic [7:0] done;
@@ -114,6 +126,7 @@ module loop_card
   always_ff @(posedge clk) begin
     count_q <= count_q + 1'b1;
     go_q <= '0;
+    rung_q <= 1'b0;
     if (s_axil_bready) s_axil_bvalid <= 1'b0;
     if (s_axil_rready) s_axil_rvalid <= 1'b0;
     if (s_axil_awready) begin
@@ -130,6 +143,8 @@ module loop_card
         20'h20: go_q <= s_axil_wdata[1:0];
         20'h28: function_q <= s_axil_wdata[15:0];
         20'h2c: interrupt_q <= s_axil_wdata;
+        20'h30: core_q <= s_axil_wdata[16:0];
+        20'h34: {rung_q, doorbell_q} <= {1'b1, s_axil_wdata[15:0]};
         20'h80000: far_q <= s_axil_wdata;
         default: s_axil_bresp <= 2'b10;
       endcase
@@ -153,6 +168,8 @@ module loop_card
       trouble_q <= '0;
       go_q <= '0;
       function_q <= '0;
+      core_q <= '0;
+      rung_q <= 1'b0;
       interrupt_q <= {16'd7, 16'd3};
     end
   end
@@ -269,8 +286,32 @@ module loop_card
       .irq_ready,
       .idle(dma_idle)
   );
-  assign {irq_vector, irq_function} = interrupt_q;
+  assign irq_function = interrupt_q[15:0];
+  assign irq_vector = interrupt_q[31:16];
 
-  assign idle = !(|valid_q) && !(|inside_q) && dma_idle && go_q == 0 && !trouble_q[0];
+  // The core
+
+  logic core_idle;
+  loop_core u_core (
+      .clk,
+      .rst,
+      .awake(core_q[16]),
+      .work(core_q[15:0]),
+      .packet(rx_tvalid[0] && rx_tready[0] && rx_tlast[0]),
+      .doorbell(rung_q),
+      .value(doorbell_q[7:0]),
+      .core(doorbell_q[15:8]),
+      .console_tx_valid,
+      .console_tx_ready,
+      .console_tx_data,
+      .console_tx_core,
+      .console_rx_valid,
+      .console_rx_ready,
+      .console_rx_data,
+      .console_rx_core,
+      .idle(core_idle)
+  );
+
+  assign idle = !(|valid_q) && !(|inside_q) && dma_idle && core_idle && go_q == 0 && !rung_q && !trouble_q[0];
 
 endmodule
