@@ -24,7 +24,7 @@ def cache_root() -> Path:
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder of ``harness``, ``models``, ``registers`` or ``synth``. It may not exist yet.
+    """The folder of ``firmware``, ``harness``, ``models``, ``registers`` or ``synth``. It may not exist yet.
 
     Raises HeadraceError when it, or the cache itself, is another user's or can be written by others.
     """

@@ -33,6 +33,7 @@ need libpython3-dev libpython
 need z3 z3 --version
 need libpcap-dev header pcap.h
 need gcc-bpf bpf-gcc --version
+need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc --version
 need libbpf-dev header bpf/bpf.h
 need libxdp-dev header xdp/xsk.h
 need zlib1g-dev header zlib.h

@@ -7,6 +7,8 @@ of a .toml file. The keys of the file:
 ``description``    one line for ``headrace cards``
 ``top``            the top module, with the common ports of every card
 ``sources``        files, relative to the .toml; patterns such as ``*.sv`` and ``**/*.sv`` are allowed
+``third_party``    files of others, which ``headrace lint`` does not ask for the project's looks; patterns (optional)
+``waivers``        Verilator's configuration files (``.vlt``), for warnings about such files; patterns (optional)
 ``uses``           platform layers: folders of Headrace's ``rtl``, of which all ``*.sv`` files are taken
 ``registers``      SystemRDL file (optional)
 ``ports``          number of Ethernet ports
@@ -18,6 +20,7 @@ of a .toml file. The keys of the file:
 ``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
 ``constraints``    a table ``[[constraints]]`` for each: ``any``, a list of comparisons such as ``"A * 2 <= B"``
                    (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
+``firmware``       a table ``[firmware]`` of the card's processors; its keys are in ``headrace.build.firmware``
 =================  ===================================================================================================
 """
 
@@ -33,6 +36,7 @@ from typing import Any
 
 from headrace import paths
 from headrace.build.constraints import Comparison, Constraint
+from headrace.build.firmware import Firmware, parse_firmware
 from headrace.errors import HeadraceError
 
 Value = int | str
@@ -44,6 +48,8 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "description": str,
     "top": str,
     "sources": list,
+    "third_party": list,
+    "waivers": list,
     "uses": list,
     "registers": str,
     "ports": int,
@@ -53,6 +59,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "address_w": int,
     "parameters": dict,
     "constraints": list,
+    "firmware": dict,
 }
 _REQUIRED = ("top", "sources", "ports", "clock_hz")
 _PARAMETER_KEYS = {"default", "help", "min", "max", "choices"}
@@ -119,6 +126,9 @@ class CardDescription:
     address_w: int = 16
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
+    third_party: tuple[str, ...] = ()
+    waivers: tuple[str, ...] = ()
+    firmware: Firmware | None = None
 
     def resolve(self, chosen: Mapping[str, Value] | None = None) -> dict[str, Value]:
         """All parameters with their values: the chosen ones, and defaults for the others.
@@ -181,13 +191,30 @@ def rtl_sources(description: CardDescription) -> list[Path]:
             layers = ", ".join(sorted(p.name for p in paths.rtl().iterdir() if p.is_dir()))
             raise HeadraceError(f"{description.path}: no layer '{layer}'; the layers are: {layers}", 2)
         files.update(dict.fromkeys(found))
-    for pattern in description.sources:
-        found = sorted(p for p in description.path.parent.glob(pattern) if p.is_file())
-        if not found:
-            raise HeadraceError(f"{description.path}: no source file '{pattern}'", 2)
-        files.update(dict.fromkeys(p.resolve() for p in found))
+    files.update(dict.fromkeys(third_party_files(description)))
+    files.update(dict.fromkeys(_matching(description, description.sources, "source file")))
     packages = [f for f in files if f.stem.endswith("_pkg")]
     return _in_order_of_use(packages) + [f for f in files if f not in packages]
+
+
+def third_party_files(description: CardDescription) -> list[Path]:
+    """The card's RTL files that are others'. Raises HeadraceError when one doesn't exist."""
+    return _matching(description, description.third_party, "third-party file")
+
+
+def waiver_files(description: CardDescription) -> list[Path]:
+    """Verilator's configuration files for the card. Raises HeadraceError when one doesn't exist."""
+    return _matching(description, description.waivers, "waiver file")
+
+
+def _matching(description: CardDescription, patterns: Iterable[str], kind: str) -> list[Path]:
+    files = []
+    for pattern in patterns:
+        found = sorted(p.resolve() for p in description.path.parent.glob(pattern) if p.is_file())
+        if not found:
+            raise HeadraceError(f"{description.path}: no {kind} '{pattern}'", 2)
+        files += found
+    return files
 
 
 def data_files(sources: Iterable[Path]) -> list[Path]:
@@ -250,6 +277,9 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         address_w=address_w,
         parameters=parameters,
         constraints=tuple(_parse_constraint(c, parameters, path) for c in table.get("constraints", ())),
+        third_party=tuple(table.get("third_party", ())),
+        waivers=tuple(table.get("waivers", ())),
+        firmware=parse_firmware(table["firmware"], path) if "firmware" in table else None,
     )
     try:
         card.resolve()

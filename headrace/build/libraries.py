@@ -44,7 +44,7 @@ def harness_library(progress: bool = False) -> Path:
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]
         workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking")
 
-    _made(library, "the harness", make, progress)
+    make_once(library, "the harness", make, progress)
     return library
 
 
@@ -70,11 +70,17 @@ def runtime_archive(trace: bool, progress: bool = False) -> Path:
             raise HeadraceError("the program ar is missing: apt install binutils")
         workshop.run([archiver, "rcs", archive.name, *objects], "archiving")
 
-    _made(archive, "Verilator's runtime", make, progress)
+    make_once(archive, "Verilator's runtime", make, progress)
     return archive
 
 
-def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], progress: bool) -> None:
+def make_once(
+    target: Path,
+    name: str,
+    make: Callable[[Workshop, Show], None],
+    progress: bool,
+    once: str = "once for this compiler",
+) -> None:
     """Makes a file in a folder of its own and moves it to its place, unless it is there."""
     if target.is_file():
         return
@@ -87,7 +93,7 @@ def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], progr
                 return
             log_path = target.with_suffix(".log")
             with (
-                toolchain.progress_of(f"building {name}", "once for this compiler", progress) as show,
+                toolchain.progress_of(f"building {name}", once, progress) as show,
                 tempfile.TemporaryDirectory(prefix="harness-", dir=target.parent) as work,
                 log_path.open("w") as log,
             ):
@@ -100,4 +106,4 @@ def _made(target: Path, name: str, make: Callable[[Workshop, Show], None], progr
         raise HeadraceError(f"can't build into the cache: {error}") from None
 
 
-__all__: Sequence[str] = ("folder", "harness_library", "runtime_archive")
+__all__: Sequence[str] = ("folder", "harness_library", "make_once", "runtime_archive")

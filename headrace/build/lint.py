@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.build.description import CardDescription, rtl_sources
+from headrace.build.description import CardDescription, rtl_sources, waiver_files
 from headrace.build.toolchain import verilator_root
 from headrace.registers.compile import generate_rtl
 
@@ -21,14 +21,14 @@ def lint(card: CardDescription, parameters: Mapping[str, int] | None = None) -> 
 
     ``parameters`` differ from the card's defaults: parts that only some settings have are looked at with those.
     Unused signals are no fault here: every card has all the common ports, and structures travel whole through stages
-    that need a part of them. Nor are pins that are left open in so many words.
+    that need a part of them. Nor are pins that are left open in so many words, nor what the card's waivers name.
     """
     with tempfile.TemporaryDirectory() as folder:
         registers = generate_rtl(card.registers, Path(folder)) if card.registers else []
         root = verilator_root()
         values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
         run = subprocess.run(
-            [root / "bin" / "verilator_bin", *OPTIONS, "--top-module", card.top, *values, *map(str, registers), *map(str, rtl_sources(card))],
+            [root / "bin" / "verilator_bin", *OPTIONS, "--top-module", card.top, *values, *map(str, [*waiver_files(card), *registers, *rtl_sources(card)])],
             env=os.environ | {"VERILATOR_ROOT": str(root)},
             capture_output=True,
             text=True,

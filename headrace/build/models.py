@@ -22,7 +22,7 @@ from pathlib import Path
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries, toolchain
-from headrace.build.description import CardDescription, Value, data_files, load_card, rtl_sources
+from headrace.build.description import CardDescription, Value, data_files, load_card, rtl_sources, waiver_files
 from headrace.build.ports import check_ports, meta_width
 from headrace.build.toolchain import FAST, SLOW, Show, Workshop
 from headrace.errors import HeadraceError
@@ -102,9 +102,9 @@ def cache_list() -> list[CachedModel]:
 
 
 def cache_clear() -> int:
-    """Removes all models, the harness and logs from the cache; gives the bytes that were freed."""
+    """Removes all models, firmware, the harness and logs from the cache; gives the bytes that were freed."""
     freed = 0
-    for folder in (_models(), libraries.folder()):
+    for folder in (_models(), libraries.folder(), cachedir.cache_folder("firmware")):
         for path in [p for p in folder.rglob("*") if p.is_file()]:
             with contextlib.suppress(OSError):
                 freed += path.stat().st_size
@@ -130,6 +130,7 @@ class _Job:
         self.trace = trace
         self.progress = progress
         self.sources = rtl_sources(description)
+        self.waivers = waiver_files(description)
         self._known = self._inputs()
         self._first_key = self._key()
         self._reads = _models() / f"{description.name}-{self._first_key}.reads"
@@ -197,7 +198,8 @@ class _Job:
     def _inputs(self) -> list[Path]:
         data = data_files(self.sources)
         registers = sorted(self.description.registers.parent.glob("*.rdl")) if self.description.registers else []
-        return [*self.sources, *data, *toolchain.harness_sources(model=True), *registers, self.description.path]
+        harness = toolchain.harness_sources(model=True)
+        return [*self.sources, *self.waivers, *data, *harness, *registers, self.description.path]
 
     def _note_reads(self, work: Path) -> None:
         """Keeps the list of the files that Verilator read and that aren't known before."""
@@ -229,6 +231,7 @@ class _Job:
             "model",
             *(f"-G{name}={_literal(value)}" for name, value in self.values.items()),
             *(f"-I{folder}" for folder in folders),
+            *map(str, self.waivers),
             *map(str, generated),
             *map(str, self.sources),
         ]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from headrace.build.description import USER_FILE, load_card, third_party_files
+
 LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 COLUMNS = 120
 
@@ -14,9 +16,14 @@ _UNIT = re.compile(r"^\s*(?:module|package|interface|program)\s+(?:automatic\s+|
 
 
 def faults_of_tree(*folders: Path) -> list[str]:
-    """The faults of every .sv and .svh file below the folders, in the order of their paths."""
+    """The faults of every .sv and .svh file below the folders, in the order of their paths.
+
+    Without those files that the description of a card among them calls third-party.
+    """
     files = sorted(path for folder in folders for kind in ("*.sv", "*.svh") for path in folder.rglob(kind))
-    return [fault for path in files for fault in faults(path)]
+    cards = [path for folder in folders for path in (*folder.glob("card/*.toml"), *folder.rglob(USER_FILE))]
+    others = {path for card in dict.fromkeys(cards) for path in third_party_files(load_card(card))}
+    return [fault for path in files if path.resolve() not in others for fault in faults(path)]
 
 
 def faults(path: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -117,9 +118,13 @@ class Workshop:
         """``name``: of what is made, for messages."""
         self.name = name
         self.folder = folder
-        self.compiler = find_compiler()
         self._log = log
         self._log_path = log_path
+
+    @functools.cached_property
+    def compiler(self) -> str:
+        """The C++ compiler. Raises HeadraceError when there is none."""
+        return find_compiler()
 
     def run(self, command: Sequence[str], what: str, environment: Mapping[str, str] | None = None) -> str:
         """Runs a tool in the folder; gives what it says. Raises HeadraceError with its first error."""

@@ -60,6 +60,9 @@ class Measurement:
             found[place.parent.as_posix()].append(f"{place.name} {tokens(path.suffix, path.read_text())}")
         defaults = [load_card(root / "rtl/card" / f"{card}.toml") for card in self.cards]
         found["parameters"] = [f"{card.clock_hz} {card.mem_w} {card.resolve()}" for card in defaults]
+        for firmware in (card.firmware for card in defaults if card.firmware):
+            texts = [f"{path.name} {tokens(path.suffix, path.read_text())}" for path in firmware.files]
+            found["firmware"] += [firmware.prefix, *firmware.flags, *texts]
         found["settings"] = [repr(self.settings())]
         return {name: _digest("\n".join(texts)) for name, texts in found.items()}
 

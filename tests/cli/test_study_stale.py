@@ -103,6 +103,16 @@ def test_parameters_registers_harness_and_loads_count(said: Said, tree: Path, fi
     assert code == 1 and any(line.startswith("docs/study-capture.md: headrace study capture: ") for line in lines)
 
 
+def test_the_firmware_of_a_card_counts(tree: Path) -> None:
+    (tree / "rtl/card/boot.c").write_text("int lamp = 1;\n")
+    with (tree / "rtl/card/capture.toml").open("a") as file:
+        file.write('\n[firmware]\nsources = ["boot.c"]\n')
+    before = MEASUREMENTS["study capture"].digests(tree)
+    (tree / "rtl/card/boot.c").write_text("int lamp = 2;\n")
+    after = MEASUREMENTS["study capture"].digests(tree)
+    assert {name for name in after if after[name] != before.get(name)} == {"firmware"}
+
+
 def test_points_and_the_models_of_hosts_count(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(committed.PROFILES, "pcie", committed.PROFILES["none"])
     assert {line.split(": ", 1)[1] for line in said()[1]} == {
