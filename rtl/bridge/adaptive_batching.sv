@@ -42,7 +42,7 @@ module adaptive_batching
 );
 
   if (DEPTH < 2 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "adaptive_batching: DEPTH must be a power of two from 2");
+    $fatal(1, "adaptive_batching: DEPTH must be a power of two from 2, not %0d", DEPTH);
   end
 
   localparam int unsigned UNIT_LOG2 = 6, TIME_W = 32 - UNIT_LOG2;

@@ -26,6 +26,10 @@ module block_crc32
     output logic [63:0]       wake_ns
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "block_crc32: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // least significant bit first
   localparam logic [31:0] RESIDUE = 32'hDEBB20E3;     // after a good frame; no frame of less than 4 bytes leads to it
 

@@ -32,6 +32,10 @@ module block_generic
     output logic [63:0]       wake_ns        // all that is here waits for this time; NEVER otherwise
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "block_generic: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+
   // From the last beat's arrival on, a step a cycle: 1, its bytes are counted; 2, the time of all bytes; 3, added to
   // due_q
   logic [3:1] step_q;

@@ -36,10 +36,10 @@ module block_store #(
   localparam int unsigned BEATS = STORE_KB * 1024 / KEEP_W;
 
   if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store_kb
-    $fatal(1, "block_store: STORE_KB must be a power of two from 1 to 1024");
+    $fatal(1, "block_store: STORE_KB must be a power of two from 1 to 1024, not %0d", STORE_KB);
   end
   if (BEATS < HEADER_BEATS + (MAX_PACKET + KEEP_W - 1) / KEEP_W) begin : gen_bad_store
-    $fatal(1, "block_store: STORE_KB must hold a packet of MAX_PACKET bytes");
+    $fatal(1, "block_store: STORE_KB must hold a packet of MAX_PACKET bytes, not %0d", STORE_KB);
   end
 
   logic first_q, off_q, long_q, ended_q, bad_q;

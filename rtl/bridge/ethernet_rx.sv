@@ -55,13 +55,14 @@ module ethernet_rx
   localparam logic [BEATS_W-1:0] MAX_BEATS = '1;
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "ethernet_rx: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "ethernet_rx: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
   if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store
-    $fatal(1, "ethernet_rx: STORE_KB must be a power of two from 1 to 1024");
+    $fatal(1, "ethernet_rx: STORE_KB must be a power of two from 1 to 1024, not %0d", STORE_KB);
   end
   if (MAX_PACKET < 1 || MAX_PACKET > 65535 || 2 * MAX_PACKET + 16 * KEEP_W > STORE_KB * 1024) begin : gen_bad_max_packet
-    $fatal(1, "ethernet_rx: MAX_PACKET must be 1 to 65535, and STORE_KB hold two such frames and 16 beats");
+    $fatal(1, "ethernet_rx: MAX_PACKET must be 1 to 65535, and STORE_KB hold two such frames and 16 beats, not %0d",
+           MAX_PACKET);
   end
 
   // Stage 1: length and key of the frame
@@ -110,7 +111,7 @@ module ethernet_rx
   // Stage 2: into the store or not
   logic [17:0] length;
   logic ending, wrong, long, keys_room_q, dropped;
-  logic stored_valid, stored_ready, stored_last, store_idle;
+  logic stored_valid, stored_ready, stored_last, store_idle, keys_idle;
   logic [DATA_W-1:0] stored_data;
   logic [KEEP_W-1:0] stored_keep;
   logic [$clog2(ROWS):0] used;
@@ -163,7 +164,7 @@ module ethernet_rx
       .m_ready(key_ready),
       .m_data (key),
       .count  (keys),
-      .idle   ()
+      .idle   (keys_idle)
   );
 
   always_ff @(posedge clk) begin
@@ -190,9 +191,19 @@ module ethernet_rx
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!ended_q || dropped || key_room) else $error("the key of a frame is lost");
-      assert (!rx_tvalid || (rx_tkeep & (rx_tkeep + 1'b1)) == '0) else $error("rx_tkeep has a hole");
     end
   end
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(rx_tvalid),
+      .tready(rx_tready),
+      .tdata (rx_tdata),
+      .tkeep (rx_tkeep),
+      .tlast (rx_tlast)
+  );
 `endif
   wire unused = &{1'b0, key_room};  // keys_room_q sees to it
 
@@ -230,6 +241,6 @@ module ethernet_rx
       .sent         (unused_sent)
   );
 
-  assign idle = first_q && !rx_tvalid && !beat_q && !ended_q && store_idle && keys == '0;
+  assign idle = first_q && !rx_tvalid && !beat_q && !ended_q && store_idle && keys_idle;
 
 endmodule

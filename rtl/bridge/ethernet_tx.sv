@@ -113,4 +113,18 @@ module ethernet_tx
   assign malformed = empty_q || dropped;
   assign idle      = !s_axis_tvalid && unpack_idle && store_idle && !malformed;
 
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(tx_tvalid),
+      .tready(tx_tready),
+      .tdata (tx_tdata),
+      .tkeep (tx_tkeep),
+      .tlast (tx_tlast)
+  );
+`endif
+
 endmodule

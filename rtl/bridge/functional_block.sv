@@ -51,7 +51,7 @@ module functional_block
   localparam int unsigned OUT_BEATS = 2 ** $clog2(2 * PAYLOAD_BEATS + 4);
 
   if (KIND > 1) begin : gen_bad_kind
-    $fatal(1, "functional_block: KIND must be 0 (generic) or 1 (CRC-32)");
+    $fatal(1, "functional_block: KIND must be 0 (generic) or 1 (CRC-32), not %0d", KIND);
   end
 
   // What a packet keeps of its header
@@ -124,7 +124,7 @@ module functional_block
 
   // A short queue, so that a packet's header can go by while the kernel is still at the packet before. What the kernel
   // doesn't see of a packet waits in another one beside it.
-  logic first_q, queue_ready, own_ready, own_valid;
+  logic first_q, queue_ready, own_ready, own_idle;
   logic kernel_s_valid, kernel_s_ready, kernel_s_last, kernel_valid, kernel_ready, kernel_last, kernel_drop;
   logic [DATA_W-1:0] kernel_s_data, kernel_data;
   logic [KEEP_W-1:0] kernel_s_keep, kernel_keep;
@@ -160,10 +160,10 @@ module functional_block
       .s_valid(payload_valid && payload_ready && first_q),
       .s_ready(own_ready),
       .s_data ({payload_header.level, payload_header.critical, payload_header.destination}),
-      .m_valid(own_valid),
+      .m_valid(),  // told by idle
       .m_ready(kernel_valid && kernel_ready && kernel_last),
       .m_data (kernel_own),
-      .idle   ()
+      .idle   (own_idle)
   );
 
   if (KIND == 0) begin : gen_kernel
@@ -282,7 +282,7 @@ module functional_block
   localparam int unsigned BEHIND_W = $clog2(OUT_BEATS) + 1;
   logic [BEHIND_W-1:0] behind_q;
   logic in_kernel, still;
-  assign in_kernel = !unpack_idle || own_valid;
+  assign in_kernel = !unpack_idle || !own_idle;
   always_ff @(posedge clk) begin
     behind_q <= behind_q + BEHIND_W'(kernel_valid && kernel_ready && kernel_last)
         - BEHIND_W'(out_dropped) - BEHIND_W'(events.unknown || events.sent);
@@ -292,5 +292,19 @@ module functional_block
   assign still   = !s_axis_tvalid && behind_q == '0 && (wake_ns != NEVER || (!in_kernel && (in_idle || closed)));
   assign idle    = still && !in_kernel && in_idle;
   assign waiting = still && !idle;
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(m_axis_tvalid),
+      .tready(m_axis_tready),
+      .tdata (m_axis_tdata),
+      .tkeep (m_axis_tkeep),
+      .tlast (m_axis_tlast)
+  );
+`endif
 
 endmodule

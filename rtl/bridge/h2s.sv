@@ -83,20 +83,20 @@ module h2s
 );
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "h2s: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "h2s: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
   if (BUFFER_KB < 2 || BUFFER_KB > 128 || 2 ** $clog2(BUFFER_KB) != BUFFER_KB) begin : gen_bad_buffer_kb
-    $fatal(1, "h2s: BUFFER_KB must be a power of two from 2 to 128");
+    $fatal(1, "h2s: BUFFER_KB must be a power of two from 2 to 128, not %0d", BUFFER_KB);
   end
   if (EXPRESS_KB != 0 && (EXPRESS_KB < 2 || EXPRESS_KB > 64 || 2 ** $clog2(EXPRESS_KB) != EXPRESS_KB))
   begin : gen_bad_express_kb
-    $fatal(1, "h2s: EXPRESS_KB must be 0 or a power of two from 2 to 64");
+    $fatal(1, "h2s: EXPRESS_KB must be 0 or a power of two from 2 to 64, not %0d", EXPRESS_KB);
   end
   if (BURST < 2 || BURST > 256 || 2 ** $clog2(BURST) != BURST || BURST * DATA_W > 8 * 4096) begin : gen_bad_burst
-    $fatal(1, "h2s: BURST must be a power of two from 2 to 256, of 4096 bytes at most");
+    $fatal(1, "h2s: BURST must be a power of two from 2 to 256, of 4096 bytes at most, not %0d", BURST);
   end
   if (HOST_BUFFERS < 2 || HOST_BUFFERS > 16 || 2 ** $clog2(HOST_BUFFERS) != HOST_BUFFERS) begin : gen_bad_host_buffers
-    $fatal(1, "h2s: HOST_BUFFERS must be 2, 4, 8 or 16");
+    $fatal(1, "h2s: HOST_BUFFERS must be 2, 4, 8 or 16, not %0d", HOST_BUFFERS);
   end
 
   localparam int unsigned COUNT = EXPRESS_KB == 0 ? 1 : 2;
@@ -269,5 +269,26 @@ module h2s
   assign m_axi_bready = &response_ready;
   assign wake_ns      = lane_wake[BULK_LANE];  // each packet of the other lane goes at once
   assign idle         = &lane_idle && writer_idle;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(8 + 8 + 64)
+  ) u_address_stays (
+      .clk,
+      .rst,
+      .valid(m_axi_awvalid),
+      .ready(m_axi_awready),
+      .data ({m_axi_awid, m_axi_awlen, m_axi_awaddr})
+  );
+  offer_contract #(
+      .WIDTH(1 + DATA_W)
+  ) u_data_stay (
+      .clk,
+      .rst,
+      .valid(m_axi_wvalid),
+      .ready(m_axi_wready),
+      .data ({m_axi_wlast, m_axi_wdata})
+  );
+`endif
 
 endmodule

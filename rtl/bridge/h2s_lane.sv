@@ -63,6 +63,10 @@ module h2s_lane
     output logic              idle            // but for closed batches that wait
 );
 
+  if (BATCHES < 2 || 2 ** $clog2(BATCHES) != BATCHES) begin : gen_bad_batches
+    $fatal(1, "h2s_lane: BATCHES must be a power of two from 2, not %0d", BATCHES);
+  end
+
   localparam int unsigned WORDS = BUFFER_KB * 256;
   localparam int unsigned LANES = DATA_W / 32;
   localparam int unsigned LANE_W = $clog2(LANES);
@@ -75,7 +79,7 @@ module h2s_lane
   localparam int unsigned SPARE_W = LANES > 1 ? LANE_W : 1;
 
   if (WORDS < WORST) begin : gen_bad_buffer_kb
-    $fatal(1, "h2s_lane: BUFFER_KB is too small for a packet of MAX_PACKET bytes");
+    $fatal(1, "h2s_lane: BUFFER_KB must hold a packet of MAX_PACKET bytes, not %0d", BUFFER_KB);
   end
 
   typedef logic [ADDR_W-1:0] place_t;
@@ -312,5 +316,19 @@ module h2s_lane
       .m_data ({batch_packets, batch_last}),
       .idle   ()
   );
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+`endif
 
 endmodule

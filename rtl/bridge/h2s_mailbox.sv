@@ -46,6 +46,19 @@ module h2s_mailbox
     output logic              idle            // but for batches that wait for a buffer, and messages to be taken
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "h2s_mailbox: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (BURST < 2 || BURST > 256 || 2 ** $clog2(BURST) != BURST) begin : gen_bad_burst
+    $fatal(1, "h2s_mailbox: BURST must be a power of two from 2 to 256, not %0d", BURST);
+  end
+  if (HOST_BUFFERS < 2 || 2 ** $clog2(HOST_BUFFERS) != HOST_BUFFERS) begin : gen_bad_host_buffers
+    $fatal(1, "h2s_mailbox: HOST_BUFFERS must be a power of two from 2, not %0d", HOST_BUFFERS);
+  end
+  if (ADDR_W < 5 || ADDR_W > 15) begin : gen_bad_addr_w
+    $fatal(1, "h2s_mailbox: ADDR_W must be 5 to 15, not %0d", ADDR_W);
+  end
+
   localparam int unsigned LANE_W = $clog2(DATA_W / 32);
   localparam int unsigned BURST_BITS = $clog2(BURST);
   localparam int unsigned SHIFT = LANE_W + BURST_BITS;                        // from words to bursts
@@ -96,7 +109,7 @@ module h2s_mailbox
   assign issue          = batch_taken || buffer_refused;
 
   // And to software
-  logic flight_valid, done, flight_ready, message_ready, taken;
+  logic flight_valid, flights_idle, done, flight_ready, message_ready, taken;
   flight_t flight;
   burst_t responses_q;            // of the oldest batch in flight
   logic error_q, error;
@@ -114,7 +127,7 @@ module h2s_mailbox
       .m_valid(flight_valid),
       .m_ready(done),
       .m_data (flight),
-      .idle   ()
+      .idle   (flights_idle)
   );
 
   wire refused = flight_valid && flight.refused;
@@ -176,6 +189,21 @@ module h2s_mailbox
 `endif
   wire unused = &{1'b0, flight_ready, message_ready};  // messages_q sees to it
 
-  assign idle = !match && !offer_q && !refuse_q && !flight_valid && !(post_valid && post_ready);
+  assign idle = !match && !offer_q && !refuse_q && flights_idle && !(post_valid && post_ready);
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(13 + ADDR_W)
+  ) u_batch_stays (
+      .clk,
+      .rst,
+      .valid(batch_valid),
+      .ready(batch_taken),
+      .data ({batch_packets, batch_last})
+  );
+  always_ff @(posedge clk) begin
+    if (!rst && batch_valid) assert (batch_packets != 0) else $error("%m: a batch of no packets");
+  end
+`endif
 
 endmodule

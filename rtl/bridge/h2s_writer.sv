@@ -34,6 +34,13 @@ module h2s_writer #(
     output logic                          idle
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "h2s_writer: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (COUNT < 1 || COUNT > 2) begin : gen_bad_count
+    $fatal(1, "h2s_writer: COUNT must be 1 or 2, not %0d", COUNT);
+  end
+
   // Three stages: a burst whose rows are being read (active_q), a row at the output of its lane's memory, a beat on the
   // bus.
   logic active_q, lane_q, row_q, row_last_q, row_lane_q;
@@ -89,5 +96,19 @@ module h2s_writer #(
   assign m_axi_awburst = 2'b01;
   assign m_axi_wstrb   = '1;
   assign idle          = !active_q && !row_q && !m_axi_wvalid && !m_axi_awvalid;
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < COUNT; i++) begin : gen_contract
+    offer_contract #(
+        .WIDTH(8 + 64)
+    ) u_burst_stays (
+        .clk,
+        .rst,
+        .valid(burst_valid[i]),
+        .ready(burst_taken[i]),
+        .data ({burst_len[i], burst_addr[i]})
+    );
+  end
+`endif
 
 endmodule

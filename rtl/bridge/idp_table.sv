@@ -21,7 +21,7 @@ module idp_table
 );
 
   if (ENTRIES < 1 || ENTRIES > TABLE_ENTRIES) begin : gen_bad_entries
-    $fatal(1, "idp_table: ENTRIES must be 1 to bridge_pkg::TABLE_ENTRIES");
+    $fatal(1, "idp_table: ENTRIES must be 1 to bridge_pkg::TABLE_ENTRIES, not %0d", ENTRIES);
   end
 
   localparam int unsigned INDEX_W = $clog2(TABLE_ENTRIES);

@@ -62,13 +62,13 @@ module noc
 );
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "noc: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "noc: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
   if (SWITCHES < 1 || SWITCHES > 16) begin : gen_bad_switches
-    $fatal(1, "noc: SWITCHES must be 1 to 16");
+    $fatal(1, "noc: SWITCHES must be 1 to 16, not %0d", SWITCHES);
   end
   if (SOFTWARE >= BLOCKS) begin : gen_bad_software
-    $fatal(1, "noc: SOFTWARE must be a block of switch 0, 0 to 3");
+    $fatal(1, "noc: SOFTWARE must be a block of switch 0, 0 to 3, not %0d", SOFTWARE);
   end
 
   localparam int unsigned EPOCH_DELAY = 4;
@@ -104,6 +104,7 @@ module noc
   // The line: [switch][port]
   logic [SWITCHES-1:0][P-1:0] sw_s_valid, sw_s_ready, sw_m_valid, sw_m_ready, sw_dropped, sw_dropped_epoch;
   logic [SWITCHES-1:0][P-1:0][BEAT_W-1:0] sw_s_beat, sw_m_beat;
+  logic [SWITCHES-1:0] sw_idle;
   logic [N-1:0] m_epoch, gone, gone_epoch;
   logic express_epoch;
 
@@ -131,6 +132,17 @@ module noc
       assign m_axis_tvalid[I]   = sw_m_valid[s][OUT];
       assign sw_m_ready[s][OUT] = m_axis_tready[I];
       assign {m_epoch[I], m_axis_tlast[I], m_axis_tkeep[I], m_axis_tdata[I]} = sw_m_beat[s][OUT];
+      stream_contract #(
+          .DATA_W(DATA_W)
+      ) u_out_contract (
+          .clk,
+          .rst,
+          .tvalid(m_axis_tvalid[I]),
+          .tready(m_axis_tready[I]),
+          .tdata (m_axis_tdata[I]),
+          .tkeep (m_axis_tkeep[I]),
+          .tlast (m_axis_tlast[I])
+      );
       if (I == SOFTWARE) begin : gen_software
         assign sw_m_ready[s][b] = 1'b1;  // nothing comes out here
       end
@@ -185,7 +197,8 @@ module noc
         .m_ready      (sw_m_ready[s]),
         .m_beat       (sw_m_beat[s]),
         .dropped      (sw_dropped[s]),
-        .dropped_epoch(sw_dropped_epoch[s])
+        .dropped_epoch(sw_dropped_epoch[s]),
+        .idle         (sw_idle[s])
     );
   end
 
@@ -218,6 +231,7 @@ module noc
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) assert (!in_flight_q[0][15] && !in_flight_q[1][15]) else $error("more packets have left than entered");
+    if (!rst && idle) assert (in_flight_q == '0) else $error("%m: a packet is nowhere");
   end
 `endif
 
@@ -225,6 +239,20 @@ module noc
   assign entered   = COUNT_W'($countones(enter_q));
   assign delivered = COUNT_W'($countones(arrive_q));
   assign dropped   = COUNT_W'($countones(gone_q));
-  assign idle      = s_axis_tvalid == '0 && enter_q == '0 && arrive_q == '0 && gone_q == '0 && in_flight_q == '0;
+  assign idle      = s_axis_tvalid == '0 && sw_idle == '1 && enter_q == '0 && arrive_q == '0 && gone_q == '0;
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_express_contract (
+      .clk,
+      .rst,
+      .tvalid(m_express_tvalid),
+      .tready(m_express_tready),
+      .tdata (m_express_tdata),
+      .tkeep (m_express_tkeep),
+      .tlast (m_express_tlast)
+  );
+`endif
 
 endmodule

@@ -27,7 +27,7 @@ module noc_pack
 );
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "noc_pack: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "noc_pack: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
 
   localparam int unsigned HEADER_BEATS = (80 + DATA_W - 1) / DATA_W;
@@ -53,5 +53,24 @@ module noc_pack
     end
     if (rst) beat_q <= '0;
   end
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+  always_ff @(posedge clk) begin
+    if (!rst && s_axis_tvalid && s_axis_tlast) begin
+      assert (s_axis_tkeep[0]) else $error("%m: a payload of no bytes, or whose last beat has none");
+    end
+  end
+`endif
 
 endmodule

@@ -95,4 +95,18 @@ module noc_route
       .m_axis_tlast
   );
 
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+`endif
+
 endmodule

@@ -35,11 +35,18 @@ module noc_switch
     output logic [N-1:0][BEAT_W-1:0] m_beat,
 
     output logic [N-1:0]             dropped,                  // the last beat of a packet from this input is dropped
-    output logic [N-1:0]             dropped_epoch
+    output logic [N-1:0]             dropped_epoch,
+    output logic                     idle                      // no packet inside, nor a part of one
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "noc_switch: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (SOFTWARE >= BLOCKS) begin : gen_bad_software
+    $fatal(1, "noc_switch: SOFTWARE must be a block of switch 0, 0 to 3, not %0d", SOFTWARE);
+  end
   if (ID >= SWITCHES || SWITCHES > 16) begin : gen_bad_id
-    $fatal(1, "noc_switch: SWITCHES must be 1 to 16, and ID less");
+    $fatal(1, "noc_switch: SWITCHES must be 1 to 16, and ID less, not %0d and %0d", SWITCHES, ID);
   end
 
   localparam int unsigned LEFT = BLOCKS;
@@ -59,7 +66,7 @@ module noc_switch
     beat_t        beat;
   } routed_t;
 
-  logic [N-1:0] valid, pop, first_q, drop_q, drop, granted;
+  logic [N-1:0] valid, pop, first_q, drop_q, drop, granted, reg_idle;
   routed_t [N-1:0] head;
   logic [N-1:0][N-1:0] outranks;  // [i][j]: the first beat of input i is of a higher level than that of input j
   logic [N-1:0][N-1:0] grant_q;   // [output][input]: is served
@@ -102,7 +109,7 @@ module noc_switch
         .m_valid(valid[i]),
         .m_ready(pop[i]),
         .m_data (head[i]),
-        .idle   ()
+        .idle   (reg_idle[i])
     );
 
     always_comb begin
@@ -164,5 +171,7 @@ module noc_switch
     always_ff @(posedge clk) assert (rst || (grant_q[o] & OTHERS) == '0) else $error("networks are mixed");
 `endif
   end
+
+  assign idle = reg_idle == '1 && first_q == '1;
 
 endmodule

@@ -34,10 +34,10 @@ module noc_unpack
 );
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "noc_unpack: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "noc_unpack: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
   if (MAX_PACKET < 1 || MAX_PACKET > 65535) begin : gen_bad_max_packet
-    $fatal(1, "noc_unpack: MAX_PACKET must be 1 to 65535");
+    $fatal(1, "noc_unpack: MAX_PACKET must be 1 to 65535, not %0d", MAX_PACKET);
   end
 
   localparam int unsigned HEADER_BEATS = (80 + DATA_W - 1) / DATA_W;
@@ -106,5 +106,19 @@ module noc_unpack
       state_q       <= HEADER;
     end
   end
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+`endif
 
 endmodule

@@ -69,19 +69,20 @@ module s2h
   localparam int unsigned PACKET_ROWS = (HEADER_WORDS + (MAX_PACKET + 3) / 4 + LANES - 2) / LANES + 1;
 
   if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "s2h: DATA_W must be 32, 64, 128, 256 or 512");
+    $fatal(1, "s2h: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
   end
   if (BURST < 2 || 2 ** $clog2(BURST) != BURST || BURST > 256 || BURST * DATA_W / 8 > 4096) begin : gen_bad_burst
-    $fatal(1, "s2h: BURST must be a power of two from 2 to 256, and at most 4096 bytes");
+    $fatal(1, "s2h: BURST must be a power of two from 2 to 256, and at most 4096 bytes, not %0d", BURST);
   end
   if (HOST_BUFFERS < 2 || 2 ** $clog2(HOST_BUFFERS) != HOST_BUFFERS) begin : gen_bad_host_buffers
-    $fatal(1, "s2h: HOST_BUFFERS must be a power of two from 2");
+    $fatal(1, "s2h: HOST_BUFFERS must be a power of two from 2, not %0d", HOST_BUFFERS);
   end
   if (MAX_PACKET < 64 || MAX_PACKET > 65535) begin : gen_bad_max_packet
-    $fatal(1, "s2h: MAX_PACKET must be 64 to 65535");
+    $fatal(1, "s2h: MAX_PACKET must be 64 to 65535, not %0d", MAX_PACKET);
   end
   if (BUFFER_KB < 1 || 2 ** $clog2(BUFFER_KB) != BUFFER_KB || ROWS < PACKET_ROWS + 2 * BURST) begin : gen_bad_buffer_kb
-    $fatal(1, "s2h: BUFFER_KB must be a power of two, with room for the longest packet and two bursts");
+    $fatal(1, "s2h: BUFFER_KB must be a power of two, with room for the longest packet and two bursts, not %0d",
+           BUFFER_KB);
   end
 
   typedef logic [ROW_W:0] row_t;  // one bit wider than an address
@@ -218,5 +219,28 @@ module s2h
   end
 
   assign idle = !post_valid && fetch_idle && send_idle;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(8 + 64)
+  ) u_address_stays (
+      .clk,
+      .rst,
+      .valid(m_axi_arvalid),
+      .ready(m_axi_arready),
+      .data ({m_axi_arlen, m_axi_araddr})
+  );
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(m_axis_tvalid),
+      .tready(m_axis_tready),
+      .tdata (m_axis_tdata),
+      .tkeep (m_axis_tkeep),
+      .tlast (m_axis_tlast)
+  );
+`endif
 
 endmodule

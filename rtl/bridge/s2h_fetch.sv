@@ -47,6 +47,19 @@ module s2h_fetch
     output logic             idle
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "s2h_fetch: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (BURST < 2 || BURST > 256 || 2 ** $clog2(BURST) != BURST) begin : gen_bad_burst
+    $fatal(1, "s2h_fetch: BURST must be a power of two from 2 to 256, not %0d", BURST);
+  end
+  if (HOST_BUFFERS < 2 || 2 ** $clog2(HOST_BUFFERS) != HOST_BUFFERS) begin : gen_bad_host_buffers
+    $fatal(1, "s2h_fetch: HOST_BUFFERS must be a power of two from 2, not %0d", HOST_BUFFERS);
+  end
+  if (ROW_W <= $clog2(BURST) || ROW_W > 15) begin : gen_bad_row_w
+    $fatal(1, "s2h_fetch: ROW_W must be more than a burst takes, and at most 15, not %0d", ROW_W);
+  end
+
   localparam int unsigned LANE_W = $clog2(DATA_W / 32);
   localparam int unsigned BURST_BITS = $clog2(BURST);
   localparam int unsigned BYTES_LOG2 = LANE_W + 2 + BURST_BITS;  // of a burst
@@ -135,7 +148,7 @@ module s2h_fetch
   assign m_axi_araddr  = {place_q, BYTES_LOG2'(0)};
 
   // Beats come in
-  logic under_way, under_final, complete, bad;
+  logic under_final, bursts_idle, complete, bad;
   stream_queue #(
       .WIDTH(1),
       .DEPTH(32)
@@ -145,10 +158,10 @@ module s2h_fetch
       .s_valid(launch),
       .s_ready(bursts_ready),
       .s_data (final_burst),
-      .m_valid(under_way),
+      .m_valid(),  // told by idle
       .m_ready(m_axi_rvalid && m_axi_rlast),
       .m_data (under_final),
-      .idle   ()
+      .idle   (bursts_idle)
   );
 
   logic [JOBS_W-1:0] come_q, done_q;  // jobs that are in the ring in whole; that are done
@@ -189,9 +202,9 @@ module s2h_fetch
   end
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) assert (rst || !m_axi_rvalid || under_way) else $error("data that nobody asked for");
+  always_ff @(posedge clk) assert (rst || !m_axi_rvalid || !bursts_idle) else $error("data that nobody asked for");
 `endif
 
-  assign idle = !(head_valid && enable) && !busy_q && !under_way && !(job_valid && enable);
+  assign idle = !(head_valid && enable) && !busy_q && bursts_idle && !(job_valid && enable);
 
 endmodule

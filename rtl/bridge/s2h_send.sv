@@ -50,6 +50,16 @@ module s2h_send
     output logic              idle
 );
 
+  if (DATA_W < 32 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "s2h_send: DATA_W must be 32, 64, 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (ADDR_W < $clog2(DATA_W / 32) + 2 || ADDR_W > 15) begin : gen_bad_addr_w
+    $fatal(1, "s2h_send: ADDR_W must be that of four rows at least, and at most 15, not %0d", ADDR_W);
+  end
+  if (MAX_PACKET < 64 || MAX_PACKET > 65535) begin : gen_bad_max_packet
+    $fatal(1, "s2h_send: MAX_PACKET must be 64 to 65535, not %0d", MAX_PACKET);
+  end
+
   localparam int unsigned HEADER_BEATS = (80 + DATA_W - 1) / DATA_W;  // as many as reads of HEADER_WORDS take
   localparam int unsigned KEEP_BITS = $clog2(KEEP_W);
   localparam int unsigned LEN_BITS = $clog2(MAX_PACKET);             // of a length - 1
@@ -309,5 +319,17 @@ module s2h_send
   assign news_malformed  = malformed_q;
   assign news_read_error = job_error && !empty_q;
   assign idle            = state_q == JOB;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(15)
+  ) u_job_stays (
+      .clk,
+      .rst,
+      .valid(job_valid),
+      .ready(job_ready),
+      .data (job_words)
+  );
+`endif
 
 endmodule

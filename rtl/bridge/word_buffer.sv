@@ -25,13 +25,13 @@ module word_buffer #(
 );
 
   if (DATA_W < 32 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "word_buffer: DATA_W must be a power of two from 32 to 1024");
+    $fatal(1, "word_buffer: DATA_W must be a power of two from 32 to 1024, not %0d", DATA_W);
   end
   if (WORDS < 2 * LANES || 2 ** $clog2(WORDS) != WORDS) begin : gen_bad_words
-    $fatal(1, "word_buffer: WORDS must be a power of two, at least two rows of DATA_W bits");
+    $fatal(1, "word_buffer: WORDS must be a power of two, at least two rows of DATA_W bits, not %0d", WORDS);
   end
   if (READ_LATENCY < 1 || READ_LATENCY > 2) begin : gen_bad_read_latency
-    $fatal(1, "word_buffer: READ_LATENCY must be 1 or 2");
+    $fatal(1, "word_buffer: READ_LATENCY must be 1 or 2, not %0d", READ_LATENCY);
   end
 
   logic [DATA_W-1:0] words;  // read, in the order of their addresses

@@ -29,6 +29,13 @@ module byte_packer #(
     output logic                  idle
 );
 
+  if (MEM_W < 16 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "byte_packer: MEM_W must be a power of two from 16 to 1024, not %0d", MEM_W);
+  end
+  if (IN_W < MEM_W || IN_W >= 2 * MEM_W || IN_W % 8 != 0) begin : gen_bad_in_w
+    $fatal(1, "byte_packer: IN_W must be whole bytes, MEM_W at least and less than two of it, not %0d", IN_W);
+  end
+
   localparam int unsigned SUM_W = $clog2(BYTES + IN_BYTES);
   localparam int unsigned CHUNKS = (IN_BYTES + BYTES - 1) / BYTES;  // words that a beat fills from lane 0 on
 

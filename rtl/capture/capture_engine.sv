@@ -81,8 +81,11 @@ module capture_engine
     output logic                 idle
 );
 
+  if (READ_BUFFER < BURST && READ_BUFFER < 4096 / BYTES) begin : gen_bad_read_buffer
+    $fatal(1, "capture_engine: READ_BUFFER must be room for a burst, not %0d", READ_BUFFER);
+  end
   if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
-    $fatal(1, "capture_engine: MEM_W must be a power of two from 32 to 1024");
+    $fatal(1, "capture_engine: MEM_W must be a power of two from 32 to 1024, not %0d", MEM_W);
   end
 
   localparam int unsigned LANE_W = $clog2(BYTES);
@@ -513,6 +516,49 @@ module capture_engine
       assert (s_axis_tuser.len <= MAX_CAPTURED)
       else $error("%m: a frame of which more than MAX_CAPTURED is to be kept");
     end
+  end
+  offer_contract #(
+      .WIDTH(8 + 64)
+  ) u_write_stays (
+      .clk,
+      .rst,
+      .valid(m_axi_awvalid),
+      .ready(m_axi_awready),
+      .data ({m_axi_awlen, m_axi_awaddr})
+  );
+  offer_contract #(
+      .WIDTH(1 + BYTES + MEM_W)
+  ) u_written_stay (
+      .clk,
+      .rst,
+      .valid(m_axi_wvalid),
+      .ready(m_axi_wready),
+      .data ({m_axi_wlast, m_axi_wstrb, m_axi_wdata})
+  );
+  offer_contract #(
+      .WIDTH(8 + 64)
+  ) u_read_stays (
+      .clk,
+      .rst,
+      .valid(m_axi_arvalid),
+      .ready(m_axi_arready),
+      .data ({m_axi_arlen, m_axi_araddr})
+  );
+  if (FILTERED) begin : gen_frames_contract
+    stream_contract #(
+        .DATA_W(MEM_W)
+    ) u_frames (
+        .clk,
+        .rst,
+        .tvalid(m_axis_tvalid),
+        .tready(m_axis_tready),
+        .tdata (m_axis_tdata),
+        .tkeep (m_axis_tkeep),
+        .tlast (m_axis_tlast)
+    );
+  end
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!packet_arrived || FILTERED || unused_status_ready) else $error("%m: a packet's status is lost");
   end
 `endif
 

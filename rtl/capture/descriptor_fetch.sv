@@ -39,6 +39,10 @@ module descriptor_fetch
     output logic             idle
 );
 
+  if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "descriptor_fetch: MEM_W must be a power of two from 32 to 1024, not %0d", MEM_W);
+  end
+
   localparam int unsigned SLOT_W = 128;
   localparam int unsigned KIND_BIT = 95;  // high: a time
   localparam int unsigned ROW_W = MEM_W > SLOT_W ? MEM_W : SLOT_W;
@@ -52,7 +56,7 @@ module descriptor_fetch
   localparam int unsigned WORDS_W = ROW_WORDS > 1 ? $clog2(ROW_WORDS) : 1;
 
   if (SLOTS < 4 || 2 ** $clog2(SLOTS) != SLOTS || SLOTS < 2 * ROW_SLOTS) begin : gen_bad_slots
-    $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of MEM_W");
+    $fatal(1, "descriptor_fetch: SLOTS must be a power of two, at least 4 and two words of MEM_W, not %0d", SLOTS);
   end
 
   // Slots are counted from the restart on: those given out, those that have come in, and those asked for.

@@ -39,11 +39,11 @@ module port_store
 );
 
   if (DATA_W < 16 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "port_store: DATA_W must be a power of two from 16 to 1024");
+    $fatal(1, "port_store: DATA_W must be a power of two from 16 to 1024, not %0d", DATA_W);
   end
   if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB || STORE_KB * 1024 < 8 * DATA_W)
   begin : gen_bad_store_kb
-    $fatal(1, "port_store: STORE_KB must be a power of two from 1 to 1024 and hold 64 beats");
+    $fatal(1, "port_store: STORE_KB must be a power of two from 1 to 1024 and hold 64 beats, not %0d", STORE_KB);
   end
 
   localparam int unsigned ROWS = STORE_KB * 1024 / BYTES;
@@ -189,6 +189,10 @@ module port_store
       .tkeep (rx_tkeep),
       .tlast (rx_tlast)
   );
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!beat_q || unused_ready) else $error("%m: a beat that the store doesn't take");
+    if (!rst) assert (!ended_q || dropped || meta_s_ready) else $error("%m: what is known of a frame is lost");
+  end
 `endif
 
 endmodule

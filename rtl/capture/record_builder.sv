@@ -39,6 +39,10 @@ module record_builder
     output logic               idle
 );
 
+  if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "record_builder: MEM_W must be a power of two from 32 to 1024, not %0d", MEM_W);
+  end
+
   localparam int unsigned BYTES = MEM_W / 8;
   localparam int unsigned FIRST = WIDE ? BYTES : 0;  // bytes of data that go out with the header
 
@@ -113,5 +117,11 @@ module record_builder
   end
 
   assign idle = rest;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && record_valid) assert (!record.empty || record.len == 0) else $error("%m: a length without data");
+  end
+`endif
 
 endmodule

@@ -61,8 +61,11 @@ module ring_planner
     output logic               idle
 );
 
+  if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "ring_planner: MEM_W must be a power of two from 32 to 1024, not %0d", MEM_W);
+  end
   if (BURST < 1 || BURST > 256) begin : gen_bad_burst
-    $fatal(1, "ring_planner: BURST must be 1 to 256");
+    $fatal(1, "ring_planner: BURST must be 1 to 256, not %0d", BURST);
   end
 
   localparam int unsigned PAGE_BEATS = 4096 / BYTES;

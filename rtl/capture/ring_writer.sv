@@ -55,8 +55,11 @@ module ring_writer #(
     output logic               idle           // all bursts given are written, and all records in them made known
 );
 
+  if (MEM_W < 32 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "ring_writer: MEM_W must be a power of two from 32 to 1024, not %0d", MEM_W);
+  end
   if (RECORDS < 4) begin : gen_bad_records
-    $fatal(1, "ring_writer: RECORDS must be at least 4");
+    $fatal(1, "ring_writer: RECORDS must be at least 4, not %0d", RECORDS);
   end
 
   localparam logic [1:0] SLVERR = 2'b10;  // this and DECERR are errors
@@ -210,5 +213,20 @@ module ring_writer #(
   end
   assign hungry = bursts_q <= 1;
   assign idle   = !m_axi_awvalid && bursts_q == 0 && !m_axi_wvalid && responses_idle && !ended_q && ends_idle;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(64 + 8 + LANE_W + COUNT_W + 13)
+  ) u_burst_stays (
+      .clk,
+      .rst,
+      .valid(burst_valid),
+      .ready(burst_ready),
+      .data ({burst_addr, burst_len, burst_lead, burst_tail, burst_bytes})
+  );
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!m_axi_bvalid || response_valid) else $error("%m: a response that nobody waits for");
+  end
+`endif
 
 endmodule

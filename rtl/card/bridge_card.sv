@@ -100,7 +100,7 @@ module bridge_card
   import bridge_pkg::*;
 
   if (SWITCHES < 2 || SWITCHES > 4) begin : gen_bad_switches
-    $fatal(1, "bridge_card: SWITCHES must be 2 to 4: there are registers for 12 slots");
+    $fatal(1, "bridge_card: SWITCHES must be 2 to 4 (there are registers for 12 slots), not %0d", SWITCHES);
   end
 
   localparam int unsigned KEEP_W = DATA_W / 8;

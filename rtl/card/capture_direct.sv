@@ -33,6 +33,10 @@ module capture_direct
     output logic                           idle
 );
 
+  if (PORTS < 1) begin : gen_bad_ports
+    $fatal(1, "capture_direct: PORTS must be at least 1, not %0d", PORTS);
+  end
+
   axil_refuse u_refuse (
       .clk,
       .rst,

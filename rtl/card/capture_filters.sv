@@ -49,6 +49,10 @@ module capture_filters
     output logic                           idle
 );
 
+  if (PORTS < 1) begin : gen_bad_ports
+    $fatal(1, "capture_filters: PORTS must be at least 1, not %0d", PORTS);
+  end
+
   // What is known of a packet beside its bytes; `error` with the last beat.
   typedef struct packed {
     logic    error;

@@ -44,6 +44,10 @@ module bpf_core
     output logic              idle             // no packet inside, and room for one
 );
 
+  if (PACKET_KB < 1 || PACKET_KB > 1024 || 2 ** $clog2(PACKET_KB) != PACKET_KB) begin : gen_bad_packet_kb
+    $fatal(1, "bpf_core: PACKET_KB must be a power of two from 1 to 1024, not %0d", PACKET_KB);
+  end
+
   localparam int unsigned ROWS = PACKET_KB * 1024 * 8 / DATA_W;
   localparam int unsigned ADDR_W = $clog2(ROWS);
   localparam int unsigned BANK_W = $clog2(DATA_W / 32);

@@ -50,8 +50,14 @@ module bpf_execute
   localparam int unsigned TID_W = $clog2(THREADS);
   localparam int unsigned IMEM_W = $clog2(IMEM_WORDS);
 
-  if (IMEM_WORDS > (1 << BASE_W)) begin : gen_bad_imem
-    $fatal(1, "bpf_execute: IMEM_WORDS must be at most %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
+  if (IMEM_WORDS < 2 || IMEM_WORDS > (1 << BASE_W)) begin : gen_bad_imem_words
+    $fatal(1, "bpf_execute: IMEM_WORDS must be 2 to %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
+  end
+  if (ADDR_W < 1 || ADDR_W > ROW_W) begin : gen_bad_addr_w
+    $fatal(1, "bpf_execute: ADDR_W must be 1 to %0d, not %0d", ROW_W, ADDR_W);
+  end
+  if (BANK_W < 2 || BANK_W > 6) begin : gen_bad_bank_w
+    $fatal(1, "bpf_execute: BANK_W must be 2 to 6, not %0d", BANK_W);
   end
 
   // A thread goes round the stages as its state, its packet and its verdict so far: each fits in 64 bits, which is what
@@ -449,5 +455,17 @@ module bpf_execute
     end
   end
   assign value9 = result9 | scratch9 | load_value;
+
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(packet_t) + ID_W + ADDR_W)
+  ) u_job_stays (
+      .clk,
+      .rst,
+      .valid(job_valid),
+      .ready(job_ready),
+      .data ({job_packet, job_id, job_row})
+  );
+`endif
 
 endmodule

@@ -35,6 +35,9 @@ module bpf_packet_memory
     output logic [DATA_W-1:0] forward_data
 );
 
+  if (ROWS < 2 || 2 ** $clog2(ROWS) != ROWS) begin : gen_bad_rows
+    $fatal(1, "bpf_packet_memory: ROWS must be a power of two from 2, not %0d", ROWS);
+  end
   if (BANKS < 4 || (BANKS & (BANKS - 1)) != 0) begin : gen_bad_width
     $fatal(1, "bpf_packet_memory: DATA_W must be a power of two of at least 128, not %0d", DATA_W);
   end

@@ -46,6 +46,10 @@ module bpf_queue
     output logic              idle           // no packet inside, and room for one
 );
 
+  if (DATA_W < 16 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "bpf_queue: DATA_W must be a power of two from 16 to 1024, not %0d", DATA_W);
+  end
+
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
   localparam int unsigned PACKETS = 1 << ID_W;
@@ -54,11 +58,11 @@ module bpf_queue
     $fatal(1, "bpf_queue: MAX_FRAME must be 1 to %0d bytes, not %0d", (1 << LEN_W) - 1, MAX_FRAME);
   end
   if (ROWS != (1 << ADDR_W)) begin : gen_bad_rows
-    $fatal(1, "bpf_queue: packet memory must have a power of two of rows, not %0d", ROWS);
+    $fatal(1, "bpf_queue: ROWS must be a power of two, not %0d", ROWS);
   end
   if (3 * MAX_ROWS > 2 * ROWS || ROWS > (1 << ROW_W)) begin : gen_bad_size
-    $fatal(1, "bpf_queue: packet memory of %0d rows must hold 1.5 frames of %0d rows and have at most %0d rows", ROWS,
-           MAX_ROWS, 1 << ROW_W);
+    $fatal(1, "bpf_queue: ROWS must be 1.5 times the %0d of MAX_FRAME at least, and at most %0d, not %0d", MAX_ROWS,
+           1 << ROW_W, ROWS);
   end
 
   function automatic logic [ADDR_W-1:0] rows_of(packet_t packet);
@@ -251,6 +255,8 @@ module bpf_queue
   always_ff @(posedge clk) begin
     if (!rst && list) assert (list_id_q + 1'b1 != free_id_q) else $fatal(1,
         "bpf_queue: a packet that there is no room for");
+    if (!rst && list && !in_packet.bad) assert (write_row_q + !empty_beat - frame_row_q == rows_of(in_packet))
+    else $fatal(1, "bpf_queue: a packet has other beats than its length says");
     if (!rst && pop) assert (finished_valid) else $fatal(1, "bpf_queue: nothing to pop");
     if (!rst && release_en) assert (kept_q != 0) else $fatal(1, "bpf_queue: nothing to release");
   end

@@ -18,6 +18,10 @@ module filter_dispatch #(
     output logic                   idle            // a core is found for a frame at each port
 );
 
+  if (CORES < 1 || CORES > 64) begin : gen_bad_cores
+    $fatal(1, "filter_dispatch: CORES must be 1 to 64, not %0d", CORES);
+  end
+
   // A core is out of the question from the moment it is taken until its readiness speaks of that frame too.
   logic [CORES-1:0] assigned_q;
   logic [2:0][CORES-1:0] settling_q;

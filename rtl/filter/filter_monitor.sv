@@ -50,6 +50,18 @@ module filter_monitor
     output logic                         idle
 );
 
+  if (CORES < 1 || CORES > 64) begin : gen_bad_cores
+    $fatal(1, "filter_monitor: CORES must be 1 to 64, not %0d", CORES);
+  end
+  if (DATA_W < 16 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "filter_monitor: DATA_W must be a power of two from 16 to 1024, not %0d", DATA_W);
+  end
+  if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB || STORE_KB * 1024 < 8 * DATA_W)
+  begin : gen_bad_store_kb
+    $fatal(1, "filter_monitor: STORE_KB must be a power of two from 1 to 1024, with room for 64 rows, not %0d",
+           STORE_KB);
+  end
+
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned OFFSET_W = $clog2(BYTES);
   localparam int unsigned STORE_ROWS = STORE_KB * 1024 / BYTES;
@@ -99,7 +111,7 @@ module filter_monitor
     accepted.meta.timestamp_ns = in_time_ns;
   end
 
-  logic queued_valid, queued_ready, accepted_room, record_room;
+  logic queued_valid, queued_ready, accepted_room, accepted_idle, record_room, records_idle;
   logic [6:0] queued_count;
   stream_fifo #(
       .WIDTH($bits(accepted_t)),
@@ -114,7 +126,7 @@ module filter_monitor
       .m_ready(queued_ready),
       .m_data (queued),
       .count  (queued_count),
-      .idle   ()
+      .idle   (accepted_idle)
   );
   always_ff @(posedge clk) in_ready <= queued_count < 60 && !rst;
 
@@ -235,7 +247,7 @@ module filter_monitor
       .m_ready(record_ready),
       .m_data (record),
       .count  (record_count),
-      .idle   ()
+      .idle   (records_idle)
   );
 
   logic [LEN_W-1:0] sent_q;  // bytes of this frame
@@ -288,10 +300,20 @@ module filter_monitor
     if (!rst && in_valid) assert (accepted_room) else $fatal(1, "filter_monitor: a packet that it was not ready for");
     if (!rst && forwarded) assert (record_room) else $fatal(1, "filter_monitor: more records than its store holds");
   end
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(tx_tvalid),
+      .tready(tx_tready),
+      .tdata (tx_tdata),
+      .tkeep (tx_tkeep),
+      .tlast (tx_tlast)
+  );
 `endif
 
-  assign idle = !in_valid && queued_count == 0 && !current_valid_q && !fetch_q1.valid && !fetch_q2.valid
-      && !fetch_q3.valid
-      && record_count == 0 && !tx_tvalid;
+  wire fetch_idle = !current_valid_q && !fetch_q1.valid && !fetch_q2.valid && !fetch_q3.valid;
+  assign idle = !in_valid && accepted_idle && fetch_idle && records_idle && !tx_tvalid;
 
 endmodule

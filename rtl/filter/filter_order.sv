@@ -32,6 +32,10 @@ module filter_order
     output logic                   idle
 );
 
+  if (CORES < 1 || CORES > 64) begin : gen_bad_cores
+    $fatal(1, "filter_order: CORES must be 1 to 64, not %0d", CORES);
+  end
+
   typedef struct packed {
     logic [1:0]             valid;
     logic [1:0][CORE_W-1:0] core;
@@ -43,8 +47,7 @@ module filter_order
 
   arrival_t head;
   logic head_valid, head_done;
-  logic [$clog2(DEPTH+1)-1:0] count;
-  logic room;
+  logic room, arrivals_idle;
 
   stream_fifo #(
       .WIDTH($bits(arrival_t)),
@@ -58,8 +61,8 @@ module filter_order
       .m_valid(head_valid),
       .m_ready(head_done),
       .m_data (head),
-      .count,
-      .idle   ()
+      .count  (),
+      .idle   (arrivals_idle)
   );
 
   logic first_done_q;  // of two packets in one entry, port 0's is out
@@ -95,11 +98,22 @@ module filter_order
   end
 
 `ifndef SYNTHESIS
+  for (genvar i = 0; i < CORES; i++) begin : gen_contract
+    offer_contract #(
+        .WIDTH($bits(finished_t))
+    ) u_finished_stays (
+        .clk,
+        .rst,
+        .valid(finished_valid[i]),
+        .ready(pop[i]),
+        .data (finished[i])
+    );
+  end
   always_ff @(posedge clk) begin
     if (!rst && arrived != 0) assert (room) else $fatal(1, "filter_order: more packets than the cores can hold");
   end
 `endif
 
-  assign idle = count == 0 && arrived == 0 && !out_valid;
+  assign idle = arrivals_idle && arrived == 0 && !out_valid;
 
 endmodule

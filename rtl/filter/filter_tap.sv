@@ -32,6 +32,16 @@ module filter_tap
     output logic                idle
 );
 
+  if (CORES < 1 || CORES > 64) begin : gen_bad_cores
+    $fatal(1, "filter_tap: CORES must be 1 to 64, not %0d", CORES);
+  end
+  if (DATA_W < 16 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "filter_tap: DATA_W must be a power of two from 16 to 1024, not %0d", DATA_W);
+  end
+  if (MAX_FRAME < 1 || MAX_FRAME >= (1 << LEN_W)) begin : gen_bad_max_frame
+    $fatal(1, "filter_tap: MAX_FRAME must be 1 to 131071, not %0d", MAX_FRAME);
+  end
+
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned MAX_ROWS = (MAX_FRAME + BYTES - 1) / BYTES;
   localparam int unsigned BEATS_W = BYTES_W - $clog2(BYTES);

@@ -24,6 +24,10 @@ module measure_counters
     output logic               idle
 );
 
+  if (BYTES_W < 1 || BYTES_W > 64) begin : gen_bad_bytes_w
+    $fatal(1, "measure_counters: BYTES_W must be 1 to 64, not %0d", BYTES_W);
+  end
+
   typedef struct packed {
     logic [63:0] packets;
     logic [63:0] bytes;

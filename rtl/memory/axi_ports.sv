@@ -47,7 +47,7 @@ module axi_ports
 );
 
   if (MEM_W < 8 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
-    $fatal(1, "axi_ports: MEM_W must be a power of two from 8 to 1024");
+    $fatal(1, "axi_ports: MEM_W must be a power of two from 8 to 1024, not %0d", MEM_W);
   end
 
   assign m_axi_awid    = req.awid;

@@ -63,20 +63,20 @@ module axi_reader #(
   localparam int unsigned BURSTS = 32;
 
   if (MEM_W < 16 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
-    $fatal(1, "axi_reader: MEM_W must be a power of two from 16 to 1024");
+    $fatal(1, "axi_reader: MEM_W must be a power of two from 16 to 1024, not %0d", MEM_W);
   end
   if (BURST < 1 || BURST > 256) begin : gen_bad_burst
-    $fatal(1, "axi_reader: BURST must be 1 to 256");
+    $fatal(1, "axi_reader: BURST must be 1 to 256, not %0d", BURST);
   end
   if (BUFFER < MOST) begin : gen_bad_buffer
-    $fatal(1, "axi_reader: BUFFER must have room for a burst");
+    $fatal(1, "axi_reader: BUFFER must have room for a burst, not %0d", BUFFER);
   end
 
   if (COMMANDS < 4) begin : gen_bad_commands
-    $fatal(1, "axi_reader: COMMANDS must be at least 4");
+    $fatal(1, "axi_reader: COMMANDS must be at least 4, not %0d", COMMANDS);
   end
   if (LEN_W < 12 || LEN_W > 32) begin : gen_bad_len_w
-    $fatal(1, "axi_reader: LEN_W must be 12 to 32");
+    $fatal(1, "axi_reader: LEN_W must be 12 to 32, not %0d", LEN_W);
   end
 
   // ------------------------------------------------------------------------------------------- commands become bursts
@@ -305,6 +305,9 @@ module axi_reader #(
       assert (!bursts_idle)
       else $error("%m: data that nobody asked for");
     end
+  end
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!m_axi_rvalid || under_direct || unused_ready) else $error("%m: data without room are lost");
   end
 `endif
 

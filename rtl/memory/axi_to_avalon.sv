@@ -67,20 +67,27 @@ module axi_to_avalon #(
     input  logic               avm_write_writeresponsevalid
 );
 
+  if (READS < 2 || 2 ** $clog2(READS) != READS) begin : gen_bad_reads
+    $fatal(1, "axi_to_avalon: READS must be a power of two from 2, not %0d", READS);
+  end
+  if (WRITES < 2 || 2 ** $clog2(WRITES) != WRITES) begin : gen_bad_writes
+    $fatal(1, "axi_to_avalon: WRITES must be a power of two from 2, not %0d", WRITES);
+  end
+
   localparam logic [1:0] DECERR = 2'b11;
   localparam int unsigned LANE_W = $clog2(BYTES);
 
   if (MEM_W < 16 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
-    $fatal(1, "axi_to_avalon: MEM_W must be a power of two from 16 to 1024");
+    $fatal(1, "axi_to_avalon: MEM_W must be a power of two from 16 to 1024, not %0d", MEM_W);
   end
   if (ADDR_W <= LANE_W || ADDR_W > 64) begin : gen_bad_addr_w
-    $fatal(1, "axi_to_avalon: ADDR_W must be at most 64 and more than a word's offset takes");
+    $fatal(1, "axi_to_avalon: ADDR_W must be at most 64 and more than a word's offset takes, not %0d", ADDR_W);
   end
   if (BURST < 1 || BURST > 256) begin : gen_bad_burst
-    $fatal(1, "axi_to_avalon: BURST must be 1 to 256");
+    $fatal(1, "axi_to_avalon: BURST must be 1 to 256, not %0d", BURST);
   end
   if (READ_BUFFER != 0 && READ_BUFFER < BURST) begin : gen_bad_read_buffer
-    $fatal(1, "axi_to_avalon: READ_BUFFER must be 0 or have room for a burst");
+    $fatal(1, "axi_to_avalon: READ_BUFFER must be 0 or have room for a burst, not %0d", READ_BUFFER);
   end
 
   function automatic logic beyond(logic [63:0] address);
@@ -179,6 +186,11 @@ module axi_to_avalon #(
       room_q <= room_q + ROOM_W'(out_valid && s_axi_rready) - (read_goes ? ROOM_W'(s_axi_arlen) + 1'b1 : '0);
       if (rst) room_q <= ROOM_W'(READ_BUFFER);
     end
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) begin
+      if (!rst) assert (!avm_read_readdatavalid || unused_ready) else $error("%m: data without room are lost");
+    end
+`endif
   end
 
   assign s_axi_rvalid = refuse_q || out_valid;
@@ -291,6 +303,9 @@ module axi_to_avalon #(
       .ready(s_axi_wready),
       .data ({s_axi_wlast, s_axi_wstrb, s_axi_wdata})
   );
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!written || unused_done_ready) else $error("%m: an answer of the agent is lost");
+  end
 `endif
 
 endmodule

@@ -17,14 +17,18 @@ module axil_demux
     output logic                   idle
 );
 
+  if (BLOCKS < 1) begin : gen_bad_blocks
+    $fatal(1, "axil_demux: BLOCKS must be at least 1, not %0d", BLOCKS);
+  end
+
   typedef logic [BLOCKS-1:0] blocks_t;
 
   if (BASES[0] != 0) begin : gen_bad_first_base
-    $fatal(1, "axil_demux: BASES must begin with 0");
+    $fatal(1, "axil_demux: BASES must begin with 0, not %0d", BASES[0]);
   end
   for (genvar i = 1; i < BLOCKS; i++) begin : gen_base
     if (BASES[i] <= BASES[i-1]) begin : gen_bad_bases
-      $fatal(1, "axil_demux: BASES must rise");
+      $fatal(1, "axil_demux: BASES must rise, not %0d", BASES[i]);
     end
   end
 

@@ -31,7 +31,7 @@ module axil_ports
 );
 
   if (ADDR_W < 1 || ADDR_W > 32) begin : gen_bad_addr_w
-    $fatal(1, "axil_ports: ADDR_W must be 1 to 32");
+    $fatal(1, "axil_ports: ADDR_W must be 1 to 32, not %0d", ADDR_W);
   end
 
   assign req = '{

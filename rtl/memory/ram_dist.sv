@@ -14,6 +14,13 @@ module ram_dist #(
     output logic [WIDTH-1:0]  rd_data
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "ram_dist: WIDTH must be at least 1, not %0d", WIDTH);
+  end
+  if (DEPTH < 1) begin : gen_bad_depth
+    $fatal(1, "ram_dist: DEPTH must be at least 1, not %0d", DEPTH);
+  end
+
   (* ram_style = "distributed" *)
   logic [WIDTH-1:0] mem[DEPTH];
 

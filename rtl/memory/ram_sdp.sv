@@ -16,6 +16,13 @@ module ram_sdp #(
     output logic [WIDTH-1:0]  rd_data
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "ram_sdp: WIDTH must be at least 1, not %0d", WIDTH);
+  end
+  if (DEPTH < 1) begin : gen_bad_depth
+    $fatal(1, "ram_sdp: DEPTH must be at least 1, not %0d", DEPTH);
+  end
+
   (* ram_style = "block", no_rw_check *)
   logic [WIDTH-1:0] mem[DEPTH];
   logic [WIDTH-1:0] read_q;

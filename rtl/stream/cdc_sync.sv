@@ -11,8 +11,11 @@ module cdc_sync #(
     output logic [WIDTH-1:0] q
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "cdc_sync: WIDTH must be at least 1, not %0d", WIDTH);
+  end
   if (STAGES < 2) begin : gen_bad_stages
-    $fatal(1, "cdc_sync: STAGES must be at least 2");
+    $fatal(1, "cdc_sync: STAGES must be at least 2, not %0d", STAGES);
   end
 
   (* async_reg = "true" *)

@@ -24,6 +24,13 @@ module fifo_store #(
     output logic [WIDTH-1:0]  m_data
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "fifo_store: WIDTH must be at least 1, not %0d", WIDTH);
+  end
+  if (DEPTH < 1) begin : gen_bad_depth
+    $fatal(1, "fifo_store: DEPTH must be at least 1, not %0d", DEPTH);
+  end
+
   logic valid_q;
   logic [WIDTH-1:0] data_q;
   logic [WIDTH-1:0] rd_data;

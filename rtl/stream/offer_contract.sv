@@ -11,6 +11,10 @@ module offer_contract #(
     input logic [WIDTH-1:0] data
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "offer_contract: WIDTH must be at least 1, not %0d", WIDTH);
+  end
+
   // A simulation has no reset before the first one: checks begin with it.
   // verilator lint_off PROCASSINIT
   logic begun_q = 1'b0;

@@ -37,13 +37,13 @@ module packet_fifo #(
 );
 
   if (DATA_W < 8 || DATA_W % 8 != 0) begin : gen_bad_data_w
-    $fatal(1, "packet_fifo: DATA_W must be a multiple of 8");
+    $fatal(1, "packet_fifo: DATA_W must be a multiple of 8, not %0d", DATA_W);
   end
   if (USER_W < 1) begin : gen_bad_user_w
-    $fatal(1, "packet_fifo: USER_W must be at least 1");
+    $fatal(1, "packet_fifo: USER_W must be at least 1, not %0d", USER_W);
   end
   if (DEPTH < 4 || DEPTH > 2 ** 20 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "packet_fifo: DEPTH must be a power of two from 4 to 1048576");
+    $fatal(1, "packet_fifo: DEPTH must be a power of two from 4 to 1048576, not %0d", DEPTH);
   end
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);
@@ -129,5 +129,19 @@ module packet_fifo #(
   assign used         = wr_q - rd_q;
   assign dropped      = dropped_q;
   assign idle         = store_idle && rd_q == wr_q && !discard_q;
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+`endif
 
 endmodule

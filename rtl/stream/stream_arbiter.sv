@@ -29,13 +29,13 @@ module stream_arbiter #(
 );
 
   if (INPUTS < 1) begin : gen_bad_inputs
-    $fatal(1, "stream_arbiter: INPUTS must be at least 1");
+    $fatal(1, "stream_arbiter: INPUTS must be at least 1, not %0d", INPUTS);
   end
   if (DATA_W < 8 || DATA_W % 8 != 0) begin : gen_bad_data_w
-    $fatal(1, "stream_arbiter: DATA_W must be a multiple of 8");
+    $fatal(1, "stream_arbiter: DATA_W must be a multiple of 8, not %0d", DATA_W);
   end
   if (USER_W < 1) begin : gen_bad_user_w
-    $fatal(1, "stream_arbiter: USER_W must be at least 1");
+    $fatal(1, "stream_arbiter: USER_W must be at least 1, not %0d", USER_W);
   end
 
   typedef struct packed {

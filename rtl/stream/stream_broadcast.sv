@@ -20,10 +20,10 @@ module stream_broadcast #(
 );
 
   if (WIDTH < 1) begin : gen_bad_width
-    $fatal(1, "stream_broadcast: WIDTH must be at least 1");
+    $fatal(1, "stream_broadcast: WIDTH must be at least 1, not %0d", WIDTH);
   end
   if (OUTPUTS < 1) begin : gen_bad_outputs
-    $fatal(1, "stream_broadcast: OUTPUTS must be at least 1");
+    $fatal(1, "stream_broadcast: OUTPUTS must be at least 1, not %0d", OUTPUTS);
   end
 
   logic valid, ready;

@@ -26,11 +26,14 @@ module stream_cdc_fifo #(
     output logic             m_idle    // in m_clk: none has come and none is at the output
 );
 
+  if (SYNC_STAGES < 2) begin : gen_bad_sync_stages
+    $fatal(1, "stream_cdc_fifo: SYNC_STAGES must be at least 2, not %0d", SYNC_STAGES);
+  end
   if (WIDTH < 1) begin : gen_bad_width
-    $fatal(1, "stream_cdc_fifo: WIDTH must be at least 1");
+    $fatal(1, "stream_cdc_fifo: WIDTH must be at least 1, not %0d", WIDTH);
   end
   if (DEPTH < 4 || DEPTH > 1024 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "stream_cdc_fifo: DEPTH must be a power of two from 4 to 1024");
+    $fatal(1, "stream_cdc_fifo: DEPTH must be a power of two from 4 to 1024, not %0d", DEPTH);
   end
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);

@@ -18,7 +18,7 @@ module stream_contract #(
 );
 
   if (DATA_W < 8 || DATA_W % 8 != 0) begin : gen_bad_data_w
-    $fatal(1, "stream_contract: DATA_W must be a multiple of 8");
+    $fatal(1, "stream_contract: DATA_W must be a multiple of 8, not %0d", DATA_W);
   end
 
 `ifndef SYNTHESIS

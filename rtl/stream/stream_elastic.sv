@@ -40,16 +40,16 @@ module stream_elastic #(
 );
 
   if (DATA_W < 8 || DATA_W % 8 != 0) begin : gen_bad_data_w
-    $fatal(1, "stream_elastic: DATA_W must be a multiple of 8");
+    $fatal(1, "stream_elastic: DATA_W must be a multiple of 8, not %0d", DATA_W);
   end
   if (USER_W < 1) begin : gen_bad_user_w
-    $fatal(1, "stream_elastic: USER_W must be at least 1");
+    $fatal(1, "stream_elastic: USER_W must be at least 1, not %0d", USER_W);
   end
   if (DEPTH < 4 || DEPTH > 2 ** 20 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "stream_elastic: DEPTH must be a power of two from 4 to 1048576");
+    $fatal(1, "stream_elastic: DEPTH must be a power of two from 4 to 1048576, not %0d", DEPTH);
   end
   if (CROSSING < 16 || CROSSING > 1024 || 2 ** $clog2(CROSSING) != CROSSING) begin : gen_bad_crossing
-    $fatal(1, "stream_elastic: CROSSING must be a power of two from 16 to 1024");
+    $fatal(1, "stream_elastic: CROSSING must be a power of two from 16 to 1024, not %0d", CROSSING);
   end
 
   typedef struct packed {

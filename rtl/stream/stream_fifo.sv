@@ -23,10 +23,10 @@ module stream_fifo #(
 );
 
   if (WIDTH < 1) begin : gen_bad_width
-    $fatal(1, "stream_fifo: WIDTH must be at least 1");
+    $fatal(1, "stream_fifo: WIDTH must be at least 1, not %0d", WIDTH);
   end
   if (DEPTH < 4 || DEPTH > 2 ** 20) begin : gen_bad_depth
-    $fatal(1, "stream_fifo: DEPTH must be 4 to 1048576; for less use stream_reg");
+    $fatal(1, "stream_fifo: DEPTH must be 4 to 1048576 (for less use stream_reg), not %0d", DEPTH);
   end
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);

@@ -18,8 +18,11 @@ module stream_queue #(
     output logic             idle      // no word inside
 );
 
+  if (WIDTH < 1) begin : gen_bad_width
+    $fatal(1, "stream_queue: WIDTH must be at least 1, not %0d", WIDTH);
+  end
   if (DEPTH < 2 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "stream_queue: DEPTH must be a power of two from 2");
+    $fatal(1, "stream_queue: DEPTH must be a power of two from 2, not %0d", DEPTH);
   end
 
   localparam int unsigned ADDR_W = $clog2(DEPTH);

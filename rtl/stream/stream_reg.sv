@@ -17,7 +17,7 @@ module stream_reg #(
 );
 
   if (WIDTH < 1) begin : gen_bad_width
-    $fatal(1, "stream_reg: WIDTH must be at least 1");
+    $fatal(1, "stream_reg: WIDTH must be at least 1, not %0d", WIDTH);
   end
 
   // ready_q is low in reset, when valid_q is low too, and while spare_q holds a word, when valid_q is high.

@@ -33,10 +33,11 @@ module stream_width #(
   localparam int unsigned NARROW_W = S_DATA_W > M_DATA_W ? M_DATA_W : S_DATA_W;
 
   if (NARROW_W < 8 || NARROW_W % 8 != 0 || WIDE_W % NARROW_W != 0) begin : gen_bad_width
-    $fatal(1, "stream_width: S_DATA_W and M_DATA_W must be multiples of 8 and one a multiple of the other");
+    $fatal(1, "stream_width: S_DATA_W and M_DATA_W must be multiples of 8, one of the other, not %0d and %0d", S_DATA_W,
+           M_DATA_W);
   end
   if (USER_W < 1) begin : gen_bad_user_w
-    $fatal(1, "stream_width: USER_W must be at least 1");
+    $fatal(1, "stream_width: USER_W must be at least 1, not %0d", USER_W);
   end
 
   localparam int unsigned RATIO = WIDE_W / NARROW_W;
@@ -162,5 +163,19 @@ module stream_width #(
     assign m_axis_tuser  = slice_m.user;
     assign idle          = slice_idle;
   end
+
+`ifndef SYNTHESIS
+  stream_contract #(
+      .DATA_W(S_DATA_W)
+  ) u_contract (
+      .clk,
+      .rst,
+      .tvalid(s_axis_tvalid),
+      .tready(s_axis_tready),
+      .tdata (s_axis_tdata),
+      .tkeep (s_axis_tkeep),
+      .tlast (s_axis_tlast)
+  );
+`endif
 
 endmodule

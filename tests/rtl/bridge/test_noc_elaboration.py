@@ -41,30 +41,3 @@ def test_lint_is_clean(block: str, width: int) -> None:
 @pytest.mark.parametrize("switches", [1, 3, 16])
 def test_lines_of_any_length_are_clean(switches: int) -> None:
     assert not lint("noc", SWITCHES=switches)
-
-
-@pytest.mark.parametrize(
-    ("block", "parameters"),
-    [
-        ("noc", {"DATA_W": 48}),
-        ("noc", {"DATA_W": 16}),
-        ("noc", {"SWITCHES": 0}),
-        ("noc", {"SWITCHES": 17}),
-        ("noc_pack", {"DATA_W": 1024}),
-        ("noc_unpack", {"DATA_W": 16}),
-        ("noc_unpack", {"MAX_PACKET": 0}),
-        ("noc_unpack", {"MAX_PACKET": 65536}),
-        ("idp_table", {"ENTRIES": 0}),
-        ("idp_table", {"ENTRIES": 9}),
-        ("ethernet_block", {"DATA_W": 96}),
-        ("ethernet_block", {"STORE_KB": 48}),
-        ("ethernet_block", {"STORE_KB": 2}),
-        ("functional_block", {"KIND": 2}),
-        ("functional_block", {"STORE_KB": 1}),
-        ("functional_block", {"STORE_KB": 12}),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict[str, int]) -> None:
-    message = lint(block, **parameters)
-    assert "USERFATAL" in message and all(name in message for name in parameters), message
