@@ -48,11 +48,7 @@ module bpf_execute
 );
 
   localparam int unsigned TID_W = $clog2(THREADS);
-  localparam int unsigned IMEM_W = $clog2(IMEM_WORDS);
 
-  if (IMEM_WORDS < 2 || IMEM_WORDS > (1 << BASE_W)) begin : gen_bad_imem_words
-    $fatal(1, "bpf_execute: IMEM_WORDS must be 2 to %0d, not %0d", 1 << BASE_W, IMEM_WORDS);
-  end
   if (ADDR_W < 1 || ADDR_W > ROW_W) begin : gen_bad_addr_w
     $fatal(1, "bpf_execute: ADDR_W must be 1 to %0d, not %0d", ROW_W, ADDR_W);
   end
@@ -63,89 +59,44 @@ module bpf_execute
   // A thread goes round the stages as its state, its packet and its verdict so far: each fits in 64 bits, which is what
   // a simulator moves best.
   typedef struct packed {
-    logic                active;
-    logic                first;   // at a program's first instruction: scratch memory is 0
-    logic                a_set;   // A has been written; until then it is 0
-    logic                x_set;
-    logic                skip;    // no program is to run: finish at once
-    logic                set;
-    logic [SLOT_W-1:0]   slot;
-    logic [PROGRAMS-1:0] todo;    // programs still to be run after this one
-    logic [PC_W-1:0]     pc;
-    logic [BUDGET_W-1:0] budget;
-  } state_t;
-
-  typedef struct packed {
     logic [ID_W-1:0]   id;
     logic [ADDR_W-1:0] row;
     logic [LEN_W-1:0]  len;
   } place_t;
 
-  function automatic logic [SLOT_W-1:0] lowest(logic [PROGRAMS-1:0] mask);
-    lowest = '0;
-    for (int i = PROGRAMS - 1; i >= 0; i--) if (mask[i]) lowest = SLOT_W'(i);
-  endfunction
-
-  state_t s0, s1, s2, s3, s4, s5, s6, s7, next;
+  thread_t s0, s1, s2, s3, s4, s5, s6;
   place_t p0, p1, p2, p3, p4, p5, p6, p7;
-  verdict_t v0, v1, v2, v3, v4, v5, v6, v7, next_verdict;
+  verdict_t v0, v1, v2, v3, v4, v5, v6;
   logic [TID_W-1:0] tid_q;  // of the thread in stage 0
   always_ff @(posedge clk) tid_q <= rst ? '0 : tid_q + 1'b1;
 
-  // ---------------------------------------------------------------------------------------------- programs of the sets
-  program_t prog0;
-  ram_dist #(
-      .WIDTH($bits(program_t)),
-      .DEPTH(SETS * PROGRAMS)
-  ) u_programs (
-      .clk,
-      .wr_en  (load.program_we),
-      .wr_addr(load.program_addr),
-      .wr_data(load.prog),
-      .rd_addr({s0.set, s0.slot}),
-      .rd_data(prog0)
-  );
-
-  logic [SETS-1:0][PROGRAMS-1:0] enabled_q;
-  always_ff @(posedge clk) begin
-    if (load.program_we) enabled_q[load.program_addr[2]][load.program_addr[1:0]] <= load.prog.mode != OFF;
-    if (rst) enabled_q <= '0;
-  end
-
   // ------------------------------------------------------------------------------------------------ stages 0, 1: fetch
-  instr_t imem_data;
-  ram_sdp #(
-      .WIDTH($bits(instr_t)),
-      .DEPTH(IMEM_WORDS)
-  ) u_imem (
+  logic in_range2, measure2, measure3, measure4, measure5, measure6;
+  instr_t ir2;
+  bpf_fetch #(
+      .IMEM_WORDS(IMEM_WORDS)
+  ) u_fetch (
       .clk,
-      .wr_en  (load.instr_we && 32'(load.instr_addr) < IMEM_WORDS),
-      .wr_addr(load.instr_addr[IMEM_W-1:0]),
-      .wr_data(load.instr),
-      .rd_en  (s0.active),
-      .rd_addr(IMEM_W'(prog0.base) + IMEM_W'(s0.pc)),
-      .rd_data(imem_data)
+      .load,
+      .thread0 (s0),
+      .active1 (s1.active),
+      .instr2  (ir2),
+      .in_range2,
+      .measure2
   );
 
-  logic in_range1, in_range2, measure1, measure2, measure3, measure4, measure5, measure6, measure7;
-  instr_t ir2;
   always_ff @(posedge clk) begin
     s1.active <= s0.active;
     if (s0.active) begin
-      s1        <= s0;
-      p1        <= p0;
-      v1        <= v0;
-      in_range1 <= s0.pc < PC_W'(prog0.length) && s0.budget != 0;
-      measure1  <= prog0.mode == MEASURE;
+      s1 <= s0;
+      p1 <= p0;
+      v1 <= v0;
     end
     s2.active <= s1.active;
     if (s1.active) begin
-      s2        <= s1;
-      p2        <= p1;
-      v2        <= v1;
-      in_range2 <= in_range1;
-      measure2  <= measure1;
-      ir2       <= imem_data;
+      s2 <= s1;
+      p2 <= p1;
+      v2 <= v1;
     end
     if (rst) begin
       s1.active <= 1'b0;
@@ -153,91 +104,58 @@ module bpf_execute
     end
   end
 
-  // --------------------------------------------------------------------------------------------- stage 2: A, X, decode
+  // --------------------------------------------------------------------------------------- stages 2, 3: A, X, operands
   logic a_we9, x_we9;
-  logic [31:0] value9, a2, x2;
-  wire [TID_W-1:0] tid2 = tid_q - TID_W'(2);
+  logic [31:0] value9, a4, b4;
+  logic [32:0] end4;  // first byte after the loaded ones
+  instr_t ir4;
   wire [TID_W-1:0] tid7 = tid_q - TID_W'(7);
   wire [TID_W-1:0] tid9 = tid_q - TID_W'(9);
-
-  ram_dist #(
-      .WIDTH(32),
-      .DEPTH(THREADS)
-  ) u_a (
+  bpf_operands u_operands (
       .clk,
-      .wr_en  (a_we9),
-      .wr_addr(tid9),
-      .wr_data(value9),
-      .rd_addr(tid2),
-      .rd_data(a2)
-  );
-  ram_dist #(
-      .WIDTH(32),
-      .DEPTH(THREADS)
-  ) u_x (
-      .clk,
-      .wr_en  (x_we9),
-      .wr_addr(tid9),
-      .wr_data(value9),
-      .rd_addr(tid2),
-      .rd_data(x2)
+      .thread2     (tid_q - TID_W'(2)),
+      .active2     (s2.active),
+      .a_set2      (s2.a_set),
+      .x_set2      (s2.x_set),
+      .instr2      (ir2),
+      .active3     (s3.active),
+      .instr4      (ir4),
+      .a4,
+      .b4,
+      .end4,
+      .thread7     (tid7),
+      .wire_len_we7(job_ready),
+      .wire_len7   (job_packet.wire_len),
+      .thread9     (tid9),
+      .a_we9,
+      .x_we9,
+      .value9
   );
 
-  logic [WIRE_LEN_W-1:0] wire_len2;
-  ram_dist #(
-      .WIDTH(WIRE_LEN_W),
-      .DEPTH(THREADS)
-  ) u_wire_len (
-      .clk,
-      .wr_en  (job_ready),
-      .wr_addr(tid7),
-      .wr_data(job_packet.wire_len),
-      .rd_addr(tid2),
-      .rd_data(wire_len2)
-  );
-
-  instr_t ir3;
-  logic [31:0] a3, x3;
-  logic abort3;
+  logic [ADDR_W-1:0] row_before4;
+  logic abort3, abort4;
   always_ff @(posedge clk) begin
     s3.active <= s2.active;
     if (s2.active) begin
       s3       <= s2;
       p3       <= p2;
       v3       <= v2;
-      ir3      <= ir2;
-      ir3.k    <= ir2.k | (ir2.b_len ? wire_len2 : '0);
-      a3       <= a2;
-      x3       <= x2;
       abort3   <= s2.skip || !in_range2 || ir2.kind == INVALID;
       measure3 <= measure2;
-      if (!s2.a_set) a3 <= '0;
-      if (!s2.x_set) x3 <= '0;
     end
-    if (rst) s3.active <= 1'b0;
-  end
-
-  // ---------------------------------------------------------------------------------------- stage 3: operands, address
-  instr_t ir4;
-  logic [31:0] a4, b4;
-  logic [32:0] end4;  // first byte after the loaded ones
-  logic [ADDR_W-1:0] row_before4;
-  logic abort4;
-  always_ff @(posedge clk) begin
     s4.active <= s3.active;
     if (s3.active) begin
       s4          <= s3;
       p4          <= p3;
       v4          <= v3;
-      ir4         <= ir3;
-      a4          <= a3;
-      b4          <= ir3.b_x ? x3 : ir3.k;
-      end4        <= {1'b0, ir3.k} + (ir3.b_x ? {1'b0, x3} : '0);
       row_before4 <= p3.row - 1'b1;
       abort4      <= abort3;
       measure4    <= measure3;
     end
-    if (rst) s4.active <= 1'b0;
+    if (rst) begin
+      s3.active <= 1'b0;
+      s4.active <= 1'b0;
+    end
   end
 
   // -------------------------------------------------------------------------------- stage 4: bounds, packet memory row
@@ -309,130 +227,57 @@ module bpf_execute
     if (rst) s6.active <= 1'b0;
   end
 
-  // --------------------------------------------------------------------------------------------------- stage 6: branch
-  wire is_div6 = ir6.kind == DIV || ir6.kind == MOD;
-  wire ends6 = abort6 || ir6.kind == RET || outside6 || is_div6 && !nonzero6;
-  wire again6 = !ends6 && (stolen6 || busy6);
-  logic taken6;
-  logic [PC_W-1:0] step6;
-  always_comb begin
-    unique case (ir6.cond)
-      EQ:  taken6 = !nonzero6;
-      GT:  taken6 = ge6 && nonzero6;
-      GE:  taken6 = ge6;
-      SET: taken6 = nonzero6;
-    endcase
-    unique case (ir6.kind)
-      JUMP_IF: step6 = PC_W'(taken6 ? ir6.jt : ir6.jf);
-      JUMP:    step6 = ir6.k[PC_W-1:0];
-      default: step6 = '0;
-    endcase
-  end
-
-  assign slot_used  = s6.active && !s6.skip;
-  assign instr_done = s6.active && !s6.skip && !again6;
-
-  logic ends7, a_we7, x_we7, error7, value_nonzero7, mem_we7, mem_rd7;
+  // -------------------------------------------------------------------------------------- stages 6, 7: branch, verdict
+  logic active7, first7, a_we7, x_we7, mem_we7, mem_rd7;
   logic [3:0] mem_index7;
-  logic [LEN_W-1:0] snaplen7;
-  logic [MEASURE_W-1:0] number7;
   logic [31:0] store7;
-  wire writes6 = s6.active && !ends6 && !again6;
+  bpf_retire u_retire (
+      .clk,
+      .rst,
+      .load,
+      .thread6   (s6),
+      .verdict6  (v6),
+      .instr6    (ir6),
+      .abort6,
+      .outside6,
+      .stolen6,
+      .measure6,
+      .ge6,
+      .nonzero6,
+      .logic6,
+      .busy6,
+      .slot_used,
+      .instr_done,
+      .active7,
+      .first7,
+      .a_we7,
+      .x_we7,
+      .mem_we7,
+      .mem_rd7,
+      .mem_index7,
+      .store7,
+      .verdict_valid,
+      .verdict,
+      .value_valid,
+      .value_slot,
+      .job_valid,
+      .job_ready,
+      .job_packet,
+      .thread0   (s0),
+      .verdict0  (v0)
+  );
+  assign verdict_id = p7.id;
+  assign value      = store7;
   always_ff @(posedge clk) begin
-    s7             <= s6;
-    p7             <= p6;
-    v7             <= v6;
-    s7.pc          <= again6 ? s6.pc : s6.pc + PC_W'(1) + step6;
-    s7.budget      <= s6.budget - BUDGET_W'(!again6);
-    s7.first       <= s6.first && again6;
-    measure7       <= measure6;
-    ends7          <= ends6;
-    error7         <= abort6 && !s6.skip;
-    value_nonzero7 <= ir6.kind == RET && !abort6 && nonzero6;
-    snaplen7       <= logic6[31:LEN_W] != 0 ? '1 : logic6[LEN_W-1:0];
-    number7        <= logic6[31:MEASURE_W-1] != 0 ? MEASURE_W'(MEASURES) : logic6[MEASURE_W-1:0];
-    if (ir6.kind != RET || abort6) number7 <= '0;
-
-    a_we7 <= writes6 && !ir6.to_x && ir6.kind <= MEM_RD;
-    x_we7 <= writes6 && ir6.to_x && ir6.kind <= MEM_RD;
-
-    mem_we7    <= writes6 && ir6.kind == MEM_WR;
-    mem_rd7    <= ir6.kind == MEM_RD;
-    mem_index7 <= ir6.jt[3:0];
-    store7     <= logic6;
-    if (rst) begin
-      s7.active <= 1'b0;
-      a_we7     <= 1'b0;
-      x_we7     <= 1'b0;
-      mem_we7   <= 1'b0;
-    end
-  end
-
-  // ----------------------------------------------------------------------------------- stage 7: verdict and next state
-  wire [PROGRAMS-1:0] slot_mask7 = PROGRAMS'(1) << s7.slot;
-  always_comb begin
-    next         = s7;
-    next_verdict = v7;
-    next.a_set = s7.a_set || a_we7;
-    next.x_set = s7.x_set || x_we7;
-    if (ends7) begin
-      next.a_set = 1'b0;
-      next.x_set = 1'b0;
-      if (error7) next_verdict.errors = v7.errors | slot_mask7;
-      if (measure7) begin
-        next_verdict.measure = number7;
-      end else if (value_nonzero7) begin
-        next_verdict.matched = v7.matched | slot_mask7;
-        if (snaplen7 > v7.snaplen) next_verdict.snaplen = snaplen7;
-      end
-      next.active = s7.active && s7.todo != 0;
-      next.first  = 1'b1;
-      next.pc     = '0;
-      next.budget = load.budget;
-      next.slot   = lowest(s7.todo);
-      next.todo   = s7.todo & (s7.todo - 1'b1);
-    end
-  end
-
-  assign verdict_valid = s7.active && ends7 && s7.todo == 0;
-  assign verdict_id    = p7.id;
-  assign verdict       = next_verdict;
-  assign value_valid   = s7.active && ends7 && value_nonzero7;
-  assign value_slot    = s7.slot;
-  assign value         = store7;
-
-  wire [PROGRAMS-1:0] job_todo = enabled_q[job_packet.set];
-  assign job_ready = job_valid && !next.active;
-
-  always_ff @(posedge clk) begin
-    s0 <= next;
-    p0 <= p7;
-    v0 <= next_verdict;
-    if (job_ready) begin
-      s0.active <= 1'b1;
-      s0.first  <= 1'b1;
-      s0.a_set  <= 1'b0;
-      s0.x_set  <= 1'b0;
-      s0.skip   <= job_packet.bad || job_todo == 0;
-      p0.id     <= job_id;
-      p0.row    <= job_row;
-      p0.len    <= job_packet.len;
-      s0.set    <= job_packet.set;
-      s0.slot   <= lowest(job_todo);
-      s0.todo   <= job_packet.bad ? '0 : job_todo & (job_todo - 1'b1);
-      s0.pc     <= '0;
-      s0.budget <= load.budget;
-      v0        <= '0;
-    end
-    if (rst) s0.active <= 1'b0;
+    p7 <= p6;
+    p0 <= job_ready ? '{job_id, job_row, job_packet.len} : p7;
   end
 
   // ------------------------------------------------------------------------- stages 7 to 9: scratch memory, write back
-  logic first7;  // s7.first as it was before stage 6 changed it
   logic [31:0] scratch9;
   bpf_scratch u_scratch (
       .clk,
-      .active    (s7.active),
+      .active    (active7),
       .first     (first7),
       .thread    (tid7),
       .index     (mem_index7),
@@ -444,7 +289,6 @@ module bpf_execute
 
   logic a_we8, x_we8;
   always_ff @(posedge clk) begin
-    first7 <= s6.first;
     a_we8  <= a_we7;
     x_we8  <= x_we7;
     a_we9  <= a_we8;

@@ -75,6 +75,20 @@ package bpf_pkg;
     logic [BUDGET_W-1:0] budget;
   } load_t;
 
+  // A thread of a core as it goes round the stages.
+  typedef struct packed {
+    logic                active;
+    logic                first;   // at a program's first instruction: scratch memory is 0
+    logic                a_set;   // A has been written; until then it is 0
+    logic                x_set;
+    logic                skip;    // no program is to run: finish at once
+    logic                set;
+    logic [SLOT_W-1:0]   slot;
+    logic [PROGRAMS-1:0] todo;    // programs still to be run after this one
+    logic [PC_W-1:0]     pc;
+    logic [BUDGET_W-1:0] budget;
+  } thread_t;
+
   // A packet in a core's memory.
   typedef struct packed {
     logic [WIRE_LEN_W-1:0] wire_len;

@@ -157,6 +157,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("bpf_core", {"MAX_FRAME": 131072}),
     ("bpf_core", {"PACKET_KB": 64}, "ROWS must be 1.5 times"),
     ("bpf_execute", {"IMEM_WORDS": 1}),
+    ("bpf_fetch", {"IMEM_WORDS": 1}),
+    ("bpf_fetch", {"IMEM_WORDS": 65536}),
     ("bpf_execute", {"ADDR_W": 14}),
     ("bpf_execute", {"BANK_W": 1}),
     ("bpf_packet_memory", {"DATA_W": 192}),
