@@ -88,10 +88,10 @@ class Bench:
                 assert not self.flight[number] or int(dut.set_busy.value) >> number & 1
             assert not (self.order or out or packets) or not dut.idle.value
             self.out = self._popped(int(dut.pop.value), ready, stall)
-            self.flight = [sum(packet.set == number for packet in self.order) for number in range(2)]
             for packet in packets:
                 self.order.append(packet)
                 self.inside[packet.core].append((self.cycle + 1 + self.work(), packet))
+            self.flight = [sum(packet.set == number for packet in self.order) for number in range(2)]
 
     def _popped(self, pop: int, ready: list[bool], stall: bool) -> Packet | None:
         may = not stall and bool(self.order) and ready[self.order[0].core]
