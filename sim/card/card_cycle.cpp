@@ -44,11 +44,11 @@ void Card::step() {
   tx_tready_.set(ready);
   axi_lite_.drive();
   axi_memory_.drive(now);
-  console_.drive();
+  if (console_.there()) console_.drive();
   evaluate(false);
 
   bool active = axi_memory_.sample(now);
-  const bool console = step_console();
+  const bool console = console_.there() && step_console();
   active |= console;
   const bool registers = axi_lite_.busy();
   axi_lite_.sample();

@@ -31,11 +31,11 @@ Error failed(const std::string& name) {
 }  // namespace
 
 Console::Console(const Pins& pins) : pins_(pins) {
-  if (pins_.console_tx_ready != nullptr) *pins_.console_tx_ready = 1;
+  if (there()) *pins_.console_tx_ready = 1;
 }
 
 void Console::check() const {
-  if (pins_.console_tx_valid == nullptr) throw Error(HR_ERROR_USAGE, "the card has no console");
+  if (!there()) throw Error(HR_ERROR_USAGE, "the card has no console");
 }
 
 void Console::attach(const hr_console& request) {
@@ -111,7 +111,6 @@ size_t Console::read(uint32_t core, std::span<uint8_t> bytes) {
 }
 
 void Console::drive() {
-  if (pins_.console_tx_valid == nullptr) return;
   *pins_.console_rx_valid = !waiting_.empty();
   if (waiting_.empty()) return;
   *pins_.console_rx_core = waiting_.front().core;
@@ -119,7 +118,6 @@ void Console::drive() {
 }
 
 bool Console::sample() {
-  if (pins_.console_tx_valid == nullptr) return false;
   const bool written = *pins_.console_tx_valid;
   const bool taken = *pins_.console_rx_valid && *pins_.console_rx_ready;
   if (written) take({*pins_.console_tx_core, *pins_.console_tx_data});

@@ -23,6 +23,9 @@ class Console {
  public:
   explicit Console(const Pins& pins);
 
+  // Whether the card has one.
+  bool there() const { return pins_.console_tx_valid != nullptr; }
+
   // Throws Error when the card has no console, or the links are wrong or can't be opened: all is as it was then.
   void attach(const hr_console& request);
   // The pseudo-terminal's path, or nothing.
@@ -35,7 +38,7 @@ class Console {
   // Takes what a core has written to the link "memory"; gives the number of bytes.
   size_t read(uint32_t core, std::span<uint8_t> bytes);
 
-  // Around each evaluation of the model. sample() gives whether a byte went either way.
+  // Around each evaluation of the model of a card that has one. sample() gives whether a byte went either way.
   void drive();
   bool sample();
 

@@ -278,7 +278,8 @@ def test_two_processes_exchange_entries_of_a_ring(loop: Open, memfd: Callable[..
     questions, answers = BASE + 2 * PAGE, BASE + 3 * PAGE
     with beside(ANSWERER, fd) as answerer:
         asked = answered = 0
-        while answered < ROUNDS and answerer.poll() is None:
+        while answered < ROUNDS:
+            gone = answerer.poll() is not None
             while asked < min(answered + SLOTS, ROUNDS):
                 memory.write(questions + asked % SLOTS * 8, entry(asked).to_bytes(8, "big"))
                 asked += 1
@@ -287,7 +288,8 @@ def test_two_processes_exchange_entries_of_a_ring(loop: Open, memfd: Callable[..
             for n in range(answered, reached):
                 assert memory.read(answers + n % SLOTS * 8, 8) == entry(n).to_bytes(8, "little")
             answered = reached
-        assert answerer.wait(HANG_S) == 0 and answered == ROUNDS
+            assert answered == ROUNDS or not gone
+        assert answerer.wait(HANG_S) == 0
 
 
 # Interrupts
@@ -397,13 +399,14 @@ def test_a_run_with_doorbells_has_as_many_cycles_as_it_should(loop: Open, event:
     """Also where it ends while a doorbell's write is on the bus; the host's own access then comes after that."""
     card, fd = loop(), event()
     card.bind_doorbell(fd, FAR, 1)
-    for cycles in range(1, 12):
+    for cycles in range(1, 20):
         card.write(FAR, 0)
         before = card.stats().cycles
         os.eventfd_write(fd, 1)
         card.run(until=None, cycles=cycles)
         assert card.stats().cycles == before + cycles
-        assert card.read(FAR) == 1
+        card.write(COUNT, cycles << 20)
+        assert card.read(COUNT) >> 20 == cycles and card.read(FAR) == 1
 
 
 def test_a_doorbell_rings_in_the_middle_of_traffic(loop: Open, event: Callable[..., int]) -> None:
