@@ -23,6 +23,7 @@ bench: setup
 
 figures: setup  # all that README and docs show, measured again and written there
 	@$(HEADRACE) bench all --update-docs
+	@$(HEADRACE) bench cost --update-docs
 	@$(HEADRACE) study capture --update-docs --out build/capture-study
 	@$(HEADRACE) study bridge --update-docs --out build/bridge-study
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli import common
+from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,8 @@ headrace bench capture
 headrace bench sim --json
 
 headrace bench size --update-docs
+
+headrace bench cost --beside HEAD~5
 """
 
 
@@ -35,24 +38,31 @@ def register(app: typer.Typer) -> None:
 
 def bench_command(
     group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="filter, capture, bridge, size, sim, or all of them.")
+        str, typer.Argument(metavar="[GROUP]", help="filter, capture, bridge, size, sim, all of them, or cost.")
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="COMMIT", help="cost: the commit to measure beside this tree.", show_default="1e1770b"),
     ] = None,
     json: common.Json = False,
     update_docs: common.UpdateDocs = False,
 ) -> int:
     """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
-    The exit code is 1 when a figure misses what it must be.
+    cost measures processor time beside another commit of this checkout, in turns. The exit code is 1 when a figure
+    misses what it must be.
     """
     from headrace.evaluate import bench
     from headrace.evaluate.bench import page
     from headrace.evaluate.committed import MEASUREMENTS, publish
 
-    common.one_of("bench", group, (*bench.GROUPS, "all"))
+    common.one_of("bench", group, (*bench.GROUPS, "all", bench.COST))
+    if beside is not None and (update_docs or group != bench.COST):
+        raise HeadraceError("--beside is for bench cost without --update-docs", 2)
     common.whole(quick, update_docs)
     groups = list(bench.GROUPS) if group == "all" else [group]
     rows: list[Row] = []
@@ -60,7 +70,7 @@ def bench_command(
         for name in groups:
             measurement = MEASUREMENTS[f"bench {name}"]
             measured_on = measurement.here()
-            rows += (found := bench.run([name], quick, dask, progress))
+            rows += (found := bench.run([name], quick, dask, progress, beside))
             if update_docs:
                 publish(measurement, measured_on, page.values(name, found))
     if json:

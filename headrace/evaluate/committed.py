@@ -76,6 +76,13 @@ MEASUREMENTS = {
             _TABLES,
         ),
         Measurement("bench sim", ("filter_card",), ("filter",), ("sim/**/*.h", "sim/**/*.cpp"), _TABLES),
+        Measurement(
+            "bench cost",
+            ("filter_card",),
+            ("filter",),
+            (f"{_BENCH}/cost.py", *(f"headrace/{room}/*.py" for room in ("build", "card", "registers"))),
+            ("docs/performance.md",),
+        ),
     )
 }
 

@@ -11,6 +11,7 @@ Progress = Callable[[str, float | None], None]
 MEASURED = "measured"  # counted: cycles of the simulated RTL, cells of the synthesised design
 MODELLED = "modelled"  # cycles times a nominal clock, or figures of different origin put together
 WALL_CLOCK = "wall clock"  # of this machine
+PROCESSOR = "processor time"  # of this machine, beside another commit's in the same run
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,18 @@ class Row:
 
 
 GROUPS = ("filter", "capture", "bridge", "size", "sim")
+COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
 def run(
-    groups: list[str], quick: bool = False, address: str | None = None, progress: Progress | None = None
+    groups: list[str],
+    quick: bool = False,
+    address: str | None = None,
+    progress: Progress | None = None,
+    beside: str | None = None,
 ) -> list[Row]:
-    """Runs benchmarks by group. ``quick`` takes samples where the full run takes every packet size."""
+    """Runs benchmarks by group. ``quick`` takes samples where the full run takes every packet size; ``beside`` is the
+    commit that costs are compared with."""
     report = progress or (lambda _what, _done: None)
     rows: list[Row] = []
     for group in groups:
@@ -57,6 +64,10 @@ def run(
             from headrace.evaluate.bench import size
 
             rows += size.run(quick, report)
+        elif group == COST:
+            from headrace.evaluate.bench import cost
+
+            rows += cost.run(quick, report, beside)
         else:
             from headrace.evaluate.bench import simulator
 
