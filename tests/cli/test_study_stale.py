@@ -13,7 +13,7 @@ from headrace import paths
 from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate import committed, measured
-from headrace.evaluate.bench import MEASURED, Row, page
+from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
 from headrace.evaluate.study import bridge_page, capture_page
@@ -205,7 +205,7 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
 @pytest.mark.parametrize("name", PAGES)
 def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
-    known = set(page._NAMES) | {f"{group}.table" for group in ("filter", "capture", "bridge", "size", "sim")}
+    known = set(page._NAMES) | {f"{group}.table" for group in (*GROUPS, COST)}
     known |= {"size.engine"}
     for module, prefix in ((bridge_page, "bridge"), (capture_page, "capture")):
         assert module.__file__ is not None
@@ -215,7 +215,7 @@ def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     assert there and set(there) <= known
 
 
-@pytest.mark.parametrize("words", [["study", "capture"], ["study", "bridge"], ["bench", "sim"]])
+@pytest.mark.parametrize("words", [["study", "capture"], ["study", "bridge"], ["bench", "sim"], ["bench", "cost"]])
 def test_half_a_measurement_is_not_published(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--quick", "--update-docs"]) == 2
     assert "--quick" in capsys.readouterr().err
