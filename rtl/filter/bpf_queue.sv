@@ -255,6 +255,8 @@ module bpf_queue
   always_ff @(posedge clk) begin
     if (!rst && list) assert (list_id_q + 1'b1 != free_id_q) else $fatal(1,
         "bpf_queue: a packet that there is no room for");
+    if (!rst && in_valid) assert (32'(ADDR_W'(write_row_q - frame_row_q)) <= MAX_ROWS)
+    else $fatal(1, "bpf_queue: more beats of a frame than there is room for");
     if (!rst && list && !in_packet.bad) assert (write_row_q + !empty_beat - frame_row_q == rows_of(in_packet))
     else $fatal(1, "bpf_queue: a packet has other beats than its length says");
     if (!rst && pop) assert (finished_valid) else $fatal(1, "bpf_queue: nothing to pop");
