@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headrace.cards.bridge.host import PROFILES
 from headrace.errors import HeadraceError
+from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
@@ -17,6 +18,7 @@ _BENCH = "headrace/evaluate/bench"
 _LOADS = "headrace/evaluate/loads"
 _TIMING = ("sim/memory/axi_memory.h", "sim/wire/*.h")  # host memory and MACs
 _BRIDGE = (f"{_LOADS}/bridge*.py", *(f"headrace/cards/bridge/{name}.py" for name in ("host", "receive", "send")))
+_SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
 
 
@@ -64,7 +66,7 @@ MEASUREMENTS = {
             "bench bridge",
             ("bridge_card",),
             ("bridge",),
-            (*_TIMING, *_BRIDGE, f"{_BENCH}/bridge.py"),
+            (*_TIMING, *_BRIDGE, f"{_BENCH}/bridge.py", f"{_BENCH}/parts.py", *_SYNTH),
             _TABLES,
             _bridge_settings,
         ),
@@ -72,8 +74,15 @@ MEASUREMENTS = {
             "bench size",
             ("bpf_core", "capture_engine"),
             (),
-            (f"{_BENCH}/size.py", "headrace/synth/flow.py", "headrace/synth/yosys.py"),
+            (f"{_BENCH}/size.py", *_SYNTH),
             _TABLES,
+        ),
+        Measurement(
+            "bench stream",
+            STREAM_TOPS,
+            (),
+            (f"{_BENCH}/parts.py", *_SYNTH),
+            ("docs/stream.md",),
         ),
         Measurement("bench sim", ("filter_card",), ("filter",), ("sim/**/*.h", "sim/**/*.cpp"), _TABLES),
         Measurement(

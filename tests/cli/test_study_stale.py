@@ -19,7 +19,7 @@ from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
 from headrace.evaluate.study import bridge_page, capture_page
 
 REPOSITORY = paths.share()
-PAGES = ("README.md", "docs/performance.md", "docs/study-capture.md", "docs/study-bridge.md")
+PAGES = ("README.md", "docs/performance.md", "docs/study-capture.md", "docs/study-bridge.md", "docs/stream.md")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,10 @@ def test_a_changed_engine_makes_its_figures_stale_and_no_others(said: Said, tree
 def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: Path) -> None:
     change(tree / "rtl/pkg/headrace_pkg.sv", "endpackage", "  localparam int unsigned CHANGED = 1;\nendpackage")
     code, lines = said()
-    of_cards = {f"headrace {name}" for name in MEASUREMENTS} - {"headrace bench size"}  # that is of single blocks
+    of_cards = {f"headrace {name}" for name in MEASUREMENTS} - {
+        "headrace bench size",
+        "headrace bench stream",
+    }  # those are of single blocks
     assert code == 1 and {line.split(": ")[1] for line in lines} == of_cards
 
 
@@ -206,7 +209,7 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
 def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
     known = set(page._NAMES) | {f"{group}.table" for group in (*GROUPS, COST)}
-    known |= {"size.engine"}
+    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks"}
     for module, prefix in ((bridge_page, "bridge"), (capture_page, "capture")):
         assert module.__file__ is not None
         known |= {f"{prefix}.{word}" for word in re.findall(r'"(\w+)": ', Path(module.__file__).read_text())}

@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "size", "sim")
+GROUPS = ("filter", "capture", "bridge", "size", "stream", "sim")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -64,6 +64,10 @@ def run(
             from headrace.evaluate.bench import size
 
             rows += size.run(quick, report)
+        elif group == "stream":
+            from headrace.evaluate.bench import parts
+
+            rows += parts.stream(quick, report)
         elif group == COST:
             from headrace.evaluate.bench import cost
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from headrace.evaluate.bench import MEASURED, MODELLED, Row
+from headrace.evaluate.bench import MEASURED, MODELLED, Row, parts
 from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.study.bridge import BridgeStudy, measure, resources
 from headrace.evaluate.study.bridge_points import LARGEST_KB, Point, all_points, wire_points
@@ -22,7 +22,8 @@ def run(quick: bool, address: str | None, progress: Callable[[str, float | None]
     """All rows of the bridge card. ``quick``: samples of the packet sizes on a full line instead of every one."""
     study = measure(quick, address, progress, [*_points(), *wire_points(quick, every=not quick)])
     progress("size of H2S and S2H", None)
-    return [*_gain(study), *_line(study), *_adaptive(study), *_critical(study), _faults(study), *_size(resources())]
+    rows = [*_gain(study), *_line(study), *_adaptive(study), *_critical(study), _faults(study), *_size(resources())]
+    return rows + parts.bridge(quick, progress)
 
 
 def _points() -> Iterator[Point]:

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import Row
 
-_ENGINE = r"capture engine|its Fmax on ECP5"  # rows of a table of their own
+_TABLES = {
+    "engine": r"capture engine|its Fmax on ECP5",
+    "size": r"size: ",
+    "fmax": r"Fmax: ",
+    "blocks": r"block: ",
+}
+"""Tables of their own, by what their rows begin with."""
 _NAMES = {
     "filter.one": r"100 Gb/s, 8 cores",
     "filter.both": r"2 x 100 Gb/s",
@@ -33,8 +39,8 @@ _NAMES = {
 
 def values(group: str, rows: Sequence[Row]) -> dict[str, str | None]:
     """Of all rows of a group: its tables, and single figures. Raises HeadraceError where one isn't there."""
-    engine = [row for row in rows if re.match(_ENGINE, row.what)]
-    tables = {"table": [row for row in rows if row not in engine], "engine": engine}
+    tables = {name: [row for row in rows if re.match(pattern, row.what)] for name, pattern in _TABLES.items()}
+    tables["table"] = [row for row in rows if not any(row in table for table in tables.values())]
     found: dict[str, str | None] = {
         f"{group}.{name}": f"\n\n{_table(chosen)}\n\n" for name, chosen in tables.items() if chosen
     }
