@@ -11,7 +11,7 @@ from typing import Any
 from headrace.card import Card, Stats
 from headrace.card.process import Drain, StopRequests, Tell, drop_rights
 from headrace.cards.bridge.blocks import KINDS, Generic, SoftwareBlock
-from headrace.cards.bridge.card import check_link_type, driver_of, open_bridge_card
+from headrace.cards.bridge.card import check_link_type, driver_of, let_go, open_bridge_card
 from headrace.cards.bridge.chain import Ingress, ProtocolGraph
 from headrace.cards.bridge.control import ControlSocket
 from headrace.cards.bridge.driver import BridgeDriver
@@ -118,6 +118,8 @@ def _set_up(
 def _connect(job: RunJob, card: Card) -> None:
     lossless = job.rate == "lossless"
     files = []
+    if lossless and any(map(is_live, job.links)):
+        let_go(card)
     for port, (link, sink) in enumerate(zip(job.links, job.sinks, strict=True)):
         card.flow_control(port, lossless)
         card.source(port, link, timing="line" if lossless else job.rate)

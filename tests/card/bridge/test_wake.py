@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from headrace.card.stats import Irq
-from headrace.cards.bridge.card import driver_of, open_bridge_card
+from headrace.cards.bridge.card import driver_of, let_go, open_bridge_card
 from headrace.cards.bridge.formats import Header
 from headrace.cards.bridge.tables import SOFTWARE
 
@@ -41,3 +41,20 @@ def test_a_batch_is_handed_over_at_its_timeout_whether_or_not_time_is_skipped() 
     assert first == pytest.approx(second, abs=1)
     assert min(b.time_ns - a.time_ns for a, b in pairwise(skipped)) > TIMEOUT_NS
     assert cycles > 3 * TIMEOUT_NS * 0.3 * 0.8 and none == 0
+
+
+def test_a_port_without_a_rate_of_its_own_takes_a_frame_in_half_the_time_of_10_gb_s() -> None:
+    def arrival_ns(free: bool) -> int:
+        with open_bridge_card(progress=False) as card:
+            driver_of(card)
+            if free:
+                let_go(card)
+            before = card.stats().time_ns
+            card.source(0, "gen:size=1514,count=20")
+            stats = card.run().stats
+            assert (stats.ports[0].rx_frames, stats.ports[0].rx_overruns) == (20, 0)
+            return stats.time_ns - before
+
+    line_ns = 20 * (1514 + 24) * 8 / 10
+    assert arrival_ns(free=False) >= line_ns
+    assert arrival_ns(free=True) < 0.55 * line_ns
