@@ -94,6 +94,7 @@ class Bench:
             dut.core_ready.value = sum(self._core_ready(core) << core for core in range(self.cores))
             await edge
             self._check(wanted, go, int(dut.offered.value), (int(dut.core_0.value), int(dut.core_1.value)))
+            assert bool(dut.idle.value) == (int(dut.offered.value) == 0b11)
 
     def _check(self, wanted: int, go: int, offered: int, cores: tuple[int, int]) -> None:
         taken = []

@@ -12,7 +12,8 @@ module filter_dispatch_driven #(
     input  logic [1:0]        go,          // the port starts, with a core if one is offered
     output logic [1:0]        offered,
     output logic [CORE_W-1:0] core_0,      // offered to port 0
-    output logic [CORE_W-1:0] core_1
+    output logic [CORE_W-1:0] core_1,
+    output logic              idle
 );
 
   logic [1:0][CORE_W-1:0] offered_core;
@@ -29,7 +30,7 @@ module filter_dispatch_driven #(
       .taken(wanted & go & offered),
       .offered,
       .offered_core,
-      .idle()
+      .idle
   );
 
 endmodule
