@@ -383,13 +383,15 @@ class Setup:
         assert lane.accepted, "an empty batch is closed"
         recent = self.recent
         waited = self.now - self.opened_ns
+        critical = any(packet.header.critical for packet in lane.accepted)
         assert {
             "full": any(self.full(lane.accepted, settings) for settings in recent),
             "timeout": any(0 < settings.timeout_ns <= waited for settings in recent),
-            "critical": any(packet.header.critical for packet in lane.accepted),
+            "critical": critical,
             "single": any(settings.single for settings in recent),
             "flush": self.flushed >= 0,
         }[reason], reason
+        assert reason in ("critical", "single") or not critical, "a critical packet's reason goes before others"
         if not self.changes and len(lane.accepted) > 1:
             assert sum(map(words_of, lane.accepted)) <= self.settings.bytes // 4 and not self.settings.single
         self._close(lane)
