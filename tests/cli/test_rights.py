@@ -187,6 +187,8 @@ def test_rights_end_when_interfaces_are_open_and_before_files_are(
     card.source.side_effect = lambda _port, link, **_: happened.append(link)
     card.sink.side_effect = lambda _port, link, *_, **__: happened.append(link)
     card.capture_format.return_value = (bpf.DLT_EN10MB,)
+    card.ports, card.clock_hz = 2, 1e9
+    card.description.data_width.return_value = 64
     card.run.side_effect = Done
     for module in (filter_run, tools, service):
         monkeypatch.setattr(module, "driver_of", lambda _card: MagicMock())
