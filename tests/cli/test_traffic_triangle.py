@@ -6,12 +6,14 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from network import add_pair, own_network
+from patience import HANG_S
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from headrace.cli import main
@@ -104,13 +106,15 @@ def test_packets_go_out_on_an_interface(tmp_path: Path) -> None:
         add_pair("tri0", "tri1")
         listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5))
         listener.bind(("tri1", 0x88B5))
-        listener.settimeout(5)
+        listener.settimeout(HANG_S)
+        begin = time.time_ns()
         assert run("-p", 60, "-l", 500, "-u", 500, "--duration", 0.5, "--interface", "tri0") == 0
         got = [listener.recv(2000) for _ in range(250)]
         listener.close()
     numbers, times = zip(*(read_frame(data) or (0, 0) for data in got), strict=True)
     assert numbers == tuple(range(250))
-    assert 0.45e9 < times[-1] - times[0] < 0.7e9
+    # None goes out before it is due; how late one is, the machine decides.
+    assert all(sent >= begin + number * 2e6 - 1e6 for number, sent in enumerate(times)) and list(times) == sorted(times)
 
 
 @pytest.mark.parametrize(
