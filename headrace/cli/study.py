@@ -90,20 +90,9 @@ def capture_command(
     they are found, and a study that was ended goes on with those that are left. The exit code is 1 when a captured byte
     is wrong.
     """
-    from headrace.evaluate.committed import MEASUREMENTS, publish
-    from headrace.evaluate.study import capture, capture_page
-    from headrace.evaluate.study.capture_report import summary_table
+    from headrace.evaluate.study import capture, capture_page, capture_report
 
-    common.whole(quick, update_docs)
-    common.check_outputs(json)
-    folder, measurement = out or Path("capture-study"), MEASUREMENTS["study capture"]
-    measured_on = measurement.here()
-    with common.long_progress() as progress:
-        study = capture.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
-        capture.write(study, folder)
-    if update_docs:
-        publish(measurement, measured_on, capture_page.values(study), folder, capture_page.FIGURES)
-    return _show(study, summary_table, folder, json)
+    return _run("capture", (capture, capture_page, capture_report), out, quick, json, cluster, update_docs)
 
 
 @app.command("bridge", epilog=_BRIDGE_EPILOG)
@@ -120,20 +109,35 @@ def bridge_command(
     to bridge-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on
     with those that are left. The exit code is 1 when a packet is wrong, out of order or missing.
     """
-    from headrace.evaluate.committed import MEASUREMENTS, publish
-    from headrace.evaluate.study import bridge, bridge_page
-    from headrace.evaluate.study.bridge_report import summary_table
+    from headrace.evaluate.study import bridge, bridge_page, bridge_report
 
+    return _run("bridge", (bridge, bridge_page, bridge_report), out, quick, json, cluster, update_docs)
+
+
+def _run(
+    name: str,
+    parts: tuple[Any, Any, Any],
+    out: Path | None,
+    quick: bool,
+    json: str | None,
+    cluster: str | None,
+    update_docs: bool,
+) -> int:
+    """Runs a study, writes what it found and shows it; gives the exit code. ``parts``: its modules for measuring, for
+    its page of the manual and for its report."""
+    from headrace.evaluate.committed import MEASUREMENTS, publish
+
+    study, page, report = parts
     common.whole(quick, update_docs)
     common.check_outputs(json)
-    folder, measurement = out or Path("bridge-study"), MEASUREMENTS["study bridge"]
+    folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
     measured_on = measurement.here()
     with common.long_progress() as progress:
-        study = bridge.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
-        bridge.write(study, folder)
+        found = study.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
+        study.write(found, folder)
     if update_docs:
-        publish(measurement, measured_on, bridge_page.values(study), folder, bridge_page.FIGURES)
-    return _show(study, summary_table, folder, json)
+        publish(measurement, measured_on, page.values(found), folder, page.FIGURES)
+    return _show(found, report.summary_table, folder, json)
 
 
 class _Study(Protocol):
