@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses batch size and timeout of H2S, so that batches are as large as they can be while 99 of 100 packets reach
-// software within target_ns: from a packet's arrival in its batch to software's taking the batch's message.
-// - service: the longest time of late from a batch's end to its message being taken. Rises at once, falls by 1/64 at
-//   the end of each window in which a message was taken. A batch that still waits at a window's end counts with its
-//   age.
-// - handling: the same without the time for which messages of earlier batches were before it; falls by 1/8.
-// - timeout = target - target/16 - service, where service counts as half of the target until a message has been taken;
+// software within target_ns: from a packet's arrival in its batch until software has done with the batch, and gives its
+// buffer back.
+// - service: the longest time of late from a batch's end to its return. Rises at once, falls by 1/64 at the end of each
+//   window in which a batch came back. A batch that is still away at a window's end counts with its age.
+// - handling: the same without the time for which earlier batches were before it; falls by 1/8.
+// - timeout = target - target/16 - service, where service counts as half of the target until a batch has come back;
 //   but at least handling * 9/8: shorter ones would give the host more messages than it can handle, and service would
 //   grow without end. At least FLOOR_NS, at most most.timeout_ns.
-// - bytes = most.bytes, halved (down to 2 KB) while one message takes the host more than half of the target by itself;
-//   at once most.bytes again when a batch closes while another one waits, for then fewer messages help.
+// - bytes = most.bytes, halved (down to 2 KB) while one batch takes the host more than half of the target by itself;
+//   at once most.bytes again when a batch closes while another one is away, for then fewer messages help.
 // - single when in LONELY windows with packets, one after the other, no two packets came within a timeout: waiting
-//   would bring no company. Not while a batch waits: if more packets come by then, they have company. Not any more as
+//   would bring no company. Not while a batch is away: if more packets come by then, they have company. Not any more as
 //   soon as a batch closes while another one waits.
 // All in units of 2^UNIT_LOG2 = 64 ns. Latency: 4 cycles from an event to what is chosen. All inputs may change in any
 // cycle. `watch`: the next end of a window matters, wake up for it.
 module adaptive_batching
   import bridge_pkg::*;
 #(
-    parameter int unsigned DEPTH = 32  // batches whose times are known; a later one's counts from when there is room
+    // Batches whose times are known; a later one's counts from when there is room. Software has no more of them.
+    parameter int unsigned DEPTH = 32
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -30,7 +31,8 @@ module adaptive_batching
     input  logic        enable,      // otherwise `most` is chosen
     input  batching_t   most,        // most bytes and longest timeout that may be chosen; single forces it
     input  logic        closed,      // a batch is closed
-    input  logic        taken,       // software has taken the message of the oldest one
+    input  logic        taken,       // software has taken a batch's message
+    input  logic        posted,      // and gives a buffer: when it has batches, it has done with the oldest one
     input  logic        window,      // of the traffic analyser, and of the window that has ended:
     input  logic [31:0] packets,
     input  logic [31:0] gap_min,
@@ -55,19 +57,21 @@ module adaptive_batching
 
   typedef logic [TIME_W-1:0] time_t;
 
-  // Batches whose messages are not taken
+  // Batches that software has not done with
   logic [ADDR_W:0] wr_q, rd_q;
   logic [15:0] crowd_q;           // batches closed for whose time there was no room
-  logic waiting, full, pop, push, crowded;
+  logic [ADDR_W:0] held_q;        // batches that software has
+  logic waiting, full, pop, push, crowded, returned;
   time_t head, now, target;
 
-  assign now     = time_ns[31:UNIT_LOG2];
-  assign target  = target_ns[31:UNIT_LOG2];
-  assign waiting = wr_q != rd_q;
-  assign full    = (wr_q ^ rd_q) == (ADDR_W + 1)'(DEPTH);
-  assign pop     = taken && waiting;
-  assign push    = (closed && (!full || pop)) || (pop && crowd_q != 0);
-  assign crowded = closed && waiting;
+  assign now      = time_ns[31:UNIT_LOG2];
+  assign target   = target_ns[31:UNIT_LOG2];
+  assign waiting  = wr_q != rd_q;
+  assign full     = (wr_q ^ rd_q) == (ADDR_W + 1)'(DEPTH);
+  assign returned = posted && held_q != 0;
+  assign pop      = returned && waiting;
+  assign push     = (closed && (!full || pop)) || (pop && crowd_q != 0);
+  assign crowded  = closed && waiting;
 
   ram_dist #(
       .WIDTH(TIME_W),
@@ -82,37 +86,40 @@ module adaptive_batching
   );
 
   // How long the host takes
-  time_t start_q;                 // when the host could begin with the oldest message
+  time_t start_q;                 // when the host could begin with the oldest one
   time_t age_q, busy_q, service_q, handling_q;
-  logic sample_q, ended_q, taken_q, queued_q;
-  logic known_q;                  // a message has been taken
+  logic sample_q, ended_q, returned_q, queued_q;
+  logic known_q;                  // a batch has come back
 
   always_ff @(posedge clk) begin
+    if (taken && !returned && held_q != (ADDR_W + 1)'(DEPTH)) held_q <= held_q + 1'b1;
+    if (returned && !taken) held_q <= held_q - 1'b1;
     if (push) wr_q <= wr_q + 1'b1;
     if (pop) rd_q <= rd_q + 1'b1;
     if (closed && full && !pop) crowd_q <= crowd_q + 1'b1;
     if (pop && crowd_q != 0 && !closed) crowd_q <= crowd_q - 1'b1;
     if (pop || !waiting) start_q <= now;
 
-    sample_q <= waiting && (taken || window);
-    ended_q  <= window && taken_q;
-    age_q    <= now - head;
-    busy_q   <= now - start_q;
-    taken_q  <= taken || (taken_q && !window);
-    queued_q <= crowded || (queued_q && !window);
-    known_q  <= known_q || pop;
+    sample_q   <= waiting && (returned || window);
+    ended_q    <= window && returned_q;
+    age_q      <= now - head;
+    busy_q     <= now - start_q;
+    returned_q <= returned || (returned_q && !window);
+    queued_q   <= crowded || (queued_q && !window);
+    known_q    <= known_q || pop;
 
     if (sample_q && age_q > service_q) service_q <= age_q;
     else if (ended_q) service_q <= service_q - (service_q >> SERVICE_DECAY);
     if (sample_q && busy_q > handling_q) handling_q <= busy_q;
     else if (ended_q) handling_q <= handling_q - (handling_q >> HANDLING_DECAY);
     if (rst) begin
+      held_q     <= '0;
       wr_q       <= '0;
       rd_q       <= '0;
       crowd_q    <= '0;
       sample_q   <= 1'b0;
       ended_q    <= 1'b0;
-      taken_q    <= 1'b0;
+      returned_q <= 1'b0;
       queued_q   <= 1'b0;
       known_q    <= 1'b0;
       service_q  <= '0;
@@ -174,11 +181,12 @@ module adaptive_batching
   // What changed in the last cycles has reached `chosen`.
   logic [2:0] settling_q;
   always_ff @(posedge clk) begin
-    settling_q <= {settling_q[1:0], closed || taken || window};
+    settling_q <= {settling_q[1:0], closed || returned || window};
     if (rst) settling_q <= '1;
   end
   assign service_ns = {service_q, UNIT_LOG2'(0)};
-  assign watch      = (waiting && service_q < target) || taken_q || queued_q;  // beyond the target it says nothing new
-  assign idle       = !closed && !taken && !window && settling_q == 0;
+  // Beyond the target, the age of what is away says nothing new.
+  assign watch      = (waiting && service_q < target) || returned_q || queued_q;
+  assign idle       = !closed && !returned && !window && settling_q == 0;
 
 endmodule

@@ -344,6 +344,7 @@ module bridge_card
       .most,
       .closed    (h2s_events[BULK_LANE].closed),
       .taken     (h2s_message_take[BULK_LANE] && h2s_message[BULK_LANE].words != REFUSED),
+      .posted    (h2s_post_valid[BULK_LANE]),
       .window,
       .packets   (traffic.packets),
       .gap_min   (traffic.gap_min),

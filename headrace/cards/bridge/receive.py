@@ -32,10 +32,10 @@ class ReceiveSettings:
 
     ``buffer_bytes``: of a batch at most. ``timeout_ns``: a batch is closed so long after its first packet; 0: never.
     ``single``: each packet by itself. ``express``: latency-critical packets go by a lane of their own. ``adaptive``:
-    the card chooses size and timeout, up to those given, such that 99 of 100 packets reach software within
-    ``target_ns``. ``wait_for_room``: packets wait while there is no room, rather than be dropped; but no longer than
-    ``wait_limit_ns`` (0: without end): then they are dropped until there is room again, so that software which has
-    stopped doesn't hold up what shares an Ethernet port with them.
+    the card chooses size and timeout, up to those given, such that software has done with 99 of 100 packets, and gives
+    their buffer back, within ``target_ns``. ``wait_for_room``: packets wait while there is no room, rather than be
+    dropped; but no longer than ``wait_limit_ns`` (0: without end): then they are dropped until there is room again, so
+    that software which has stopped doesn't hold up what shares an Ethernet port with them.
     """
 
     buffer_bytes: int = MAX_BATCH

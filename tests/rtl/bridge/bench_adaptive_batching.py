@@ -9,7 +9,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from streams import PERIOD_PS, behaviour, cycles
 
-INPUTS = "enable target_ns most closed taken window packets gap_min"
+INPUTS = "enable target_ns most closed taken posted window packets gap_min"
 
 
 def bits(batching: Batching) -> int:
@@ -17,8 +17,9 @@ def bits(batching: Batching) -> int:
     return batching.single << 49 | batching.bytes << 32 | batching.timeout_ns
 
 
-async def compare(dut: Any, law: Law, count: int, scale: int, busy: float) -> list[Batching]:
-    """`count` cycles of up to `scale` ns, in `busy` of which a batch is closed; returns what was chosen in each."""
+async def compare(dut: Any, law: Law, count: int, scale: int, busy: float, takes: float = 0.3) -> list[Batching]:
+    """`count` cycles of up to `scale` ns, in `busy` of which a batch is closed, in `takes` software takes one; returns
+    what was chosen in each."""
     Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
     for name in INPUTS.split():
         getattr(dut, name).value = 0
@@ -30,13 +31,13 @@ async def compare(dut: Any, law: Law, count: int, scale: int, busy: float) -> li
     chosen: list[Batching] = []
     for _ in range(count):
         closed = random.random() < busy
-        taken = random.random() < 0.3
+        taken, posted = random.random() < takes, random.random() < 0.3
         window = random.random() < 0.1
         packets = random.choice((0, 1, 5))
         gap_min = random.choice((1, law.target // 2, 2 * law.target, WORD32)) & WORD32
         dut.time_ns.value = now
         dut.enable.value, dut.target_ns.value, dut.most.value = law.enable, law.target, bits(law.most)
-        dut.closed.value, dut.taken.value, dut.window.value = closed, taken, window
+        dut.closed.value, dut.taken.value, dut.posted.value, dut.window.value = closed, taken, posted, window
         dut.packets.value, dut.gap_min.value = packets, gap_min
         await ReadOnly()
         assert int(dut.chosen.value) == bits(law.chosen())
@@ -46,7 +47,7 @@ async def compare(dut: Any, law: Law, count: int, scale: int, busy: float) -> li
         idle = bool(dut.idle.value)
         before = law.chosen()
         await RisingEdge(dut.clk)
-        law.step(now, closed, taken, window, packets, gap_min)
+        law.step(now, closed, taken, posted, window, packets, gap_min)
         assert not idle or law.chosen() == before, "idle, and yet the choice changed"
         now += random.choice((0, 3, 4, scale // 10, scale))
     return chosen
@@ -59,10 +60,10 @@ def some_limits() -> Batching:
 
 
 @behaviour()
-@cocotb.parametrize(scale=[100, 10_000, 1_000_000], busy=[0.02, 0.2, 0.5])
-async def it_follows_its_law(dut: Any, scale: int, busy: float) -> None:
+@cocotb.parametrize(scale=[100, 10_000, 1_000_000], busy=[0.02, 0.2, 0.5], takes=[0.2, 0.4])
+async def it_follows_its_law(dut: Any, scale: int, busy: float, takes: float) -> None:
     for target in (20_000, 10_000_000, random.getrandbits(32)):
-        chosen = await compare(dut, Law(target, some_limits()), 400, scale, busy)
+        chosen = await compare(dut, Law(target, some_limits()), 400, scale, busy, takes)
         assert chosen
 
 

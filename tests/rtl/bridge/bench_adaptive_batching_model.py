@@ -19,7 +19,7 @@ TIME_MASK = WORD32 >> UNIT_LOG2
 FLOOR = 512 >> UNIT_LOG2
 FLOOR_SHIFT = 3
 LONELY = 3  # windows with packets, all far apart, after which packets go one by one
-SERVICE_DECAY = 6  # 1/2^n a window in which software took a message
+SERVICE_DECAY = 6  # 1/2^n a window in which a batch came back
 HANDLING_DECAY = 3
 DEPTH = 32  # close times remembered
 
@@ -40,21 +40,22 @@ class Law:
     target: int
     most: Batching
     enable: bool = True
-    service: int = 0  # longest time from a batch's end to software's taking its message, of late
-    handling: int = 0  # the same without the time for which other messages were before it
+    service: int = 0  # longest time from a batch's end to its return, of late
+    handling: int = 0  # the same without the time for which other batches were before it
     room: int = 0
     least: int = FLOOR
     timeout: int = FLOOR
     limited: bool = False  # software's timeout is shorter
     shift: int = 0  # of the byte limit
     lonely: int = 0
-    known: bool = False  # a message has been taken
+    known: bool = False  # a batch has come back
+    held: int = 0  # batches that software has
     crowd: int = 0  # batches beyond those in `closes`
     start: int = 0  # when the oldest batch in `closes` came to be the oldest
-    taken: bool = False  # in the running window
+    returned: bool = False  # in the running window
     queued: bool = False  # two batches at once were under way in it
     sample: bool = False  # age and busy are to be looked at
-    ended: bool = False  # a window in which software took a message
+    ended: bool = False  # a window in which a batch came back
     age: int = 0
     busy: int = 0
     closes: deque[int] = field(default_factory=deque)
@@ -70,13 +71,14 @@ class Law:
 
     def watch(self) -> bool:
         """Whether the end of the running window matters."""
-        return (bool(self.closes) and self.service < self.target >> UNIT_LOG2) or self.taken or self.queued
+        return (bool(self.closes) and self.service < self.target >> UNIT_LOG2) or self.returned or self.queued
 
     def step(
         self,
         now: int,
         closed: bool = False,
         taken: bool = False,
+        posted: bool = False,
         window: bool = False,
         packets: int = 0,
         gap_min: int = 0,
@@ -85,6 +87,8 @@ class Law:
         now = now >> UNIT_LOG2 & TIME_MASK
         target = self.target >> UNIT_LOG2
         waiting = bool(self.closes)
+        returned = posted and self.held > 0
+        self.held = min(self.held + taken - returned, DEPTH)
         crowded = closed and waiting
 
         if crowded:
@@ -116,15 +120,15 @@ class Law:
         elif self.ended:
             self.handling -= self.handling >> HANDLING_DECAY
 
-        self.sample = waiting and (taken or window)
-        self.ended = window and self.taken
+        self.sample = waiting and (returned or window)
+        self.ended = window and self.returned
         if waiting:
             self.age = (now - self.closes[0]) & TIME_MASK
         self.busy = (now - self.start) & TIME_MASK
-        self.taken = taken or (self.taken and not window)
+        self.returned = returned or (self.returned and not window)
         self.queued = crowded or (self.queued and not window)
 
-        pop = taken and waiting
+        pop = returned and waiting
         self.known |= pop
         if pop:
             self.closes.popleft()
@@ -149,11 +153,10 @@ class Fixed(Law):
 
 @dataclass(frozen=True)
 class HostModel:
-    """A host: ns a message and a byte; its messages are taken before (or after) it spends that time."""
+    """A host: ns a message and a byte. It has done with a batch after that."""
 
     message_ns: int
     byte_ns: float = 0.0
-    takes_first: bool = False
     transfer_ns: int = 1000  # from a batch's end to its message
     beat_ns: float = 0.1  # a byte
     slow_every: int = 0  # each so many messages one takes 3 times message_ns
@@ -187,7 +190,7 @@ def run(packets: Iterable[tuple[int, int]], host: HostModel, law: Law, window_lo
     timeouts: list[int] = []
     batch: list[int] = []
     size = 0
-    messages: deque[tuple[int, list[int], int]] = deque()  # when it can be taken, arrivals, bytes
+    messages: deque[tuple[int, list[int], int]] = deque()  # when it is there, arrivals, bytes
     free = 0  # when the host has handled the last message
     now = arrivals[0][0]
     window_end = (now // window + 1) * window
@@ -196,30 +199,30 @@ def run(packets: Iterable[tuple[int, int]], host: HostModel, law: Law, window_lo
     count, gap_min = 0, WORD32
     while arrivals or batch or messages:
         chosen = law.chosen()
-        taking = WORD32 << 32
+        done = WORD32 << 32
         if messages:
             ready, _, held = messages[0]
             slow = host.slow_every and number % host.slow_every == 0
             cost = int(host.message_ns * (3 if slow else 1) + host.byte_ns * held)
-            begin = max(ready, free)
-            taking = begin if host.takes_first else begin + cost
-        due = [window_end, taking]
+            done = max(ready, free) + cost
+        due = [window_end, done]
         if arrivals:
             due.append(arrivals[0][0])
         if batch:
             due.append(max(batch[0] + chosen.timeout_ns, now) if chosen.timeout_ns else WORD32 << 32)
         now = max(now, min(due))
-        closed = taken = False
+        closed = returned = False
         if now >= window_end:
             law.step(now, window=True, packets=count, gap_min=gap_min)
             window_end = (now // window + 1) * window
             count, gap_min = 0, WORD32
-        elif messages and now >= taking:
+        elif messages and now >= done:
+            law.step(now, taken=True)
             _, members, _ = messages.popleft()
             latencies.extend((arrival, now - arrival) for arrival in members)
-            free = now + (cost if host.takes_first else 0)
+            free = now
             number += 1
-            taken = True
+            returned = True
         elif arrivals and now >= arrivals[0][0]:
             _, length = arrivals.popleft()
             count += 1
@@ -236,7 +239,7 @@ def run(packets: Iterable[tuple[int, int]], host: HostModel, law: Law, window_lo
             messages.append((now + host.transfer_ns + int(host.beat_ns * size), batch, size))
             batch, size = [], 0
             timeouts.append(chosen.timeout_ns)
-        law.step(now, closed=closed, taken=taken)
+        law.step(now, closed=closed, posted=returned)
         for _ in range(4):
             law.step(now)
     return Result(latencies, batches, timeouts)

@@ -68,10 +68,9 @@ def test_99_of_100_packets_keep_the_target(
     _, message_ns, _, low, high = host
     packets = load(kind, target, duration(target, high), low, high)
     since = packets[-1][0] // 5
-    # A byte costs nothing, or a third of the host's time at the highest rate;
-    # the message is taken after the work or before.
+    # A byte costs nothing, or a third of the host's time at the highest rate.
     byte_ns = 8e9 / high / 3
-    for model in (HostModel(message_ns), HostModel(message_ns, byte_ns), HostModel(message_ns, byte_ns, True)):
+    for model in (HostModel(message_ns), HostModel(message_ns, byte_ns)):
         result = run(packets, model, Law(target, MOST))
         assert result.percentile(0.99, since) <= target, model
 
