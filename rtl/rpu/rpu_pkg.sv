@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the RPU card share: descriptors, what travels beside a packet to and from a unit, the ports that a
+// packet can go to, and the errors and interrupts of a unit.
+package rpu_pkg;
+
+  // Ports, as descriptors name them
+  localparam logic [7:0] PORT_ETH0 = 8'd0;
+  localparam logic [7:0] PORT_ETH1 = 8'd1;
+  localparam logic [7:0] PORT_HOST = 8'd2;
+  localparam logic [7:0] PORT_LOOPBACK = 8'd3;
+  localparam logic [7:0] PORT_DRAM = 8'd4;
+
+  // A descriptor as software sees it: 64 bits, its length in the lowest ones.
+  typedef struct packed {
+    logic [31:0] data;  // address in the unit: packet memory, or data memory
+    logic [7:0]  port;
+    logic [7:0]  tag;   // a slot from 1; 0: none
+    logic [15:0] len;   // bytes; 0: the packet is dropped
+  } desc_t;
+
+  // Beside all beats of a packet on its way to a unit
+  typedef struct packed {
+    logic [7:0] port;   // where it came from; for a message of another unit, PORT_LOOPBACK
+    logic [7:0] slot;   // from 1, free until now
+  } unit_rx_t;
+
+  // Beside all beats of a packet that a unit sends. Its slot is freed by the unit itself, by a release.
+  typedef struct packed {
+    logic       to_unit;  // port names a unit, whose slot the balancer chooses
+    logic [7:0] port;
+  } unit_tx_t;
+
+  // From a unit to the balancer
+  typedef struct packed {
+    logic       all;    // slots 1 to `slot` exist and are free; otherwise `slot` is free again
+    logic [7:0] slot;
+  } release_t;
+
+  // Interrupt flags 15:0, and errors 19:16, as in the flags register
+  localparam int unsigned FLAG_TIMER = 0;
+  localparam int unsigned FLAG_PACKET = 1;
+  localparam int unsigned FLAG_DRAM = 2;
+  localparam int unsigned FLAG_BROADCAST = 3;
+  localparam int unsigned FLAG_POKE = 4;
+  localparam int unsigned FLAG_EVICT = 5;
+  localparam int unsigned FLAG_BROADCAST_FULL = 8;
+  localparam int unsigned FLAG_ACCELERATOR = 9;
+  localparam int unsigned FLAG_DUPLICATE_SLOT = 10;
+  localparam int unsigned FLAG_INVALID_SLOT = 11;
+  localparam int unsigned FLAG_INVALID_DESC = 12;
+  localparam int unsigned FLAG_IMEM = 16;
+  localparam int unsigned FLAG_DMEM = 17;
+  localparam int unsigned FLAG_PMEM = 18;
+  localparam int unsigned FLAG_IO = 19;
+
+  // A part of a packet that an accelerator wants to see: `len` bytes from `addr` in packet memory on
+  typedef struct packed {
+    logic [23:0] addr;
+    logic [15:0] len;   // not 0
+  } accel_job_t;
+
+endpackage
