@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accelerator: CRC-32 (IEEE 802.3, that of zlib) of pieces of packet memory. Registers: accel_results, "CR32". START is
+// the CRC of the bytes before, so that one can be continued over pieces: zlib.crc32(data, START); 0 for a new one.
+// Latency: 8 cycles from a job's last beat to its result. Throughput: 1 beat a cycle, from job to job too.
+// Backpressure: none on the stream; up to 8 jobs whose results are not yet read. There are no tables to load.
+module accel_crc32
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              reg_valid,
+    input  logic              reg_write,
+    input  logic [15:0]       reg_addr,
+    input  logic [31:0]       reg_wdata,
+    input  logic [3:0]        reg_wstrb,
+    output logic              reg_ready,
+    output logic [31:0]       reg_rdata,
+
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic              load_valid,
+    input  logic [23:0]       load_addr,
+    input  logic [31:0]       load_data,
+    // verilator lint_on UNUSEDSIGNAL
+
+    output logic              job_valid,
+    input  logic              job_ready,
+    output accel_job_t        job,
+
+    input  logic              s_axis_tvalid,
+    output logic              s_axis_tready,
+    input  logic [DATA_W-1:0] s_axis_tdata,
+    input  logic [KEEP_W-1:0] s_axis_tkeep,
+    input  logic              s_axis_tlast,
+
+    output logic              interrupt,
+    output logic              idle
+);
+
+  if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "accel_crc32: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+
+  localparam int unsigned JOBS = 8;
+  localparam int unsigned BYTES_W = $clog2(KEEP_W + 1);
+  localparam int unsigned PART_W = 64;               // bits of a beat that are folded in one cycle
+  localparam int unsigned PARTS = DATA_W / PART_W;
+  localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // least significant bit first
+
+  function automatic logic [31:0] step(logic [31:0] crc);
+    return (crc >> 1) ^ (crc[0] ? POLYNOMIAL : '0);
+  endfunction
+  function automatic logic [31:0] step_back(logic [31:0] crc);
+    return crc[31] ? ((crc ^ POLYNOMIAL) << 1) | 32'd1 : crc << 1;
+  endfunction
+
+  // What each bit of a beat does to the CRC at the beat's end; the first 32 are what the CRC before it does.
+  typedef logic [DATA_W-1:0][31:0] matrix_t;
+  function automatic matrix_t effects();
+    matrix_t matrix;
+    logic [31:0] crc;
+    crc = 32'd1;
+    for (int i = DATA_W - 1; i >= 0; i--) begin
+      crc       = step(crc);
+      matrix[i] = crc;
+    end
+    return matrix;
+  endfunction
+  localparam matrix_t EFFECTS = effects();
+
+  // Every beat is folded at its full width, zeros behind the last byte; they are taken out again at the end, by powers
+  // of two: what each bit of the CRC becomes 2**i zero bytes earlier.
+  typedef logic [BYTES_W-1:0][31:0][31:0] back_t;
+  function automatic back_t backs();
+    back_t matrices;
+    logic [31:0] crc;
+    for (int unsigned i = 0; i < BYTES_W; i++) begin
+      for (int unsigned bits = 0; bits < 32; bits++) begin
+        crc = 32'd1 << bits;
+        for (int unsigned steps = 0; steps < 8 * 2 ** i; steps++) crc = step_back(crc);
+        matrices[i][bits] = crc;
+      end
+    end
+    return matrices;
+  endfunction
+  localparam back_t BACKS = backs();
+
+  logic start_valid, start_ready, beat_valid, beat_first, beat_last, jobs_idle, results_idle;
+  logic [31:0] start_value, beat_start, result;
+  logic [DATA_W-1:0] beat_data;
+  logic [BYTES_W-1:0] beat_bytes;
+  logic result_valid;
+  accel_job_t start_job;
+
+  accel_results #(
+      .IDENTIFICATION("CR32"),
+      .JOBS          (JOBS)
+  ) u_results (
+      .clk,
+      .rst,
+      .reg_valid,
+      .reg_write,
+      .reg_addr,
+      .reg_wdata,
+      .reg_wstrb,
+      .reg_ready,
+      .reg_rdata,
+      .start_valid,
+      .start_ready,
+      .start_job,
+      .start_value,
+      .result_valid,
+      .result,
+      .interrupt,
+      .idle(results_idle)
+  );
+
+  accel_jobs #(
+      .DATA_W(DATA_W),
+      .TAG_W (32),
+      .JOBS  (JOBS)
+  ) u_jobs (
+      .clk,
+      .rst,
+      .start_valid,
+      .start_ready,
+      .start_job,
+      .start_tag(start_value),
+      .job_valid,
+      .job_ready,
+      .job,
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .m_valid  (beat_valid),
+      .m_ready  (1'b1),
+      .m_data   (beat_data),
+      .m_bytes  (beat_bytes),
+      .m_first  (beat_first),
+      .m_last   (beat_last),
+      .m_tag    (beat_start),
+      .idle     (jobs_idle)
+  );
+
+  typedef struct packed {
+    logic               first;
+    logic               last;
+    logic [BYTES_W-1:0] spare;  // bytes behind the last one
+  } side_t;
+
+  // a: the start value is in the data; b: folded in parts; c: folded; d: with the beats before; e to g: without zeros
+  logic a_valid_q, b_valid_q, c_valid_q, d_done_q;
+  side_t a_q, b_q, c_q;
+  logic [DATA_W-1:0] a_data_q;
+  logic [PARTS-1:0][31:0] parts, parts_q;
+  logic [31:0] fold, fold_q, crc_q, crc_d;
+  logic [BYTES_W-1:0] spare_q;
+  wire [31:0] start = beat_first ? ~beat_start : '0;
+
+  always_comb begin
+    parts = '0;
+    for (int unsigned i = 0; i < DATA_W; i++) if (a_data_q[i]) parts[i/PART_W] ^= EFFECTS[i];
+    fold = '0;
+    for (int unsigned i = 0; i < PARTS; i++) fold ^= parts_q[i];
+    crc_d = fold_q;
+    for (int unsigned i = 0; i < 32; i++) if (crc_q[i] && !c_q.first) crc_d ^= EFFECTS[i];
+  end
+
+  always_ff @(posedge clk) begin
+    a_valid_q <= beat_valid;
+    a_q       <= '{first: beat_first, last: beat_last, spare: BYTES_W'(KEEP_W) - beat_bytes};
+    a_data_q  <= beat_data ^ DATA_W'(start);
+    b_valid_q <= a_valid_q;
+    b_q       <= a_q;
+    parts_q   <= parts;
+    c_valid_q <= b_valid_q;
+    c_q       <= b_q;
+    fold_q    <= fold;
+    d_done_q  <= c_valid_q && c_q.last;
+    spare_q   <= c_q.spare;
+    if (c_valid_q) crc_q <= crc_d;
+    if (rst) begin
+      a_valid_q <= 1'b0;
+      b_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      d_done_q  <= 1'b0;
+    end
+  end
+
+  // Three powers of two a cycle
+  localparam int unsigned STAGES = (BYTES_W + 2) / 3;
+  logic [STAGES:0] done;
+  logic [STAGES:0][31:0] back;
+  logic [STAGES:0][BYTES_W-1:0] spare;
+  assign done[0]  = d_done_q;
+  assign back[0]  = crc_q;
+  assign spare[0] = spare_q;
+
+  for (genvar s = 0; s < STAGES; s++) begin : gen_back
+    logic [31:0] crc, next;
+    always_comb begin
+      crc = back[s];
+      for (int unsigned i = 3 * s; i < 3 * s + 3 && i < BYTES_W; i++) begin
+        next = '0;
+        for (int unsigned bits = 0; bits < 32; bits++) if (crc[bits]) next ^= BACKS[i][bits];
+        if (spare[s][i]) crc = next;
+      end
+    end
+    always_ff @(posedge clk) begin
+      back[s+1]  <= crc;
+      spare[s+1] <= spare[s];
+      done[s+1]  <= done[s];
+      if (rst) done[s+1] <= 1'b0;
+    end
+  end
+
+  assign result_valid = done[STAGES];
+  assign result       = ~back[STAGES];
+  assign idle         = jobs_idle && results_idle;
+
+endmodule

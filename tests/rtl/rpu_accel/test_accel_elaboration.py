@@ -1,0 +1,56 @@
+"""What Verilator says of the accelerators before anything runs: lint, refused parameters, the same ports for all."""
+
+import re
+
+import pytest
+from rpu_accel.building import FOLDER, lint
+
+BLOCKS = sorted(path.stem for path in FOLDER.glob("*.sv"))
+REGISTERS = "accel_crc32"  # whose ports the others must have
+
+WRONG: list[tuple[str, dict[str, int]]] = [
+    ("accel_jobs", {"DATA_W": 96}),
+    ("accel_jobs", {"DATA_W": 1024}),
+    ("accel_jobs", {"TAG_W": 0}),
+    ("accel_jobs", {"JOBS": 2}),
+    ("accel_jobs", {"JOBS": 12}),
+    ("accel_results", {"IDENTIFICATION": 0}),
+    ("accel_results", {"JOBS": 256}),
+    ("accel_crc32", {"DATA_W": 64}),
+    ("accel_checksum", {"DATA_W": 384}),
+]
+
+
+def ports(block: str) -> list[str]:
+    """The port list of a module, without comments and spaces."""
+    head = re.search(r"^\) \((.*?)^\);", (FOLDER / f"{block}.sv").read_text(), re.DOTALL | re.MULTILINE)
+    assert head
+    return [" ".join(line.split("//")[0].split()).rstrip(",") for line in head[1].splitlines() if "put" in line]
+
+
+def accelerators() -> list[str]:
+    return [block for block in BLOCKS if "s_axis_tvalid" in " ".join(ports(block)) and block != "accel_jobs"]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_lint_is_clean(block: str) -> None:
+    assert not lint(block)
+
+
+@pytest.mark.parametrize("block", accelerators())
+def test_every_accelerator_has_the_same_ports(block: str) -> None:
+    assert ports(block) == ports(REGISTERS)
+
+
+@pytest.mark.parametrize(("block", "parameters"), WRONG, ids=str)
+def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict[str, int]) -> None:
+    refusals = [line for line in lint(block, **parameters).splitlines() if "USERFATAL" in line]
+    assert any(all(word in line for word in parameters) for line in refusals)
+
+
+def test_every_parameter_of_every_block_is_refused_above() -> None:
+    tried = {(block, name) for block, parameters in WRONG for name in parameters}
+    for block in BLOCKS:
+        head = (FOLDER / f"{block}.sv").read_text().split(") (")[0]
+        for name in re.findall(r"^ +parameter .*?(\w+) =", head, re.MULTILINE):
+            assert (block, name) in tried

@@ -1,0 +1,33 @@
+"""The software twins of the accelerators against the oracles of their hardware."""
+
+import random
+import zlib
+from pathlib import Path
+
+import pytest
+from rpu_accel.twins import LIBRARY, for_core, native
+from scapy.utils import checksum as scapy_checksum
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in LIBRARY.glob("*.c")))
+def test_needs_no_library_on_the_core(name: str, tmp_path: Path) -> None:
+    """Nothing but what gcc itself may call in any program."""
+    assert for_core(name, tmp_path) <= {"memcpy", "memset"}
+
+
+def test_crc32_is_that_of_zlib(tmp_path: Path) -> None:
+    _, library = native("crc32", "uint32_t crc32(const void* data, size_t length, uint32_t start);", tmp_path)
+    for length in [*range(70), 1500]:
+        data, start = random.randbytes(length), random.choice((0, random.getrandbits(32)))
+        assert library.crc32(data, length, start) == zlib.crc32(data, start)
+
+
+def test_checksum_is_that_of_scapy(tmp_path: Path) -> None:
+    ffi, library = native("checksum", "uint16_t checksum(const void* data, size_t length, uint32_t start);", tmp_path)
+    for length in [*range(70), 1500, 65535]:
+        for fill in (random.randbytes(length + 4), bytes([0xFF] * (length + 4))):
+            offset, start = random.randrange(4), random.choice((0, 0xFFFF_FFFF, random.getrandbits(32)))
+            data = fill[offset : offset + length]
+            result = library.checksum(ffi.from_buffer(fill) + offset, length, start)
+            number = scapy_checksum(start.to_bytes(4, "little") + data)
+            assert result.to_bytes(2, "little") == number.to_bytes(2, "big")
