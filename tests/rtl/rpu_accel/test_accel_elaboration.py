@@ -18,6 +18,10 @@ WRONG: list[tuple[str, dict[str, int]]] = [
     ("accel_results", {"JOBS": 256}),
     ("accel_crc32", {"DATA_W": 64}),
     ("accel_checksum", {"DATA_W": 384}),
+    ("accel_blacklist", {"DATA_W": 64}),
+    ("accel_blacklist", {"CAPACITY": 128}),
+    ("accel_blacklist", {"CAPACITY": 4096}),
+    ("accel_blacklist", {"CAPACITY": 1050}),
 ]
 
 

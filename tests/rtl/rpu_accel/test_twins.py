@@ -5,8 +5,11 @@ import zlib
 from pathlib import Path
 
 import pytest
+from rpu_accel.prefixes import apart, hosts, longest, random_prefixes
 from rpu_accel.twins import LIBRARY, for_core, native
 from scapy.utils import checksum as scapy_checksum
+
+from headrace.cards.rpu.tables import blacklist_words
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in LIBRARY.glob("*.c")))
@@ -31,3 +34,21 @@ def test_checksum_is_that_of_scapy(tmp_path: Path) -> None:
             result = library.checksum(ffi.from_buffer(fill) + offset, length, start)
             number = scapy_checksum(start.to_bytes(4, "little") + data)
             assert result.to_bytes(2, "little") == number.to_bytes(2, "big")
+
+
+def test_blacklist_finds_what_ipaddress_finds(tmp_path: Path) -> None:
+    declarations = """
+        struct blacklist { uint32_t loaded; uint32_t base; uint32_t starts[4096]; uint16_t numbers[4096]; };
+        void blacklist_load(struct blacklist* list, uint32_t address, uint32_t data);
+        int32_t blacklist_find(const struct blacklist* list, uint32_t address);
+    """
+    ffi, library = native("blacklist", declarations, tmp_path)
+    table = ffi.new("struct blacklist *")
+    assert library.blacklist_find(table, 0) == -1
+    for prefixes in (random_prefixes(1050), apart(2048), [], random_prefixes(2048, range(24, 33))):
+        for address, data in blacklist_words(prefixes):
+            library.blacklist_load(table, address, data)
+        for host in hosts(prefixes, 200):
+            expected = longest(prefixes, host)
+            found = library.blacklist_find(table, int.from_bytes(host.to_bytes(4, "big"), "little"))
+            assert found == (-1 if expected is None else expected)
