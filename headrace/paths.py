@@ -1,4 +1,4 @@
-"""Where the RTL, the harness and the register descriptions lie: in a checkout, or inside an installed package."""
+"""Where RTL, harness, firmware and register descriptions lie: in a checkout, or inside an installed package."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ _INSTALLED = _PACKAGE / "_share"
 
 
 def share() -> Path:
-    """The folder that holds ``rtl``, ``sim`` and ``regs``."""
+    """The folder that holds ``rtl``, ``sim``, ``firmware`` and ``regs``."""
     return _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
 
 
@@ -19,6 +19,11 @@ def rtl() -> Path:
 def sim() -> Path:
     """The harness."""
     return share() / "sim"
+
+
+def firmware() -> Path:
+    """What firmware of RPUs is built with, and programs."""
+    return share() / "firmware"
 
 
 def cards() -> Path:

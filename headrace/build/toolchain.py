@@ -29,7 +29,8 @@ _DEFINES = {
     "VL_PRINTF(...)": "std::fprintf(stderr, __VA_ARGS__)",  # $display: standard output may be a capture
 }  # fmt: skip
 
-_ERROR = re.compile(r"^%Error|\berror:|undefined reference|cannot find")  # of Verilator, compiler and linker
+# Of Verilator, compiler and linker, whose driver only says that it failed
+_ERROR = re.compile(r"^%Error|(?<!collect2: )\berror:|undefined reference|cannot find")
 
 # Header -> Debian package, checked before anything is compiled.
 HARNESS_HEADERS = {"pcap/pcap.h": "libpcap-dev", "bpf/bpf.h": "libbpf-dev", "xdp/xsk.h": "libxdp-dev"}

@@ -14,6 +14,7 @@ MODULES = {
     "filter": ("filter",),
     "capture": ("capture",),
     "bridge": ("bridge",),
+    "rpu": ("rpu",),
     "measure": ("measure",),
     "extcap": ("extcap",),
     "demo": ("demo",),
