@@ -57,36 +57,33 @@ module accel_crc32
     return crc[31] ? ((crc ^ POLYNOMIAL) << 1) | 32'd1 : crc << 1;
   endfunction
 
-  // What each bit of a beat does to the CRC at the beat's end; the first 32 are what the CRC before it does.
-  typedef logic [DATA_W-1:0][31:0] matrix_t;
-  function automatic matrix_t effects();
-    matrix_t matrix;
+  // Which bits of a beat each bit of the CRC at its end is the parity of. The first 32 stand for the CRC before it too.
+  typedef logic [31:0][DATA_W-1:0] taps_t;
+  function automatic taps_t beat_taps();
+    taps_t taps;
     logic [31:0] crc;
     crc = 32'd1;
     for (int i = DATA_W - 1; i >= 0; i--) begin
-      crc       = step(crc);
-      matrix[i] = crc;
+      crc = step(crc);
+      for (int unsigned bits = 0; bits < 32; bits++) taps[bits][i] = crc[bits];
     end
-    return matrix;
+    return taps;
   endfunction
-  localparam matrix_t EFFECTS = effects();
+  localparam taps_t TAPS = beat_taps();
 
   // Every beat is folded at its full width, zeros behind the last byte; they are taken out again at the end, by powers
-  // of two: what each bit of the CRC becomes 2**i zero bytes earlier.
-  typedef logic [BYTES_W-1:0][31:0][31:0] back_t;
-  function automatic back_t backs();
-    back_t matrices;
+  // of two: which bits of the CRC each one 2**power zero bytes earlier is the parity of.
+  typedef logic [31:0][31:0] square_t;
+  function automatic square_t back_taps(int unsigned power);
+    square_t taps;
     logic [31:0] crc;
-    for (int unsigned i = 0; i < BYTES_W; i++) begin
-      for (int unsigned bits = 0; bits < 32; bits++) begin
-        crc = 32'd1 << bits;
-        for (int unsigned steps = 0; steps < 8 * 2 ** i; steps++) crc = step_back(crc);
-        matrices[i][bits] = crc;
-      end
+    for (int unsigned from = 0; from < 32; from++) begin
+      crc = 32'd1 << from;
+      for (int unsigned steps = 0; steps < 8 * 2 ** power; steps++) crc = step_back(crc);
+      for (int unsigned bits = 0; bits < 32; bits++) taps[bits][from] = crc[bits];
     end
-    return matrices;
+    return taps;
   endfunction
-  localparam back_t BACKS = backs();
 
   logic start_valid, start_ready, beat_valid, beat_first, beat_last, jobs_idle, results_idle;
   logic [31:0] start_value, beat_start, result;
@@ -162,13 +159,17 @@ module accel_crc32
   logic [BYTES_W-1:0] spare_q;
   wire [31:0] start = beat_first ? ~beat_start : '0;
 
+  for (genvar p = 0; p < PARTS; p++) begin : gen_parts
+    for (genvar i = 0; i < 32; i++) begin : gen_bits
+      assign parts[p][i] = ^(a_data_q[PART_W*p+:PART_W] & TAPS[i][PART_W*p+:PART_W]);
+    end
+  end
+  for (genvar i = 0; i < 32; i++) begin : gen_crc
+    assign crc_d[i] = fold_q[i] ^ (!c_q.first && ^(crc_q & TAPS[i][31:0]));
+  end
   always_comb begin
-    parts = '0;
-    for (int unsigned i = 0; i < DATA_W; i++) if (a_data_q[i]) parts[i/PART_W] ^= EFFECTS[i];
     fold = '0;
     for (int unsigned i = 0; i < PARTS; i++) fold ^= parts_q[i];
-    crc_d = fold_q;
-    for (int unsigned i = 0; i < 32; i++) if (crc_q[i] && !c_q.first) crc_d ^= EFFECTS[i];
   end
 
   always_ff @(posedge clk) begin
@@ -201,18 +202,22 @@ module accel_crc32
   assign back[0]  = crc_q;
   assign spare[0] = spare_q;
 
-  for (genvar s = 0; s < STAGES; s++) begin : gen_back
-    logic [31:0] crc, next;
-    always_comb begin
-      crc = back[s];
-      for (int unsigned i = 3 * s; i < 3 * s + 3 && i < BYTES_W; i++) begin
-        next = '0;
-        for (int unsigned bits = 0; bits < 32; bits++) if (crc[bits]) next ^= BACKS[i][bits];
-        if (spare[s][i]) crc = next;
+  for (genvar s = 0; s < STAGES; s++) begin : gen_stages
+    logic [3:0][31:0] crc;
+    assign crc[0] = back[s];
+    for (genvar i = 0; i < 3; i++) begin : gen_powers
+      localparam int unsigned POWER = 3 * s + i;
+      if (POWER < BYTES_W) begin : gen_power
+        localparam square_t BACK = back_taps(POWER);
+        for (genvar bits = 0; bits < 32; bits++) begin : gen_bits
+          assign crc[i+1][bits] = spare[s][POWER] ? ^(crc[i] & BACK[bits]) : crc[i][bits];
+        end
+      end else begin : gen_none
+        assign crc[i+1] = crc[i];
       end
     end
     always_ff @(posedge clk) begin
-      back[s+1]  <= crc;
+      back[s+1]  <= crc[3];
       spare[s+1] <= spare[s];
       done[s+1]  <= done[s];
       if (rst) done[s+1] <= 1'b0;
