@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headrace.errors import HeadraceError
 
@@ -17,6 +18,13 @@ Prefix = ipaddress.IPv4Network
 BLACKLIST_CAPACITY = 2048  # prefixes
 _NUMBERS, _USE = 0x1_0000, 0x2_0000
 _ALL_ONES = 0xFFFF_FFFF
+
+MATCHER_ROWS = 4096  # of 8 bytes of patterns
+LONGEST_PATTERN = 64  # bytes
+_ROW = 8
+_BUCKETS = 2048
+_FILTER_WORDS = 512
+_SECOND, _THIRD, _BUCKET, _PATTERNS, _WHOLE = 0x800, 0x1000, 0x2000, 0x1_0000, 0x2_0000
 
 
 def blacklist_words(prefixes: Iterable[Prefix | str], capacity: int = BLACKLIST_CAPACITY) -> list[Word]:
@@ -52,6 +60,86 @@ def blacklist_words(prefixes: Iterable[Prefix | str], capacity: int = BLACKLIST_
     words = [(4 * i, start) for i, start in enumerate([*(s - base for s in starts), *[_ALL_ONES] * spare])]
     words += [(_NUMBERS + 4 * i, number) for i, number in enumerate([*numbers, *numbers[-1:] * spare])]
     return [*words, (_USE, base)]
+
+
+class Pattern(NamedTuple):
+    """Bytes to look for, 1 to 64; with ``nocase`` the case of ASCII letters doesn't matter."""
+
+    content: bytes
+    nocase: bool = False
+
+
+def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list[Word]:
+    """What ``accel_matcher`` loads to find ``patterns``; it reports them by their place here, from 1 on.
+
+    ``rows`` is the module's parameter ROWS. A pattern takes one for each 8 bytes that it begins.
+    Raises HeadraceError when a pattern is too short or long or they are too many.
+    """
+    if len(patterns) > 0xFFFF:
+        raise HeadraceError(f"{len(patterns)} patterns: the matcher tells 65535 apart")
+    first, second, third = ([0] * _FILTER_WORDS for _ in range(3))
+    buckets: dict[int, list[tuple[int, int, int]]] = {}  # of rows: bytes 0 to 3, 4 to 7, control
+    for number, (content, nocase) in enumerate(patterns, 1):
+        if not 1 <= len(content) <= LONGEST_PATTERN:
+            raise HeadraceError(f"pattern {number} has {len(content)} bytes: the matcher takes 1 to {LONGEST_PATTERN}")
+        key = content[:-5:-1].lower()  # the last byte first
+        kind = len(key) - 1
+        _mark(key, first, second, third)
+        buckets.setdefault(_bucket(key), []).extend(_rows(content.lower() if nocase else content, nocase, kind, number))
+    needed = sum(map(len, buckets.values()))
+    if needed > rows:
+        raise HeadraceError(f"{len(patterns)} patterns take {needed} rows of 8 bytes: the matcher holds {rows}")
+
+    words = [(_WHOLE, 0)]
+    for base, table in ((0, first), (_SECOND, second), (_THIRD, third)):
+        words += [(base + 4 * i, word) for i, word in enumerate(table)]
+    place = 0
+    for index in range(_BUCKETS):
+        bucket = buckets.get(index, [])
+        words.append((_BUCKET + 4 * index, len(bucket) << 16 | (place if bucket else 0)))
+        for row in bucket:
+            words += [(_PATTERNS + 16 * place + 4 * i, word) for i, word in enumerate(row)]
+            place += 1
+    return [*words, (_WHOLE, 1)]
+
+
+def _mark(key: bytes, first: list[int], second: list[int], third: list[int]) -> None:
+    """Let what ends with ``key`` through the filter."""
+    last, kind = key[0], len(key) - 1
+    if kind == 0:
+        for word in (2 * last, 2 * last + 1):
+            first[word] |= 1 << 31
+        return
+    by_first = (key[1] ^ key[1] >> 5 << 2) & 0x1F
+    column = by_first & 15
+    first[2 * last + (by_first >> 4)] |= 1 << (column if kind == 1 else 16 + min(column, 14))
+    if kind >= 2:
+        by_second = _spread(key[:3], 13, (0, 5, 9))
+        second[by_second >> 4] |= 1 << (16 * (kind == 3) + (by_second & 15))
+    if kind == 3:
+        by_third = _spread(key, 14, (0, 4, 7, 11))
+        third[by_third >> 5] |= 1 << (by_third & 31)
+
+
+def _bucket(key: bytes) -> int:
+    return _spread(key, 11, (0, 3, 6, 9)) ^ (0, 0x555, 0x2AA, 0x7FF)[len(key) - 1]
+
+
+def _spread(key: bytes, width: int, places: Sequence[int]) -> int:
+    """Exclusive or of bytes, each turned to a place of its own in ``width`` bits."""
+    mixed = 0
+    for byte, place in zip(key, places, strict=False):
+        mixed ^= (byte << place | byte >> width - place) & (1 << width) - 1
+    return mixed
+
+
+def _rows(content: bytes, nocase: bool, kind: int, number: int) -> Iterable[tuple[int, int, int]]:
+    """A pattern from its end on, 8 bytes a row, at the upper end of the row where there are less."""
+    for step, end in enumerate(range(len(content), 0, -_ROW)):
+        part = content[max(0, end - _ROW) : end]
+        data = int.from_bytes(part.rjust(_ROW, b"\0"), "little")
+        control = kind << 25 | nocase << 24 | (end <= _ROW) << 23 | step << 20 | len(part) << 16 | number
+        yield data & _ALL_ONES, data >> 32, control
 
 
 def c_table(name: str, words: Sequence[Word]) -> str:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accelerator: CRC-32 (IEEE 802.3, that of zlib) of pieces of packet memory. Registers: accel_results, "CR32". START is
 // the CRC of the bytes before, so that one can be continued over pieces: zlib.crc32(data, START); 0 for a new one.
-// Latency: 8 cycles from a job's last beat to its result. Throughput: 1 beat a cycle, from job to job too.
+// Latency: 9 cycles from a job's last beat to its result. Throughput: 1 beat a cycle, from job to job too.
 // Backpressure: none on the stream; up to 8 jobs whose results are not yet read. There are no tables to load.
 module accel_crc32
   import rpu_pkg::*;
@@ -150,7 +150,7 @@ module accel_crc32
     logic [BYTES_W-1:0] spare;  // bytes behind the last one
   } side_t;
 
-  // a: the start value is in the data; b: folded in parts; c: folded; d: with the beats before; e to g: without zeros
+  // a: the start value is in the data; b: folded in parts; c: folded; d: with the beats before; then: without zeros
   logic a_valid_q, b_valid_q, c_valid_q, d_done_q;
   side_t a_q, b_q, c_q;
   logic [DATA_W-1:0] a_data_q;
@@ -193,8 +193,8 @@ module accel_crc32
     end
   end
 
-  // Three powers of two a cycle
-  localparam int unsigned STAGES = (BYTES_W + 2) / 3;
+  // Two powers of two a cycle
+  localparam int unsigned STAGES = (BYTES_W + 1) / 2;
   logic [STAGES:0] done;
   logic [STAGES:0][31:0] back;
   logic [STAGES:0][BYTES_W-1:0] spare;
@@ -203,10 +203,10 @@ module accel_crc32
   assign spare[0] = spare_q;
 
   for (genvar s = 0; s < STAGES; s++) begin : gen_stages
-    logic [3:0][31:0] crc;
+    logic [2:0][31:0] crc;
     assign crc[0] = back[s];
-    for (genvar i = 0; i < 3; i++) begin : gen_powers
-      localparam int unsigned POWER = 3 * s + i;
+    for (genvar i = 0; i < 2; i++) begin : gen_powers
+      localparam int unsigned POWER = 2 * s + i;
       if (POWER < BYTES_W) begin : gen_power
         localparam square_t BACK = back_taps(POWER);
         for (genvar bits = 0; bits < 32; bits++) begin : gen_bits
@@ -217,7 +217,7 @@ module accel_crc32
       end
     end
     always_ff @(posedge clk) begin
-      back[s+1]  <= crc[3];
+      back[s+1]  <= crc[2];
       spare[s+1] <= spare[s];
       done[s+1]  <= done[s];
       if (rst) done[s+1] <= 1'b0;

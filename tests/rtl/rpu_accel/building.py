@@ -7,14 +7,14 @@ from pathlib import Path
 import simulation
 
 FOLDER = simulation.RTL / "rpu" / "accel"
-_PACKAGE = simulation.RTL / "rpu" / "rpu_pkg.sv"
+_PACKAGES = (simulation.RTL / "rpu" / "rpu_pkg.sv", FOLDER / "matcher_pkg.sv")
 
 
 def sources() -> list[Path]:
     """The RTL files that an accelerator may need, the package first."""
     names = ("stream_reg", "stream_queue", "stream_fifo", "fifo_store", "stream_contract", "ram_sdp", "ram_dist")
     needed = [path for path in simulation.rtl("memory", "stream") if path.stem in names]
-    return [_PACKAGE, *needed, *sorted(FOLDER.glob("*.sv"))]
+    return [*_PACKAGES, *needed, *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES)]
 
 
 def simulate(block: str, bench: str | None = None, **parameters: int) -> None:
@@ -31,6 +31,6 @@ def lint(block: str, **parameters: int) -> str:
     command += [f"-I{path}" for path in (FOLDER, simulation.RTL / "stream", simulation.RTL / "memory")]
     command += [f"-G{name}={value}" for name, value in parameters.items()]
     run = subprocess.run(
-        [*command, str(_PACKAGE), str(FOLDER / f"{block}.sv")], capture_output=True, text=True, check=False
+        [*command, *map(str, _PACKAGES), str(FOLDER / f"{block}.sv")], capture_output=True, text=True, check=False
     )
     return run.stderr if run.returncode else ""

@@ -5,11 +5,12 @@ import zlib
 from pathlib import Path
 
 import pytest
+from rpu_accel.patterns import cases, naive
 from rpu_accel.prefixes import apart, hosts, longest, random_prefixes
 from rpu_accel.twins import LIBRARY, for_core, native
 from scapy.utils import checksum as scapy_checksum
 
-from headrace.cards.rpu.tables import blacklist_words
+from headrace.cards.rpu.tables import blacklist_words, matcher_words
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in LIBRARY.glob("*.c")))
@@ -52,3 +53,26 @@ def test_blacklist_finds_what_ipaddress_finds(tmp_path: Path) -> None:
             expected = longest(prefixes, host)
             found = library.blacklist_find(table, int.from_bytes(host.to_bytes(4, "big"), "little"))
             assert found == (-1 if expected is None else expected)
+
+
+def test_matcher_finds_what_a_search_finds_in_the_order_of_the_hardware(tmp_path: Path) -> None:
+    declarations = """
+        struct matcher { uint32_t whole, filter[3][512], buckets[2048], rows[4096][3]; };
+        typedef void (*matcher_report)(void* context, uint32_t pattern, uint32_t position);
+        void matcher_load(struct matcher* matcher, uint32_t address, uint32_t data);
+        uint32_t matcher_run(const struct matcher* matcher, const void* data, uint32_t length, matcher_report report,
+                             void* context);
+    """
+    ffi, library = native("matcher", declarations, tmp_path)
+    matcher = ffi.new("struct matcher *")
+    assert library.matcher_run(matcher, b"abc", 3, ffi.NULL, ffi.NULL) == 0
+    found: list[tuple[int, int]] = []
+    report = ffi.callback("matcher_report", lambda _, pattern, position: found.append((pattern, position)))
+    for patterns, payloads in cases():
+        for address, data in matcher_words(patterns):
+            library.matcher_load(matcher, address, data)
+        for payload in payloads:
+            found.clear()
+            count = library.matcher_run(matcher, payload, len(payload), report, ffi.NULL)
+            assert found == naive(patterns, payload)
+            assert count == len(found)
