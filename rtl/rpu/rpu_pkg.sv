@@ -10,6 +10,12 @@ package rpu_pkg;
   localparam logic [7:0] PORT_LOOPBACK = 8'd3;
   localparam logic [7:0] PORT_DRAM = 8'd4;
 
+  // What a unit's software has where
+  localparam logic [31:0] ACCEL_BASE = 32'h0040_0000;
+  localparam logic [31:0] DMEM_BASE = 32'h0080_0000;
+  localparam logic [31:0] PMEM_BASE = 32'h0100_0000;
+  localparam logic [31:0] IMEM_BASE = 32'h0200_0000;
+
   // A descriptor as software sees it: 64 bits, its length in the lowest ones.
   typedef struct packed {
     logic [31:0] data;  // address in the unit: packet memory, or data memory
@@ -17,6 +23,35 @@ package rpu_pkg;
     logic [7:0]  tag;   // a slot from 1; 0: none
     logic [15:0] len;   // bytes; 0: the packet is dropped
   } desc_t;
+
+  // What software asks for with a descriptor
+  localparam logic [7:0] SEND_PACKET = 8'd0;
+  localparam logic [7:0] SEND_DONE = 8'd1;     // a packet, too
+  localparam logic [7:0] SEND_UNIT = 8'd2;     // to the unit `port`
+  localparam logic [7:0] SEND_SLOTS = 8'd3;    // slots 1 to `tag` are there, for packets
+  localparam logic [7:0] SEND_WRITE = 8'd4;    // to host memory
+  localparam logic [7:0] SEND_READ = 8'd5;     // from host memory
+
+  typedef struct packed {
+    logic [7:0]  kind;
+    logic [63:0] dram_addr;
+    desc_t       desc;
+  } send_t;
+
+  // A store into the broadcast region
+  typedef struct packed {
+    logic [23:0] addr;         // in data memory
+    logic [31:0] data;
+    logic [3:0]  strb;
+  } word_t;
+
+  // What the host sees of a unit
+  typedef struct packed {
+    logic [19:0] flags;
+    logic [15:0] mask;
+    logic [31:0] active;       // slots with packets, from slot 1
+    logic        evict_ready;
+  } core_status_t;
 
   // Beside all beats of a packet on its way to a unit
   typedef struct packed {
@@ -52,6 +87,13 @@ package rpu_pkg;
   localparam int unsigned FLAG_DMEM = 17;
   localparam int unsigned FLAG_PMEM = 18;
   localparam int unsigned FLAG_IO = 19;
+
+  // What happens on a stream in a cycle, for counters
+  typedef struct packed {
+    logic       packet;        // the last beat of one is taken
+    logic       stall;         // a beat is not taken
+    logic [7:0] bytes;         // of a beat that is taken
+  } traffic_t;
 
   // A part of a packet that an accelerator wants to see: `len` bytes from `addr` in packet memory on
   typedef struct packed {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a processor's loads and stores go: I/O registers, the accelerator's registers, data memory, packet memory. With
+// address bit 26, the bytes of a loaded word come in reverse order.
+// Latency of a load: 1 cycle from registers (while the core sleeps, more) and data memory, 3 from packet memory, from the accelerator 1 and what that
+// takes. Stores are taken at once; one to the accelerator waits for the one before.
+// A store into the broadcast region, the end of data memory, goes to the other units as well, and waits for room there.
+// What lies outside of all is an error: a load ends with bus_error, and `access_error` says of which kind loads and
+// stores were (instruction, data, packet memory, registers), error_addr where.
+module rpu_bus
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned DMEM_KB = 32,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned BROADCAST_KB = 8,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              bus_valid,
+    output logic              bus_ready,
+    input  logic              bus_write,
+    input  logic [31:0]       bus_addr,
+    input  logic [31:0]       bus_wdata,
+    input  logic [3:0]        bus_strb,
+    output logic              bus_rvalid,
+    output logic [31:0]       bus_rdata,
+    output logic              bus_error,
+    output logic [3:0]        access_error,
+    output logic [31:0]       error_addr,
+
+    output logic              io_valid,
+    input  logic              io_ready,
+    input  logic [31:0]       io_rdata,
+    input  logic              io_wait,       // not yet
+    output logic              io_elsewhere,  // an access to anything else
+
+    output logic              reg_valid,     // the accelerator's registers
+    input  logic              reg_ready,
+    output logic              reg_write,
+    output logic [15:0]       reg_addr,
+    output logic [31:0]       reg_wdata,
+    output logic [3:0]        reg_wstrb,
+    input  logic [31:0]       reg_rdata,
+
+    output logic              dmem_write,    // both memories serve the processor first
+    output logic              dmem_read,
+    output logic [23:0]       dmem_addr,     // of the line's first byte
+    input  logic [DATA_W-1:0] dmem_rdata,    // in the cycle after
+    output logic              pmem_write,
+    output logic              pmem_read,
+    output logic [23:0]       pmem_addr,
+    input  logic              pmem_done,
+    input  logic [DATA_W-1:0] pmem_rdata,
+    output logic [DATA_W-1:0] dmem_wdata,
+    output logic [KEEP_W-1:0] dmem_wstrb,
+    output logic [DATA_W-1:0] pmem_wdata,
+    output logic [KEEP_W-1:0] pmem_wstrb,
+
+    output logic              broadcast_valid,
+    input  logic              broadcast_ready,
+    output word_t             broadcast
+);
+
+  if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
+    $fatal(1, "rpu_bus: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
+  end
+  if (BROADCAST_KB > DMEM_KB) begin : gen_bad_broadcast_kb
+    $fatal(1, "rpu_bus: BROADCAST_KB must be at most DMEM_KB, not %0d", BROADCAST_KB);
+  end
+
+  localparam int unsigned BYTE_W = $clog2(KEEP_W);
+  localparam int unsigned WORD_W = BYTE_W > 2 ? BYTE_W - 2 : 1;
+  localparam int unsigned WORDS = DATA_W / 32;
+  localparam logic [23:0] DMEM_BYTES = 24'(DMEM_KB * 1024);
+  localparam logic [23:0] BROADCAST_FROM = 24'((DMEM_KB - BROADCAST_KB) * 1024);
+  localparam logic [24:0] PMEM_BYTES = 25'(PMEM_KB * 1024);
+
+  typedef enum logic [2:0] {NONE, REGISTERS, ACCELERATOR, DATA, PACKET, WRONG} source_t;
+
+  function automatic logic [WORD_W-1:0] word_of(logic [23:0] addr);
+    return WORDS == 1 ? '0 : WORD_W'(addr >> 2);
+  endfunction
+
+  source_t target, source_q;
+  logic taken, swap_q;
+  logic [3:0] wrong;
+  logic [23:0] offset;
+  logic [WORD_W-1:0] word_q;
+  logic accel_busy_q, in_broadcast;
+
+  assign offset       = bus_addr[24] ? bus_addr[23:0] : {1'b0, bus_addr[22:0]};
+  assign in_broadcast = target == DATA && bus_write && BROADCAST_KB != 0 && offset >= BROADCAST_FROM;
+
+  always_comb begin
+    wrong = '0;
+    if (bus_addr[31:27] != '0) wrong[3] = 1'b1;
+    else if (bus_addr[25]) wrong[0] = 1'b1;
+    else if (bus_addr[24]) wrong[2] = {1'b0, offset} >= PMEM_BYTES;
+    else if (bus_addr[23]) wrong[1] = offset >= DMEM_BYTES;
+    else if (!bus_addr[22]) wrong[3] = bus_addr[21:9] != '0;
+    if (wrong != '0) target = WRONG;
+    else if (bus_addr[24]) target = PACKET;
+    else if (bus_addr[23]) target = DATA;
+    else target = bus_addr[22] ? ACCELERATOR : REGISTERS;
+
+    case (target)
+      REGISTERS: bus_ready = io_ready;
+      ACCELERATOR: bus_ready = !accel_busy_q || reg_ready;
+      DATA: bus_ready = !in_broadcast || broadcast_ready;
+      default: bus_ready = 1'b1;
+    endcase
+  end
+  assign taken           = bus_valid && bus_ready;
+  assign io_valid        = bus_valid && target == REGISTERS;
+  assign io_elsewhere    = taken && target != REGISTERS;
+  assign broadcast_valid = bus_valid && in_broadcast;
+  assign broadcast       = '{addr: offset, data: bus_wdata, strb: bus_strb};
+  assign access_error    = taken ? wrong : '0;
+
+  // Data memory, in the same cycle
+  assign dmem_write = taken && target == DATA && bus_write;
+  assign dmem_read  = bus_valid && target == DATA && !bus_write;
+  assign dmem_addr  = offset;
+  assign dmem_wdata = {WORDS{bus_wdata}};
+  assign dmem_wstrb = WORDS == 1 ? KEEP_W'(bus_strb) : KEEP_W'(bus_strb) << {word_of(offset), 2'b00};
+
+  // Packet memory and the accelerator, a cycle later
+  logic pmem_valid_q, pmem_write_q;
+  logic [23:0] pmem_addr_q;
+  logic [31:0] pmem_wdata_q;
+  logic [3:0] pmem_strb_q;
+  assign pmem_write = pmem_valid_q && pmem_write_q;
+  assign pmem_read  = pmem_valid_q && !pmem_write_q;
+  assign pmem_addr  = pmem_addr_q;
+  assign pmem_wdata = {WORDS{pmem_wdata_q}};
+  assign pmem_wstrb = WORDS == 1 ? KEEP_W'(pmem_strb_q) : KEEP_W'(pmem_strb_q) << {word_of(pmem_addr_q), 2'b00};
+
+  always_ff @(posedge clk) begin
+    pmem_valid_q <= taken && target == PACKET;
+    if (taken && target == PACKET) begin
+      pmem_write_q <= bus_write;
+      pmem_addr_q  <= offset;
+      pmem_wdata_q <= bus_wdata;
+      pmem_strb_q  <= bus_strb;
+    end
+    if (taken && target == ACCELERATOR) begin
+      reg_write <= bus_write;
+      reg_addr  <= bus_addr[15:0];
+      reg_wdata <= bus_wdata;
+      reg_wstrb <= bus_strb;
+    end
+    accel_busy_q <= (taken && target == ACCELERATOR) || (accel_busy_q && !reg_ready);
+    if (taken && !bus_write) begin
+      source_q <= target;
+      swap_q   <= bus_addr[26];
+      word_q   <= word_of(offset);
+    end else if (bus_rvalid) source_q <= NONE;
+    if (taken && wrong != '0) error_addr <= bus_addr;
+    if (rst) begin
+      pmem_valid_q <= 1'b0;
+      accel_busy_q <= 1'b0;
+      source_q     <= NONE;
+      error_addr   <= '0;
+    end
+  end
+  assign reg_valid = accel_busy_q;
+
+  // Back to the processor
+  logic [31:0] value;
+  always_comb begin
+    bus_rvalid = 1'b1;
+    value      = '0;
+    case (source_q)
+      REGISTERS: begin
+        value      = io_rdata;
+        bus_rvalid = !io_wait;
+      end
+      ACCELERATOR: begin
+        value      = reg_rdata;
+        bus_rvalid = reg_ready && !reg_write;
+      end
+      DATA: value = dmem_rdata[32*word_q+:32];
+      PACKET: begin
+        value      = pmem_rdata[32*word_q+:32];
+        bus_rvalid = pmem_done;
+      end
+      WRONG: value = '0;
+      default: bus_rvalid = 1'b0;
+    endcase
+  end
+  assign bus_rdata = swap_q ? {value[7:0], value[15:8], value[23:16], value[31:24]} : value;
+  assign bus_error = source_q == WRONG;
+
+endmodule

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a unit sends: takes what software has asked for, in order. A packet is read out of the unit's memories, and its
+// slot released once its last beat has been taken; one of no bytes is dropped, its slot released.
+// Latency: 1 cycle from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back to
+// back.
+// Backpressure: requests wait for the packet before and for room for releases; the queue of requests is rpu_io's.
+// A request that names what isn't there (kind, port, slot, memory) raises invalid_desc; a packet in a slot is dropped
+// then, so that none is lost by it.
+module rpu_transmit
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned DMEM_KB = 32,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned SLOTS = 32,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              send_valid,
+    output logic              send_ready,
+    input  send_t             send,
+    input  logic [31:0]       active,        // slots with packets, from slot 1
+    output logic              invalid_desc,
+    output logic              slot_end,      // software gives a slot back, whether it has a packet or not
+    output logic [7:0]        slot_ended,
+
+    output logic              rd_valid,      // as rpu_reader
+    input  logic              rd_ready,
+    input  logic              rd_done,
+    input  logic [DATA_W-1:0] rd_data,
+    output logic              local_valid,
+    input  logic              local_ready,
+    input  logic              local_done,
+    input  logic [DATA_W-1:0] local_data,
+    output logic [23:0]       rd_addr,
+
+    output logic              m_axis_tvalid,
+    input  logic              m_axis_tready,
+    output logic [DATA_W-1:0] m_axis_tdata,
+    output logic [KEEP_W-1:0] m_axis_tkeep,
+    output logic              m_axis_tlast,
+    output unit_tx_t          m_axis_tuser,
+
+    output logic              release_valid,
+    input  logic              release_ready,
+    output release_t          released,
+    output logic              idle
+);
+
+  localparam int unsigned RELEASES = 16;
+  localparam int unsigned COUNT_W = $clog2(RELEASES + 1);
+
+  typedef struct packed {
+    logic [7:0] slot;
+    unit_tx_t   where;
+  } user_t;
+
+  // What is asked for
+  desc_t desc;
+  logic to_packet, is_packet, is_drop, is_slots, valid_slot, has_slot, in_pmem, in_dmem, valid, slots_room;
+  logic [24:0] desc_end;
+  assign desc       = send.desc;
+  assign desc_end   = (desc.data[24] ? 25'(desc.data[23:0]) : 25'(desc.data[22:0])) + 25'(desc.len);
+  assign in_pmem    = desc.data[31:24] == 8'h01 && desc_end <= 25'(PMEM_KB * 1024);
+  assign in_dmem    = desc.data[31:23] == 9'h001 && desc_end <= 25'(DMEM_KB * 1024);
+  assign valid_slot = desc.tag <= 8'(SLOTS);
+  assign has_slot   = valid_slot && desc.tag != 0;
+  assign to_packet  = send.kind <= SEND_UNIT;
+  assign is_drop    = to_packet && desc.len == 0;
+  assign is_packet  = to_packet && valid_slot && (in_pmem || in_dmem) && desc.len != 0
+      && (send.kind == SEND_UNIT || desc.port <= PORT_LOOPBACK);
+  assign is_slots   = send.kind == SEND_SLOTS && has_slot;
+  assign valid      = is_packet || (is_drop && valid_slot) || is_slots;
+
+  // A packet goes to the reader; anything else is over at once, with a release perhaps.
+  logic job_ready, done_q, reader_idle, take, end_now, free_now, there;
+  user_t job_user, beat_user;
+  logic [7:0] done_slot_q;         // of the packet whose last beat was taken a cycle ago
+  release_t freed;
+  logic queue_ready, queue_idle;
+  logic [COUNT_W-1:0] owed_q;      // releases that wait, and those of packets under way
+
+  assign slots_room = owed_q < COUNT_W'(RELEASES - 1);
+  assign job_user   = '{slot: desc.tag, where: '{to_unit: send.kind == SEND_UNIT, port: desc.port}};
+  assign send_ready = slots_room && (is_packet ? job_ready : !done_q);
+  assign take       = send_valid && send_ready;
+  assign end_now    = take && !is_packet;
+
+  rpu_reader #(
+      .DATA_W(DATA_W),
+      .USER_W($bits(user_t)),
+      .HAS_LOCAL(1'b1)
+  ) u_reader (
+      .clk,
+      .rst,
+      .job_valid    (send_valid && is_packet && slots_room),
+      .job_ready,
+      .job_local    (in_dmem),
+      .job_addr     (in_dmem ? {1'b0, desc.data[22:0]} : desc.data[23:0]),
+      .job_len      (desc.len),
+      .job_user,
+      .rd_valid,
+      .rd_ready,
+      .rd_done,
+      .rd_data,
+      .local_valid,
+      .local_ready,
+      .local_done,
+      .local_data,
+      .rd_addr,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_tuser (beat_user),
+      .idle         (reader_idle)
+  );
+  assign m_axis_tuser = beat_user.where;
+
+  assign slot_ended   = done_q ? done_slot_q : desc.tag;
+  assign slot_end     = (done_q && done_slot_q != 0) || (end_now && to_packet && has_slot);
+  assign there        = active[slot_ended[4:0]-5'd1];
+  assign free_now     = (slot_end && there) || (end_now && is_slots);
+  assign freed        = '{all: !done_q && is_slots, slot: slot_ended};
+  assign invalid_desc = take && !valid;
+
+  stream_queue #(
+      .WIDTH($bits(release_t)),
+      .DEPTH(RELEASES)
+  ) u_releases (
+      .clk,
+      .rst,
+      .s_valid(free_now),
+      .s_ready(queue_ready),
+      .s_data (freed),
+      .m_valid(release_valid),
+      .m_ready(release_ready),
+      .m_data (released),
+      .idle   (queue_idle)
+  );
+
+  wire expects = take && (is_packet ? desc.tag != 0 : free_now);
+  wire settled = (release_valid && release_ready);
+  wire nothing = done_q && done_slot_q != 0 && !there;  // its slot had no packet
+  always_ff @(posedge clk) begin
+    done_q      <= m_axis_tvalid && m_axis_tready && m_axis_tlast;
+    done_slot_q <= beat_user.slot;
+    owed_q      <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
+    if (rst) begin
+      done_q <= 1'b0;
+      owed_q <= '0;
+    end
+  end
+
+  assign idle = !send_valid && reader_idle && !done_q && queue_idle;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!free_now || queue_ready) else $error("%m: a release is lost");
+  end
+  offer_contract #(
+      .WIDTH($bits(release_t))
+  ) u_release_stays (
+      .clk,
+      .rst,
+      .valid(release_valid),
+      .ready(release_ready),
+      .data (released)
+  );
+`else
+  wire unused = &{1'b0, queue_ready};
+`endif
+
+endmodule

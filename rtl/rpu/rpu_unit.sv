@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// A packet processor: a RISC-V core with instruction, data and packet memory, packet DMA in and out, and an accelerator
+// beside it, which sees packet memory.
+// A packet that comes in is written into its slot; software then gets its descriptor, and sends or drops it, which gives
+// the slot back by a release. `core_rst` holds the core, and forgets packets and registers; memories keep what they
+// have, and the host reaches them always (instruction memory, and packet memory under load, with waits).
+// Latency and backpressure: rpu_writer, rpu_transmit, rpu_reader, rpu_bus.
+module rpu_unit
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned IMEM_KB = 64,
+    parameter int unsigned DMEM_KB = 32,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned BROADCAST_KB = 8,
+    parameter int unsigned SLOTS = 32,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+    input  logic              core_rst,
+    input  logic [63:0]       time_ns,
+    input  logic [7:0]        core_id,
+
+    input  logic              s_axis_tvalid,
+    output logic              s_axis_tready,
+    input  logic [DATA_W-1:0] s_axis_tdata,
+    input  logic [KEEP_W-1:0] s_axis_tkeep,
+    input  logic              s_axis_tlast,
+    input  unit_rx_t          s_axis_tuser,
+
+    output logic              m_axis_tvalid,
+    input  logic              m_axis_tready,
+    output logic [DATA_W-1:0] m_axis_tdata,
+    output logic [KEEP_W-1:0] m_axis_tkeep,
+    output logic              m_axis_tlast,
+    output unit_tx_t          m_axis_tuser,
+
+    output logic              release_valid,
+    input  logic              release_ready,
+    output release_t          released,
+
+    output logic              broadcast_valid,   // stores for all other units
+    input  logic              broadcast_ready,
+    output word_t             broadcast,
+    input  logic              message_valid,     // and theirs
+    output logic              message_ready,
+    input  word_t             message,
+
+    input  logic              host_valid,        // the host's access to a word of a memory, software's addresses
+    output logic              host_ready,
+    input  logic              host_write,
+    input  logic [31:0]       host_addr,
+    input  logic [31:0]       host_wdata,
+    output logic              host_rvalid,
+    output logic [31:0]       host_rdata,
+
+    input  logic              debug_valid,       // the core's debug port
+    output logic              debug_ready,
+    input  logic              debug_write,
+    input  logic [7:0]        debug_addr,
+    input  logic [31:0]       debug_wdata,
+    output logic [31:0]       debug_rdata,
+
+    output logic              reg_valid,         // the accelerator
+    input  logic              reg_ready,
+    output logic              reg_write,
+    output logic [15:0]       reg_addr,
+    output logic [31:0]       reg_wdata,
+    output logic [3:0]        reg_wstrb,
+    input  logic [31:0]       reg_rdata,
+    output logic              load_valid,
+    output logic [23:0]       load_addr,
+    output logic [31:0]       load_data,
+    input  logic              job_valid,
+    output logic              job_ready,
+    input  accel_job_t        job,
+    output logic              accel_tvalid,
+    input  logic              accel_tready,
+    output logic [DATA_W-1:0] accel_tdata,
+    output logic [KEEP_W-1:0] accel_tkeep,
+    output logic              accel_tlast,
+    input  logic              accel_irq,
+
+    input  logic              poke,
+    input  logic              evict,
+    input  logic [63:0]       debug_in,
+    output logic [63:0]       debug_out,
+    output core_status_t      status,
+    output logic [31:0]       error_addr,
+    output logic              watch,
+    output logic [63:0]       wake_ns,
+    output logic              idle               // no packet moves, and the core sleeps or is in reset
+);
+
+  localparam int unsigned BYTE_W = $clog2(KEEP_W);
+  localparam int unsigned DMEM_LINES = DMEM_KB * 1024 / KEEP_W;
+  localparam int unsigned PMEM_LINES = PMEM_KB * 1024 / KEEP_W;
+  localparam int unsigned DMEM_W = $clog2(DMEM_LINES);
+  localparam int unsigned PMEM_W = $clog2(PMEM_LINES);
+  localparam int unsigned WORDS = DATA_W / 32;
+
+  function automatic logic [DMEM_W-1:0] dmem_line(logic [23:0] addr);
+    return DMEM_W'(addr >> BYTE_W);
+  endfunction
+  function automatic logic [PMEM_W-1:0] pmem_line(logic [23:0] addr);
+    return PMEM_W'(addr >> BYTE_W);
+  endfunction
+  function automatic logic [KEEP_W-1:0] strobes(logic [3:0] strb, logic [23:0] addr);
+    return KEEP_W'(strb) << {(BYTE_W + 1)'(addr % 24'(KEEP_W)) >> 2, 2'b00};
+  endfunction
+
+  logic reset;
+  assign reset = rst || core_rst;
+
+  // The core
+  logic bus_valid, bus_ready, bus_write, bus_rvalid, bus_error, timer_irq, external_irq, imem_error;
+  logic [31:0] bus_addr, bus_wdata, bus_rdata;
+  logic [3:0] bus_strb;
+  logic imem_valid, imem_ready;
+  logic [31:0] imem_rdata;
+
+  rpu_core #(
+      .IMEM_KB(IMEM_KB)
+  ) u_core (
+      .clk,
+      .rst,
+      .core_rst,
+      .bus_valid,
+      .bus_ready,
+      .bus_write,
+      .bus_addr,
+      .bus_wdata,
+      .bus_strb,
+      .bus_rvalid,
+      .bus_rdata,
+      .bus_error,
+      .timer_irq,
+      .external_irq,
+      .imem_error,
+      .host_valid(imem_valid),
+      .host_ready(imem_ready),
+      .host_write,
+      .host_addr (host_addr[23:0]),
+      .host_wdata,
+      .host_rdata(imem_rdata),
+      .debug_valid,
+      .debug_ready,
+      .debug_write,
+      .debug_addr,
+      .debug_wdata,
+      .debug_rdata
+  );
+
+  // Its loads and stores
+  logic io_valid, io_ready, io_wait, io_elsewhere;
+  logic [31:0] io_rdata;
+  logic [3:0] access_error;
+  logic core_dmem_write, core_dmem_read, core_pmem_write, core_pmem_read, core_pmem_done;
+  logic [23:0] core_dmem_addr, core_pmem_addr;
+  logic [DATA_W-1:0] core_dmem_wdata, core_pmem_wdata, dmem_rdata, pmem_rdata;
+  logic [KEEP_W-1:0] core_dmem_wstrb, core_pmem_wstrb;
+
+  rpu_bus #(
+      .DATA_W(DATA_W),
+      .DMEM_KB(DMEM_KB),
+      .PMEM_KB(PMEM_KB),
+      .BROADCAST_KB(BROADCAST_KB)
+  ) u_bus (
+      .clk,
+      .rst       (reset),
+      .bus_valid,
+      .bus_ready,
+      .bus_write,
+      .bus_addr,
+      .bus_wdata,
+      .bus_strb,
+      .bus_rvalid,
+      .bus_rdata,
+      .bus_error,
+      .access_error,
+      .error_addr,
+      .io_valid,
+      .io_ready,
+      .io_rdata,
+      .io_wait,
+      .io_elsewhere,
+      .reg_valid,
+      .reg_ready,
+      .reg_write,
+      .reg_addr,
+      .reg_wdata,
+      .reg_wstrb,
+      .reg_rdata,
+      .dmem_write(core_dmem_write),
+      .dmem_read (core_dmem_read),
+      .dmem_addr (core_dmem_addr),
+      .dmem_rdata,
+      .pmem_write(core_pmem_write),
+      .pmem_read (core_pmem_read),
+      .pmem_addr (core_pmem_addr),
+      .pmem_done (core_pmem_done),
+      .pmem_rdata,
+      .dmem_wdata(core_dmem_wdata),
+      .dmem_wstrb(core_dmem_wstrb),
+      .pmem_wdata(core_pmem_wdata),
+      .pmem_wstrb(core_pmem_wstrb),
+      .broadcast_valid,
+      .broadcast_ready,
+      .broadcast
+  );
+
+  // Packets in. Both memories serve the writer next after the core.
+  logic slot_write, slot_header, pw_valid, hw_valid, in_valid, in_ready, beyond, writer_idle;
+  logic [7:0] slot_number;
+  logic [23:0] slot_addr, pw_addr, hw_addr, in_header;
+  logic [DATA_W-1:0] w_data;
+  logic [KEEP_W-1:0] w_strb;
+  desc_t in_desc;
+  logic begin_q;                   // the next beat is a packet's first
+
+  rpu_writer #(
+      .DATA_W(DATA_W),
+      .PMEM_KB(PMEM_KB),
+      .SLOTS(SLOTS)
+  ) u_writer (
+      .clk,
+      .rst         (reset),
+      .slot_write,
+      .slot_header,
+      .slot_number,
+      .slot_addr,
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .s_axis_tuser,
+      .wr_valid    (pw_valid),
+      .wr_ready    (!core_pmem_write),
+      .wr_addr     (pw_addr),
+      .header_valid(hw_valid),
+      .header_ready(!core_dmem_write),
+      .header_addr (hw_addr),
+      .wr_data     (w_data),
+      .wr_strb     (w_strb),
+      .desc_valid  (in_valid),
+      .desc_ready  (in_ready),
+      .desc        (in_desc),
+      .desc_header (in_header),
+      .beyond,
+      .idle        (writer_idle)
+  );
+  wire arrives = s_axis_tvalid && s_axis_tready;
+  always_ff @(posedge clk) begin
+    if (arrives) begin_q <= s_axis_tlast;
+    if (reset) begin_q <= 1'b1;
+  end
+
+  // Packets out
+  logic send_valid, send_ready, invalid_desc, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
+  logic transmit_idle;
+  send_t send;
+  logic [7:0] slot_ended;
+  logic [23:0] tx_addr;
+
+  rpu_transmit #(
+      .DATA_W(DATA_W),
+      .DMEM_KB(DMEM_KB),
+      .PMEM_KB(PMEM_KB),
+      .SLOTS(SLOTS)
+  ) u_transmit (
+      .clk,
+      .rst        (reset),
+      .send_valid,
+      .send_ready,
+      .send,
+      .active     (status.active),
+      .invalid_desc,
+      .slot_end,
+      .slot_ended,
+      .rd_valid   (tx_valid),
+      .rd_ready   (tx_ready),
+      .rd_done    (tx_done),
+      .rd_data    (pmem_rdata),
+      .local_valid(txl_valid),
+      .local_ready(txl_ready),
+      .local_done (txl_done),
+      .local_data (dmem_rdata),
+      .rd_addr    (tx_addr),
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_tuser,
+      .release_valid,
+      .release_ready,
+      .released,
+      .idle       (transmit_idle)
+  );
+
+  rpu_io #(
+      .IMEM_KB(IMEM_KB),
+      .DMEM_KB(DMEM_KB),
+      .PMEM_KB(PMEM_KB),
+      .BROADCAST_KB(BROADCAST_KB),
+      .SLOTS(SLOTS)
+  ) u_io (
+      .clk,
+      .rst          (reset),
+      .time_ns,
+      .core_id,
+      .io_valid,
+      .io_ready,
+      .io_write     (bus_write),
+      .io_addr      (bus_addr[8:0]),
+      .io_wdata     (bus_wdata),
+      .io_strb      (bus_strb),
+      .io_rdata,
+      .io_wait,
+      .io_elsewhere,
+      .wake         (debug_valid),
+      .timer_irq,
+      .external_irq,
+      .recv_valid   (in_valid),
+      .recv_ready   (in_ready),
+      .recv         (in_desc),
+      .recv_header  (in_header),
+      .send_valid,
+      .send_ready,
+      .send,
+      .slot_write,
+      .slot_header,
+      .slot_number,
+      .slot_addr,
+      .slot_begin   (arrives && begin_q),
+      .slot_begun   (s_axis_tuser.slot),
+      .slot_end,
+      .slot_ended,
+      .message_valid(message_valid && message_ready),
+      .message_addr (message.addr),
+      .message_ready(broadcast_ready),
+      .dram_done    (1'b0),
+      .dram_tag     ('0),
+      .accel_irq,
+      .invalid_desc,
+      .access_error (access_error | {1'b0, beyond, 1'b0, imem_error}),
+      .poke,
+      .evict,
+      .debug_in,
+      .debug_out,
+      .status,
+      .watch,
+      .wake_ns
+  );
+
+  // The accelerator's view of packet memory
+  logic ax_valid, ax_ready, ax_done, accel_reader_idle;
+  logic [23:0] ax_addr;
+  // verilator lint_off PINCONNECTEMPTY
+  rpu_reader #(
+      .DATA_W(DATA_W),
+      .USER_W(1),
+      .HAS_LOCAL(1'b0)
+  ) u_accel_reader (
+      .clk,
+      .rst          (reset),
+      .job_valid,
+      .job_ready,
+      .job_local    (1'b0),
+      .job_addr     (job.addr),
+      .job_len      (job.len),
+      .job_user     (1'b0),
+      .rd_valid     (ax_valid),
+      .rd_ready     (ax_ready),
+      .rd_done      (ax_done),
+      .rd_data      (pmem_rdata),
+      .local_valid  (),
+      .local_ready  (1'b0),
+      .local_done   (1'b0),
+      .local_data   ('0),
+      .rd_addr      (ax_addr),
+      .m_axis_tvalid(accel_tvalid),
+      .m_axis_tready(accel_tready),
+      .m_axis_tdata (accel_tdata),
+      .m_axis_tkeep (accel_tkeep),
+      .m_axis_tlast (accel_tlast),
+      .m_axis_tuser (),
+      .idle         (accel_reader_idle)
+  );
+  // verilator lint_on PINCONNECTEMPTY
+
+  // The host's accesses, one at a time
+  typedef enum logic [1:0] {INSTRUCTIONS, DATA, PACKETS, NOTHING} memory_t;
+  memory_t host_memory, host_memory_q;
+  logic host_waits_q, host_dmem, host_pmem, host_dmem_done, host_pmem_done, dw_ready, pw_host_ready, dr_ready, pr_ready;
+  logic [$clog2(WORDS)-1:0] host_word_q;
+  logic [31:0] host_value;
+
+  always_comb begin
+    casez (host_addr[25:23])
+      3'b1??: host_memory = INSTRUCTIONS;
+      3'b01?: host_memory = PACKETS;
+      3'b001: host_memory = DATA;
+      default: host_memory = NOTHING;
+    endcase
+    case (host_memory)
+      INSTRUCTIONS: host_ready = imem_ready;
+      DATA: host_ready = host_write ? dw_ready : dr_ready;
+      PACKETS: host_ready = host_write ? pw_host_ready : pr_ready;
+      default: host_ready = 1'b1;
+    endcase
+    if (host_waits_q) host_ready = 1'b0;
+  end
+  // Instruction memory's upper half is the accelerator's.
+  assign load_valid = host_valid && host_write && host_memory == INSTRUCTIONS && host_addr[24];
+  assign load_addr  = host_addr[23:0];
+  assign load_data  = host_wdata;
+  assign imem_valid = host_valid && host_memory == INSTRUCTIONS && !host_addr[24] && !host_waits_q;
+  assign host_dmem  = host_valid && host_memory == DATA && !host_waits_q;
+  assign host_pmem  = host_valid && host_memory == PACKETS && !host_waits_q;
+
+  always_ff @(posedge clk) begin
+    if (host_valid && host_ready && !host_write) begin
+      host_waits_q  <= 1'b1;
+      host_memory_q <= host_memory;
+      host_word_q   <= $clog2(WORDS)'(host_addr[BYTE_W-1:0] >> 2);
+    end else if (host_rvalid) host_waits_q <= 1'b0;
+    if (rst) host_waits_q <= 1'b0;
+  end
+  always_comb begin
+    case (host_memory_q)
+      DATA: host_value = dmem_rdata[32*host_word_q+:32];
+      PACKETS: host_value = pmem_rdata[32*host_word_q+:32];
+      INSTRUCTIONS: host_value = imem_rdata;
+      default: host_value = '0;
+    endcase
+    case (host_memory_q)
+      DATA: host_rvalid = host_dmem_done;
+      PACKETS: host_rvalid = host_pmem_done;
+      default: host_rvalid = host_waits_q;
+    endcase
+  end
+  assign host_rdata = host_value;
+
+  // Data memory: the core's stores and loads come first and take no time.
+  logic [1:0] unused_dw_ready;
+  logic unused_dr_ready, unused_dr_done;
+  rpu_memory #(
+      .DATA_W(DATA_W),
+      .LINES(DMEM_LINES),
+      .WRITERS(4),
+      .READERS(3)
+  ) u_dmem (
+      .clk,
+      .rst,
+      .wr_valid({host_dmem && host_write, message_valid, hw_valid, core_dmem_write}),
+      .wr_ready({dw_ready, message_ready, unused_dw_ready}),
+      .wr_addr ({dmem_line(host_addr[23:0] & 24'h7fffff), dmem_line(message.addr), dmem_line(hw_addr),
+                 dmem_line(core_dmem_addr)}),
+      .wr_data ({{WORDS{host_wdata}}, {WORDS{message.data}}, w_data, core_dmem_wdata}),
+      .wr_strb ({strobes(4'hf, host_addr[23:0]), strobes(message.strb, message.addr), w_strb, core_dmem_wstrb}),
+      .rd_valid({host_dmem && !host_write, txl_valid, core_dmem_read}),
+      .rd_ready({dr_ready, txl_ready, unused_dr_ready}),
+      .rd_addr ({dmem_line(host_addr[23:0] & 24'h7fffff), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),
+      .rd_done ({host_dmem_done, txl_done, unused_dr_done}),
+      .rd_data (dmem_rdata)
+  );
+
+  // Packet memory
+  logic [1:0] unused_pw_ready;
+  logic unused_pr_ready;
+  rpu_memory #(
+      .DATA_W(DATA_W),
+      .LINES(PMEM_LINES),
+      .WRITERS(3),
+      .READERS(4),
+      .OUT_REG(1'b1)
+  ) u_pmem (
+      .clk,
+      .rst,
+      .wr_valid({host_pmem && host_write, pw_valid, core_pmem_write}),
+      .wr_ready({pw_host_ready, unused_pw_ready}),
+      .wr_addr ({pmem_line(host_addr[23:0]), pmem_line(pw_addr), pmem_line(core_pmem_addr)}),
+      .wr_data ({{WORDS{host_wdata}}, w_data, core_pmem_wdata}),
+      .wr_strb ({strobes(4'hf, host_addr[23:0]), w_strb, core_pmem_wstrb}),
+      .rd_valid({host_pmem && !host_write, ax_valid, tx_valid, core_pmem_read}),
+      .rd_ready({pr_ready, ax_ready, tx_ready, unused_pr_ready}),
+      .rd_addr ({pmem_line(host_addr[23:0]), pmem_line(ax_addr), pmem_line(tx_addr), pmem_line(core_pmem_addr)}),
+      .rd_done ({host_pmem_done, ax_done, tx_done, core_pmem_done}),
+      .rd_data (pmem_rdata)
+  );
+
+  assign idle = writer_idle && transmit_idle && accel_reader_idle && !send_valid && !in_valid && status.active == '0
+      && (core_rst || io_wait);
+
+endmodule

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet DMA into a unit: writes packets from byte `addr` of their slots on into packet memory, the bytes up to the first
+// boundary of 128 bytes into the slot's header, too, and makes a descriptor of each when all of it is in.
+// The header of a slot lies in data memory: its bytes keep the lowest 7 bits of their addresses.
+// Latency: 3 cycles from the last beat to the descriptor, one more when the last beat lies in two lines. Throughput: a
+// beat a cycle, and a further cycle for such a packet.
+// Backpressure: s_axis_tready is low while a memory has no cycle for a line, or there is no room for a descriptor.
+// Bytes beyond packet memory are not written: `beyond`.
+module rpu_writer
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned SLOTS = 32,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              slot_write,    // software enters a slot
+    input  logic              slot_header,   // its header
+    input  logic [7:0]        slot_number,   // from 1, to SLOTS
+    input  logic [23:0]       slot_addr,
+
+    input  logic              s_axis_tvalid,
+    output logic              s_axis_tready,
+    input  logic [DATA_W-1:0] s_axis_tdata,
+    input  logic [KEEP_W-1:0] s_axis_tkeep,
+    input  logic              s_axis_tlast,
+    input  unit_rx_t          s_axis_tuser,
+
+    output logic              wr_valid,      // packet memory
+    input  logic              wr_ready,
+    output logic [23:0]       wr_addr,       // of the line's first byte
+    output logic              header_valid,  // data memory
+    input  logic              header_ready,
+    output logic [23:0]       header_addr,
+    output logic [DATA_W-1:0] wr_data,       // for both
+    output logic [KEEP_W-1:0] wr_strb,
+
+    output logic              desc_valid,
+    input  logic              desc_ready,
+    output desc_t             desc,
+    output logic [23:0]       desc_header,   // where its header begins in data memory; 0: it has none
+    output logic              beyond,
+    output logic              idle
+);
+
+  if (DATA_W < 32 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "rpu_writer: DATA_W must be a power of two from 32 to 1024, not %0d", DATA_W);
+  end
+  if (PMEM_KB < 1 || PMEM_KB > 16384 || 2 ** $clog2(PMEM_KB) != PMEM_KB) begin : gen_bad_pmem_kb
+    $fatal(1, "rpu_writer: PMEM_KB must be a power of two from 1 to 16384, not %0d", PMEM_KB);
+  end
+  if (SLOTS < 2 || SLOTS > 128 || 2 ** $clog2(SLOTS) != SLOTS) begin : gen_bad_slots
+    $fatal(1, "rpu_writer: SLOTS must be a power of two from 2 to 128, not %0d", SLOTS);
+  end
+
+  localparam int unsigned BYTE_W = $clog2(KEEP_W);
+  localparam int unsigned LINE_W = 24 - BYTE_W;
+  localparam int unsigned SLOT_W = $clog2(SLOTS);
+  localparam int unsigned HEADER_BITS = 7;
+  localparam int unsigned PMEM_LINES = PMEM_KB * 1024 / KEEP_W;
+
+  typedef logic [BYTE_W-1:0] offset_t;
+  typedef logic [BYTE_W:0] count_t;
+
+  function automatic count_t bytes_of(logic [KEEP_W-1:0] keep);
+    bytes_of = '0;
+    for (int i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = count_t'(i + 1);
+  endfunction
+
+  // Where slots lie
+  logic [23:0] addr;
+  logic [16:0] header_block;
+  logic [SLOTS-1:0] has_header_q;
+  wire [SLOT_W-1:0] entered = SLOT_W'(slot_number - 8'd1);
+  wire [SLOT_W-1:0] used = SLOT_W'(s_axis_tuser.slot - 8'd1);
+
+  ram_dist #(
+      .WIDTH(24),
+      .DEPTH(SLOTS)
+  ) u_slots (
+      .clk,
+      .wr_en  (slot_write && !slot_header),
+      .wr_addr(entered),
+      .wr_data(slot_addr),
+      .rd_addr(used),
+      .rd_data(addr)
+  );
+  ram_dist #(
+      .WIDTH(17),
+      .DEPTH(SLOTS)
+  ) u_headers (
+      .clk,
+      .wr_en  (slot_write && slot_header),
+      .wr_addr(entered),
+      .wr_data(slot_addr[23:HEADER_BITS]),
+      .rd_addr(used),
+      .rd_data(header_block)
+  );
+  always_ff @(posedge clk) begin
+    if (slot_write && slot_header) has_header_q[entered] <= 1'b1;
+    if (rst) has_header_q <= '0;
+  end
+
+  // A beat, turned such that its bytes are where they belong in a line
+  logic valid_q, first_q, last_q, start_q, has_header_beat_q;
+  logic [DATA_W-1:0] turned_q, behind_q;
+  count_t bytes_q, end_q;          // end_q: where the beat ends, from the beginning of its first line on
+  unit_rx_t user_q;
+  logic [BYTE_W+2:0] turn;
+  logic [23:0] addr_q;
+  logic [16:0] header_block_q;
+  logic advance;
+
+  assign turn          = {addr[BYTE_W-1:0], 3'b000};
+  assign s_axis_tready = !valid_q || advance;
+  wire count_t beat_bytes = bytes_of(s_axis_tkeep);
+
+  always_ff @(posedge clk) begin
+    if (s_axis_tvalid && s_axis_tready) begin
+      turned_q          <= s_axis_tdata << turn | s_axis_tdata >> (DATA_W - 32'(turn));
+      bytes_q           <= beat_bytes;
+      end_q             <= count_t'(addr[BYTE_W-1:0]) + beat_bytes;
+      addr_q            <= addr;
+      header_block_q    <= header_block;
+      has_header_beat_q <= has_header_q[used];
+      user_q            <= s_axis_tuser;
+      first_q           <= start_q;
+      last_q            <= s_axis_tlast;
+      start_q           <= s_axis_tlast;
+    end
+    valid_q <= (s_axis_tvalid && s_axis_tready) || (valid_q && !advance);
+    if (rst) begin
+      valid_q <= 1'b0;
+      start_q <= 1'b1;
+    end
+  end
+
+  // The lines: what the beat before has left of its bytes, and the beat's own up to the line's end. tail_q: the rest of
+  // the last beat, in a line of its own.
+  logic tail_q, spills, final_line, desc_room, in_memory, in_header, fire;
+  logic [LINE_W-1:0] line_q, line;
+  logic [15:0] len_q, len;
+  offset_t offset;
+
+  assign offset     = addr_q[BYTE_W-1:0];
+  assign spills     = end_q > count_t'(KEEP_W);
+  assign final_line = last_q && (tail_q || !spills);
+  assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
+  assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
+  assign desc_room  = !desc_valid || desc_ready;
+  assign in_memory  = 32'(line) < PMEM_LINES;
+  assign in_header  = has_header_beat_q && 17'(line >> (HEADER_BITS - BYTE_W)) == addr_q[23:HEADER_BITS];
+
+  always_comb begin
+    for (int i = 0; i < KEEP_W; i++) begin
+      wr_data[8*i+:8] = i < 32'(offset) && !tail_q ? behind_q[8*i+:8] : turned_q[8*i+:8];
+      if (tail_q) wr_strb[i] = i < 32'(end_q) - KEEP_W;
+      else wr_strb[i] = i < 32'(offset) ? !first_q : i < 32'(end_q);
+    end
+  end
+
+  assign wr_addr      = {line, BYTE_W'(0)};
+  assign header_addr  = {header_block_q, HEADER_BITS'({line, BYTE_W'(0)})};
+  assign wr_valid     = valid_q && in_memory && (!in_header || header_ready) && (!final_line || desc_room);
+  assign header_valid = valid_q && in_header && (!in_memory || wr_ready) && (!final_line || desc_room);
+  assign fire         = valid_q && (!in_memory || wr_ready) && (!in_header || header_ready)
+      && (!final_line || desc_room);
+  assign advance      = fire && (final_line || !last_q);
+  assign beyond       = fire && !in_memory;
+
+  always_ff @(posedge clk) begin
+    if (fire) begin
+      line_q   <= line + 1'b1;
+      behind_q <= turned_q;
+      tail_q   <= !advance;
+    end
+    if (advance) len_q <= len;
+    if (fire && final_line) begin
+      desc        <= '{data: PMEM_BASE | 32'(addr_q), port: user_q.port, tag: user_q.slot, len: len};
+      desc_header <= has_header_beat_q ? {header_block_q, addr_q[HEADER_BITS-1:0]} : '0;
+    end
+    desc_valid <= (fire && final_line) || (desc_valid && !desc_ready);
+    if (rst) begin
+      tail_q     <= 1'b0;
+      desc_valid <= 1'b0;
+    end
+  end
+
+  assign idle = !s_axis_tvalid && !valid_q && !desc_valid;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!s_axis_tvalid || (s_axis_tuser.slot != 0 && s_axis_tuser.slot <= 8'(SLOTS)))
+      else $error("%m: a packet for slot %0d", s_axis_tuser.slot);
+      assert (!slot_write || (slot_number != 0 && slot_number <= 8'(SLOTS))) else $error("%m: slot %0d", slot_number);
+    end
+  end
+`endif
+
+endmodule

@@ -1,0 +1,28 @@
+"""The processor is the installed package's, with the bridge before its data bus opened."""
+
+from pathlib import Path
+
+import pytest
+import pythondata_cpu_vexriscv
+
+from headrace.build.processor import VARIANT, vexriscv
+from headrace.errors import HeadraceError
+
+
+def test_only_the_bridge_and_the_interrupt_mask_differ_from_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    theirs = (Path(pythondata_cpu_vexriscv.data_location) / f"{VARIANT}.v").read_text().splitlines()
+    ours = vexriscv().read_text().splitlines()
+    added = [line for line in ours if line not in theirs]
+    assert len(ours) == len(theirs) + 1
+    assert all("dBus" in line or "externalInterruptArray" in line for line in added)
+    assert vexriscv() == vexriscv()
+
+
+def test_another_processor_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / f"{VARIANT}.v").write_text("module VexRiscv (); endmodule\n")
+    monkeypatch.setattr(pythondata_cpu_vexriscv, "data_location", str(tmp_path))
+    with pytest.raises(HeadraceError, match="not the processor that Headrace knows: no single 'input"):
+        vexriscv()

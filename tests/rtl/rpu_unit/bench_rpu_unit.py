@@ -1,0 +1,225 @@
+"""A unit with firmware: what comes out is what software sent, byte for byte and in order; no slot is lost."""
+
+import random
+import struct
+from typing import Any
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from rpu_unit.unit import Sent, Unit
+from streams import behaviour, bursts, cycles, mostly, never, seldom
+
+HEADERS = 0x0080_4000
+
+
+def some_packets(count: int, longest: int = 700) -> list[tuple[bytes, int]]:
+    """Payloads of all lengths and the ports they come from."""
+    lengths = [
+        random.choice((1, 2, 59, 60, 63, 64, 65, 127, 128, 129, random.randint(1, longest))) for _ in range(count)
+    ]
+    return [(random.randbytes(length), random.randrange(2)) for length in lengths]
+
+
+@behaviour()
+@cocotb.parametrize(program=["bounce", "bounce2", "bounce10", "bounce61"], stalls=[never, seldom, mostly, bursts])
+async def packets_go_through_slots_at_any_address(dut: Any, program: str, stalls: Any) -> None:
+    unit = Unit(dut, out_stalls=stalls(), in_stalls=stalls())
+    await unit.start()
+    await unit.boot(program)
+    packets = some_packets(60)
+    unit.give.extend(packets)
+    await unit.until(len(packets))
+    assert [(sent.payload, sent.port) for sent in unit.sent] == [(payload, port ^ 1) for payload, port in packets]
+    await unit.settle()
+
+
+@behaviour()
+@cocotb.parametrize(program=["bounce", "bounce10"])
+async def a_packets_beginning_is_in_its_header_slot(dut: Any, program: str) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot(program)
+    start = 10 if program == "bounce10" else 0
+    packets = some_packets(16)
+    unit.give.extend(packets)
+    await unit.until(len(packets))
+    for number, (payload, _) in enumerate(packets):
+        header = payload[: 128 - start]
+        at = HEADERS + 128 * number + start
+        assert (await unit.read(at & ~3, len(header) + 4))[at & 3 :][: len(header)] == header
+
+
+@behaviour()
+@cocotb.parametrize(
+    (
+        ("program", "length", "most"),
+        [("forward", 60, 14), ("fast", 60, 12), ("forwarder", 60, 8), ("forwarder", 1500, 98)],
+    )
+)
+async def a_packet_takes_few_cycles(dut: Any, program: str, length: int, most: int) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot(program)
+    unit.give.extend((random.randbytes(length), 0) for _ in range(150))
+    await unit.until(150)
+    took = (unit.sent[-1].cycle - unit.sent[49].cycle) / 100
+    dut._log.info(f"{program}: {took} cycles a packet of {length} bytes")
+    assert took <= most
+
+
+@behaviour()
+async def the_host_reads_what_it_wrote(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    for address in (0x0200_0010, 0x0080_0020, 0x0100_0044):
+        data = random.randbytes(400)
+        await unit.write(address, data)
+        assert await unit.read(address, len(data)) == data
+
+
+@behaviour()
+async def registers_say_what_the_unit_is(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start(core_id=5)
+    dut.debug_in.value = 0xCAFE_F00D_1234_5678
+    await unit.boot("report")
+    await unit.until(2)
+    words = struct.unpack("<11I3s", unit.sent[0].payload)
+    assert words[:6] == (5, 16 << 10, 32 << 10, 512 << 10, 8 << 10, 32)
+    assert words[6] == 0xFFF0
+    assert words[7:10] == (0x1234_5678, 0xCAFE_F00D, 0x0DF0_FECA)
+    assert 0 < words[10] < unit.cycle
+    assert words[11] == bytes([0x5A, words[11][1], 0xEF])
+    assert (unit.sent[0].port, unit.sent[0].to_unit) == (2, False)
+    assert int(dut.debug_out.value) == 0x0123_4567_89AB_CDEF
+    data_memory = Sent(bytes(range(47)), 7, True, unit.sent[1].cycle)
+    assert unit.sent[1] == data_memory
+    assert unit.slots == 4
+
+
+# What a packet makes the program do wrong, the flag that tells it, and whether the packet is sent nonetheless
+FAULTS = {0: (12, False), 1: (12, False), 2: (12, True), 3: (10, False), 4: (11, True), 5: (12, True)}
+WRONG_ADDRESSES = {6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
+FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True)}
+
+
+@behaviour()
+async def what_software_does_wrong_is_flagged_and_costs_no_slot(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot("faults")
+    order = random.sample(sorted(FAULTS), len(FAULTS))
+    sent = 0
+    for number, fault in enumerate(order):
+        flag, comes = FAULTS[fault]
+        payload = bytes([fault]) + random.randbytes(3) + (number + 1).to_bytes(4, "little") + random.randbytes(52)
+        mark = int.from_bytes(payload[4:8], "little")
+        unit.give.append((payload, 1))
+        for _ in range(1000):
+            await RisingEdge(dut.clk)
+            flags = int(dut.debug_out.value) & 0xFFFF_FFFF
+            if int(dut.debug_out.value) >> 32 == mark and flags:
+                break
+        assert flags == 1 << flag, f"fault {fault}"
+        sent += comes
+        assert len(unit.sent) == sent
+        if comes:
+            assert unit.sent[-1].payload == payload
+        await unit.settle()
+        if fault in WRONG_ADDRESSES:
+            assert int(dut.error_addr.value) == WRONG_ADDRESSES[fault]
+
+
+@behaviour()
+async def interrupts_reach_software_and_an_evicted_unit_is_empty(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot("interrupts")
+
+    async def counts() -> tuple[int, ...]:
+        return struct.unpack("<13I", await unit.read(0x0080_3000, 52))
+
+    while (await counts())[12] != 1:
+        await cycles(dut.clk, 20)
+    found = await counts()
+    assert found[8:10] == (5, 0x0081_0000), "a load of what isn't there is an exception"
+    assert unit.broadcasts == [(0x6020, 0x1234_5678)]
+
+    before, cycle = found[0], unit.cycle
+    await cycles(dut.clk, 2500)
+    assert abs((await counts())[0] - before - (unit.cycle - cycle) / 500) <= 1, "the timer rings each 500 * 4 ns"
+
+    for address in (0x6010, 0x6110, 0x6020):  # the filter wants the first two
+        dut.message_valid.value = 1
+        dut.message.value = address << 36 | 0xABCD_0000 << 4 | 0xF
+        await RisingEdge(dut.clk)
+        while not dut.message_ready.value:
+            await RisingEdge(dut.clk)
+        dut.message_valid.value = 0
+        await cycles(dut.clk, 300)
+    found = await counts()
+    assert (found[3], found[10]) == (2, 0x0080_6110)
+    assert await unit.read(0x0080_6020, 4) == b"\x00\x00\xcd\xab"
+
+    dut.poke.value = 1
+    await RisingEdge(dut.clk)
+    dut.poke.value = 0
+    unit.give.extend(some_packets(10))
+    await cycles(dut.clk, 3000)
+    assert (await counts())[4] == 1
+    assert unit.sent == []
+    await unit.settle(sleeps=False)
+
+    unit.give.extend(some_packets(6))
+    await cycles(dut.clk, 30)
+    dut.evict.value = 1
+    await RisingEdge(dut.clk)
+    dut.evict.value = 0
+    await cycles(dut.clk, 1500)
+    assert int(dut.status.value) & 1, "ready to be evicted"
+    await unit.settle(sleeps=False)
+
+
+@behaviour()
+async def a_reset_core_forgets_and_boots_again(dut: Any) -> None:
+    unit = Unit(dut, out_stalls=mostly())
+    await unit.start()
+    await unit.boot("bounce")
+    unit.give.extend(some_packets(8))
+    await unit.until(3)
+    unit.give.clear()
+    await cycles(dut.clk, 200)
+    dut.core_rst.value = 1
+    await cycles(dut.clk, 10)
+    assert dut.idle.value
+    unit.free.clear()
+    await unit.boot("report")
+    sent = len(unit.sent)
+    await unit.until(sent + 2)
+    assert (unit.slots, sorted(unit.free)) == (4, [1, 2, 3, 4])
+
+
+@behaviour()
+async def the_core_reads_and_writes_the_accelerators_registers(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot("accelerator")
+    written, wait, reads = {}, 0, 0
+    for _ in range(4000):
+        await RisingEdge(dut.clk)
+        if dut.debug_out.value != 0:
+            break
+        if dut.reg_ready.value:
+            assert dut.reg_valid.value
+            if dut.reg_write.value:
+                written[int(dut.reg_addr.value)] = (int(dut.reg_wdata.value), int(dut.reg_wstrb.value))
+            else:
+                reads += 1
+            dut.reg_ready.value, wait = 0, random.randrange(5)
+        elif dut.reg_valid.value and wait == 0:
+            dut.reg_ready.value = 1
+            dut.reg_rdata.value = int(dut.reg_addr.value) * 3
+        wait -= wait > 0
+    assert int(dut.debug_out.value) == sum(3 * address for address in range(0, 64, 4))
+    assert reads == 16
+    assert {address: data for address, (data, _) in written.items()} == {4 * i: 0x1000 + i for i in range(16)}

@@ -1,0 +1,21 @@
+// Sends every packet back by the other port, as the original's forwarder does. SLOT_START, HEADER_STEP: -D.
+#include "core.h"
+
+#ifndef SLOT_START
+#define SLOT_START 0
+#endif
+
+struct Desc packet;
+
+int main(void) {
+  init_hdr_slots(16, 0x804000, 128);
+  init_slots(16, SLOT_START, 4096);
+  set_masks(0x30);
+  while (1) {
+    if (in_pkt_ready()) {
+      read_in_pkt(&packet);
+      packet.port ^= 1;
+      pkt_send(&packet);
+    }
+  }
+}

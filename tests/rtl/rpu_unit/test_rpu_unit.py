@@ -1,0 +1,40 @@
+"""rpu_unit runs compiled firmware: packets through slots of all kinds, registers, errors, cycles a packet."""
+
+from pathlib import Path
+
+import pytest
+import simulation
+
+from headrace.build.processor import vexriscv
+from headrace.cards.rpu import elf, program
+
+PROGRAMS = Path(__file__).parent / "programs"
+PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "transmit", "writer", "unit")
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what each program puts into memories: lines of an address and of the bytes from there on."""
+    folder = tmp_path_factory.mktemp("programs")
+    jobs = {source.stem: program.build([source]) for source in sorted(PROGRAMS.glob("*.c"))}
+    for start in (2, 10, 61):
+        jobs[f"bounce{start}"] = program.build([PROGRAMS / "bounce.c"], defines=[f"SLOT_START={start}"])
+    jobs["forwarder"] = program.build(["forwarder"], defines=["SAME_PORT"])
+    for name, path in jobs.items():
+        segments = elf.read(path).segments
+        (folder / name).write_text("".join(f"{segment.address} {segment.data.hex()}\n" for segment in segments))
+    return folder
+
+
+@pytest.mark.parametrize("data_w", [512, 128])
+def test_rpu_unit(programs: Path, monkeypatch: pytest.MonkeyPatch, data_w: int) -> None:
+    monkeypatch.setenv("RPU_PROGRAMS", str(programs))
+    parts = [simulation.RTL / "rpu" / f"rpu_{part}.sv" for part in PARTS]
+    simulation.simulate(
+        "rpu_unit",
+        sources=[*simulation.rtl("pkg", "memory", "stream"), *parts, vexriscv()],
+        build_args=["-O3", "-Wno-WIDTH"],
+        DATA_W=data_w,
+        IMEM_KB=16,
+        PMEM_KB=512,
+    )
