@@ -1,0 +1,233 @@
+"""Files that users have: IP blocklists, and Snort or Suricata rules.
+
+Of a rule the options ``content`` (with ``|hex|`` and escapes), ``nocase``, ``sid`` and ``msg`` are read, and both ways
+to write ``nocase``: as an option of its own after the content, or behind it (Snort 3: ``content:"x",nocase``).
+Everything else is ignored, options counted by their names: addresses and ports, positions (``offset``, ``depth``,
+``distance``, ``within``), sticky buffers, ``pcre``, ``flow`` and so on; contents that must not occur (``!"x"``) too. So
+a match says that a rule's content occurs somewhere in a packet, not that all of the rule holds.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.cards.rpu.tables import LONGEST_PATTERN, Pattern
+from headrace.errors import HeadraceError
+
+
+@dataclass
+class Blocklist:
+    """IPv4 prefixes in the order of their first line, each once; ``ipv6``: lines left out, which are IPv6's."""
+
+    prefixes: list[ipaddress.IPv4Network] = field(default_factory=list)
+    ipv6: int = 0
+
+
+def read_blocklist(path: str | Path) -> Blocklist:
+    """A list of addresses, prefixes (``1.2.3.0/24``; bits behind the length don't count) and ranges (``1.2.3.4 -
+    1.2.3.9``), one a line, with comments after ``#`` or ``;``, such as FireHOL's and Spamhaus' DROP.
+
+    Raises HeadraceError, file:line first, for a line that is none of these.
+    """
+    found: dict[ipaddress.IPv4Network, None] = {}
+    blocklist = Blocklist()
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        entry = re.split("[#;]", line, maxsplit=1)[0].strip()
+        if not entry:
+            continue
+        try:
+            if ":" in entry:
+                ipaddress.IPv6Network(entry, strict=False)
+                blocklist.ipv6 += 1
+            elif "-" in entry:
+                first, last = (ipaddress.IPv4Address(end.strip()) for end in entry.split("-"))
+                found.update(dict.fromkeys(ipaddress.summarize_address_range(first, last)))
+            else:
+                found[ipaddress.IPv4Network(entry, strict=False)] = None
+        except ValueError as error:
+            raise HeadraceError(f"{path}:{number}: {_one_line(error)}") from None
+    blocklist.prefixes = list(found)
+    return blocklist
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is read of a rule. ``contents``: at least one, in its order."""
+
+    sid: int
+    message: str
+    contents: tuple[Pattern, ...]
+    line: int
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The content to look for: the longest one that the matcher takes; None: it takes none of them."""
+        return max(
+            (pattern for pattern in self.contents if len(pattern.content) <= LONGEST_PATTERN),
+            key=lambda pattern: len(pattern.content),
+            default=None,
+        )
+
+
+@dataclass
+class RuleFile:
+    """Rules with a pattern, and what of the file is not used."""
+
+    rules: list[Rule] = field(default_factory=list)
+    without_content: int = 0  # rules
+    too_long: int = 0  # rules of whose contents the matcher takes none
+    negated: int = 0  # contents that must not occur
+    ignored: Counter[str] = field(default_factory=Counter)  # options by name
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """One of each rule, in their order: what ``tables.matcher_words`` takes."""
+        return [rule.pattern for rule in self.rules if rule.pattern]
+
+
+def read_rules(path: str | Path) -> RuleFile:
+    """The rules of a Snort or Suricata file; lines may go on after a backslash, and ``#`` begins a comment line.
+
+    Raises HeadraceError, file:line first, for a line that is no rule.
+    """
+    result = RuleFile()
+    for number, line in _lines(_text(path)):
+        try:
+            rule = _rule(line, number, result)
+        except ValueError as error:
+            raise HeadraceError(f"{path}:{number}: {_one_line(error)}") from None
+        if not rule.contents:
+            result.without_content += 1
+        elif not rule.pattern:
+            result.too_long += 1
+        else:
+            result.rules.append(rule)
+    return result
+
+
+def _text(path: str | Path) -> str:
+    """A file whose bytes are its characters."""
+    try:
+        return Path(path).read_bytes().decode("latin-1")
+    except OSError as error:
+        raise HeadraceError(f"{path}: {error.strerror}") from None
+
+
+def _one_line(error: ValueError) -> str:
+    return " ".join(str(error).split())
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Rules with the number of their first line."""
+    whole, first = "", 0
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        part = line.strip()
+        if not whole and (not part or part.startswith("#")):
+            continue
+        first = first if whole else number
+        whole += part.removesuffix("\\") + " "
+        if not part.endswith("\\"):
+            yield first, whole.strip()
+            whole = ""
+    if whole:
+        yield first, whole.strip()
+
+
+def _rule(line: str, number: int, result: RuleFile) -> Rule:
+    """Raises ValueError, whose message says what is wrong."""
+    head, parenthesis, body = line.partition("(")
+    if not parenthesis or not body.endswith(")") or not head.strip():
+        raise ValueError("no rule: it has no options in ( and )")
+    sid, message = None, ""
+    contents: list[Pattern] = []
+    negated = False  # the content before this option
+    for name, value in _options(body[:-1]):
+        if name == "content":
+            pattern, negated, others = _content(value)
+            result.ignored.update(others)
+            if negated:
+                result.negated += 1
+            else:
+                contents.append(pattern)
+        elif name == "nocase":
+            if not contents and not negated:
+                raise ValueError("nocase: there is no content before it")
+            if not negated:
+                contents[-1] = Pattern(contents[-1].content, True)
+        elif name == "sid":
+            if not value.isdecimal():
+                raise ValueError(f"sid: {value!r} is no number")
+            sid = int(value)
+        elif name == "msg":
+            message = _unquoted(value, name).encode("latin-1").decode("utf-8", "replace")
+        else:
+            result.ignored[name] += 1
+    if sid is None:
+        raise ValueError("the rule has no sid")
+    return Rule(sid, message, tuple(contents), number)
+
+
+def _options(body: str) -> Iterator[tuple[str, str]]:
+    """Names and values; a semicolon ends an option unless it is quoted or behind a backslash."""
+    start, quoted, escaped = 0, False, False
+    for index, letter in enumerate(body):
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter == '"':
+            quoted = not quoted
+        elif letter == ";" and not quoted:
+            name, _, value = body[start:index].strip().partition(":")
+            start = index + 1
+            if name.strip():
+                yield name.strip().lower(), value.strip()
+    if quoted:
+        raise ValueError('a " is not closed')
+    if rest := body[start:].strip():
+        raise ValueError(f"option {rest.partition(':')[0]}: there is no ; after it")
+
+
+def _content(value: str) -> tuple[Pattern, bool, list[str]]:
+    """The pattern, whether it must not occur, and the names of Snort 3's modifiers that are ignored."""
+    negated = value.startswith("!")
+    quoted = value.removeprefix("!").strip()
+    end = quoted.rfind('"') + 1
+    modifiers = [modifier.strip() for modifier in quoted[end:].split(",")]
+    if modifiers[0] and end:
+        raise ValueError(f'content: {modifiers[0]!r} stands behind the closing "')
+    content = _bytes(_unquoted(quoted[:end], "content"))
+    if not content:
+        raise ValueError("content: it is empty")
+    names = [modifier.split()[0].lower() for modifier in modifiers[1:] if modifier]
+    return Pattern(content, "nocase" in names), negated, [name for name in names if name != "nocase"]
+
+
+def _unquoted(value: str, name: str) -> str:
+    if len(value) < 2 or value[0] != '"' or value[-1] != '"':
+        raise ValueError(f'{name}: its value must stand between "')
+    return value[1:-1]
+
+
+def _bytes(text: str) -> bytes:
+    """What a content stands for: bytes in hexadecimal between bars, any character behind a backslash as it is."""
+    result = bytearray()
+    parts = re.split(r"(?<!\\)((?:\\\\)*)\|", text)
+    literal, bars = parts[0::2], parts[1::2]
+    if len(bars) % 2:
+        raise ValueError("content: a | is not closed")
+    for index, part in enumerate(literal):
+        if index % 2:
+            try:
+                result += bytes.fromhex(part)
+            except ValueError:
+                raise ValueError(f"content: |{part}| is not hexadecimal") from None
+        else:
+            whole = part + (bars[index] if index < len(bars) else "")
+            result += re.sub(r"\\(.)", r"\1", whole, flags=re.DOTALL).encode("latin-1")
+    return bytes(result)

@@ -1,0 +1,135 @@
+"""Blocklists and rule files as users have them: what is read of them, what is counted, what is refused and where."""
+
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from headrace.cards.rpu.rules import read_blocklist, read_rules
+from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, matcher_words
+from headrace.errors import HeadraceError
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "list"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def contents(folder: Path, options: str | bytes) -> tuple[Pattern, ...]:
+    """Of one rule."""
+    options = options if isinstance(options, bytes) else options.encode()
+    (rule,) = read_rules(write(folder, b"alert tcp any any -> any any (" + options + b" sid:1;)")).rules
+    return rule.contents
+
+
+def test_a_blocklist_has_addresses_prefixes_ranges_and_comments(tmp_path: Path) -> None:
+    text = (
+        "# FireHOL\n\n5.6.7.8\n; Spamhaus DROP List 2026/11/22\n1.10.16.0/20 ; SBL256894\r\n5.6.7.8 # again\n"
+        "10.1.2.3/8\n192.0.2.4 - 192.0.2.7\n2001:db8::/32 ; SBL1\n"
+    )
+    blocklist = read_blocklist(write(tmp_path, text))
+    assert blocklist.prefixes == [
+        IPv4Network(prefix) for prefix in ("5.6.7.8/32", "1.10.16.0/20", "10.0.0.0/8", "192.0.2.4/30")
+    ]
+    assert blocklist.ipv6 == 1
+    assert blacklist_words(blocklist.prefixes)
+
+
+@pytest.mark.parametrize("line", ["1.2.3", "1.2.3.4/33", "1.2.3.4 5.6.7.8", "example.org", "1.2.3.9-1.2.3.4", "1::g"])
+def test_a_line_that_is_no_prefix_is_named(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path, f"1.2.3.4\n{line}\n")
+    with pytest.raises(HeadraceError) as error:
+        read_blocklist(path)
+    assert str(error.value).startswith(f"{path}:2: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    for read in (read_blocklist, read_rules):
+        with pytest.raises(HeadraceError, match="none: No such file or directory"):
+            read(tmp_path / "none")
+
+
+RULES = r"""
+# A comment; so is the next line:
+#alert tcp any any -> any any (msg:"off"; content:"off"; sid:1;)
+alert tcp $EXTERNAL_NET any -> $HOME_NET 80 (msg:"ET WEB cmd.exe; really"; flow:established,to_server; \
+    content:"cmd.exe"; nocase; http_uri; content:"|0d 0A|Host|3A 20|"; depth:20; sid:2000001; rev:3;)
+alert http any any -> any any (msg:"Snort 3"; content:"User-Agent",nocase,offset 4; content:!"Mozilla"; nocase; sid:7;)
+drop udp any any -> any 53 (msg:"no content"; sid:8; pcre:"/a;b/";)
+"""
+
+
+def test_rules_are_read_and_what_is_ignored_is_counted(tmp_path: Path) -> None:
+    result = read_rules(write(tmp_path, RULES))
+    first, second = result.rules
+    assert (first.sid, first.message, first.line) == (2000001, "ET WEB cmd.exe; really", 4)
+    assert first.contents == (Pattern(b"cmd.exe", True), Pattern(b"\r\nHost: "))
+    assert (second.sid, second.contents) == (7, (Pattern(b"User-Agent", True),))
+    assert result.patterns == [Pattern(b"\r\nHost: "), Pattern(b"User-Agent", True)]
+    assert (result.without_content, result.too_long, result.negated) == (1, 0, 1)
+    assert result.ignored == {"flow": 1, "http_uri": 1, "depth": 1, "rev": 1, "offset": 1, "pcre": 1}
+    assert matcher_words(result.patterns)
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ('"a"', b"a"),
+        (r'"a\"b\;c\\d\:e"', rb'a"b;c\d:e'),
+        ('"|41 42|c|4344|"', b"ABcCD"),
+        ('"|00|"', b"\0"),
+        (r'"a\|b"', b"a|b"),
+        (r'"\\|41|"', rb"\A"),
+        ('"(;)"', b"(;)"),
+        (b'"\xe4\xff"', b"\xe4\xff"),
+        ('" x "', b" x "),
+    ],
+    ids=str,
+)
+def test_a_content_stands_for_bytes(tmp_path: Path, text: str | bytes, content: bytes) -> None:
+    text = text if isinstance(text, bytes) else text.encode()
+    assert contents(tmp_path, b"content:" + text + b";") == (Pattern(content),)
+    assert contents(tmp_path, b"content: " + text + b" ; nocase;") == (Pattern(content, True),)
+
+
+def test_a_content_that_the_matcher_does_not_take_is_left_out_or_counted(tmp_path: Path) -> None:
+    long = "x" * 65
+    assert len(read_rules(write(tmp_path, f'alert (content:"{long}"; content:"ab"; sid:1;)')).patterns[0].content) == 2
+    result = read_rules(write(tmp_path, f'alert (content:"{long}"; sid:1;)'))
+    assert (result.rules, result.too_long) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("alert tcp any any", "no rule"),
+        ('alert (content:"a"; sid:1;', "no rule"),
+        ('(content:"a"; sid:1;)', "no rule"),
+        ('alert (content:"a; sid:1;)', "is not closed"),
+        ("alert (content:a; sid:1;)", "content: its value must stand between"),
+        ('alert (content:""; sid:1;)', "content: it is empty"),
+        ('alert (content:"|4|"; sid:1;)', "content: |4| is not hexadecimal"),
+        ('alert (content:"|41"; sid:1;)', "content: a | is not closed"),
+        ('alert (content:"a" b; sid:1;)', "'b' stands behind the closing"),
+        ("alert (nocase; sid:1;)", "nocase: there is no content before it"),
+        ('alert (content:"a"; sid:x;)', "sid: 'x' is no number"),
+        ('alert (content:"a";)', "the rule has no sid"),
+        ('alert (content:"a"; sid:1)', "option sid: there is no ; after it"),
+        ("alert (msg:hello; sid:1;)", "msg: its value must stand between"),
+    ],
+)
+def test_a_broken_rule_is_named_with_the_reason(tmp_path: Path, line: str, reason: str) -> None:
+    path = write(tmp_path, f"# first\n\n{line}\n")
+    with pytest.raises(HeadraceError) as error:
+        read_rules(path)
+    assert str(error.value).startswith(f"{path}:3: ")
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_table_can_be_part_of_a_program() -> None:
+    assert c_table("list", [(4, 255), (131072, 1)]).endswith(
+        "const uint32_t list[2][2] = {\n    {0x4, 0xFF},\n    {0x20000, 0x1},\n};\n"
+    )
