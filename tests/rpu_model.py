@@ -93,7 +93,8 @@ class Unit:
         start = self.slots[slot]
         self.pmem[start : start + len(packet)] = packet
         header = self.headers.get(slot)
-        if header is not None:
+        if header is not None:  # the lowest 7 bits of addresses are the same in both memories
+            header = header & ~127 | start & 127
             count = min(len(packet), 128 - header % 128)
             self.dmem[header : header + count] = packet[:count]
         self.active |= 1 << (slot - 1)

@@ -39,6 +39,34 @@
 #define DESC_PORT(port) ((unsigned int)(port) << 24)
 #define DESC_TAG(tag)   ((unsigned int)(tag) << 16)
 
+// Of a low word; a mask from memory or by a constant of the compiler's would be two shifts by 16.
+static inline __attribute__((always_inline)) unsigned int desc_len(unsigned int low) {
+  unsigned int mask;
+  __asm__("li %0, 0xFFFF" : "=r"(mask));
+  return low & mask;
+}
+
+// The low word of a descriptor that drops the packet
+static inline __attribute__((always_inline)) unsigned int desc_drop(unsigned int low) { return low & 0xFFFF0000u; }
+
+// Slots of 16 KB for packets and 128 bytes for their headers, as many as the unit has: the lower half of packet
+// memory with 32. Packets begin at byte `offset` of their slots, and their headers at that of theirs: 2 aligns what is
+// behind the Ethernet header, and costs no cycle for packets of 64 bytes. Lengths of up to 16,384 - offset.
+static inline unsigned int headrace_slots(unsigned int count, unsigned int offset) {
+  if (count > MAX_SLOT_COUNT) count = MAX_SLOT_COUNT;
+  init_hdr_slots(count, 0x804000, 128);
+  init_slots(count, offset, 16384);
+  return count;
+}
+
+// Waits for a packet; its low word
+static inline unsigned int headrace_wait(void) {
+  unsigned int low;
+  do low = RECV_LOW;
+  while (low == 0);
+  return low;
+}
+
 // Accelerators: what they are, as four characters, and their version
 #define ACCEL_IDENTIFICATION (*((volatile unsigned int *)(IO_EXT_BASE + 0xFFC)))
 #define ACCEL_VERSION        (*((volatile unsigned int *)(IO_EXT_BASE + 0xFF8)))
