@@ -64,8 +64,8 @@ static __attribute__((noinline)) struct packet begin(void) {
 }
 
 // Sends the packet whose address is being looked up, and begins with the next one. Each access stands where it waits
-// for nothing: the next packet's fields are loaded while the address is looked up, and the next lookup begins before the
-// packet is sent.
+// for nothing: the next packet's fields are loaded while the address is looked up, and the next lookup begins before
+// the packet is sent.
 static inline struct packet step(struct packet packet, unsigned int *dropped) {
   struct packet next = {.low = RECV_LOW};
   const unsigned char *header = (const unsigned char *)RECV_HEADER;

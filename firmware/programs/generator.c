@@ -15,25 +15,23 @@
 #define PORT PORT_ETH0
 #endif
 
-#define HEADERS (ETH_HEADER_SIZE + IPV4_HEADER_SIZE + UDP_HEADER_SIZE)
+#define HEADERS (ETH_HEADER_SIZE + IPV4_HEADER_SIZE + UDP_HEADER_SIZE) // 42
 _Static_assert(SIZE >= HEADERS + 4 && SIZE <= 9600, "SIZE: 46 to 9,600 bytes");
 
 #define BUFFERS 48 // more than can be on their way
 #define STEP 8192u
 
-struct packet {
+struct headers {
   struct eth_header eth;
   struct ipv4_header ip;
   struct udp_header udp;
-  unsigned int number;
-  unsigned char rest[SIZE - HEADERS - 4];
 } __attribute__((packed, aligned(2)));
 
-// All buffers share the bytes behind the headers: packets of more than STEP bytes overlap.
+// What is behind the number is not set, and buffers of packets that are longer than STEP share it.
 IN_PACKET_MEMORY_UNSET static _Alignas(64) unsigned char buffers[(BUFFERS - 1) * STEP + 16384];
 
-static void make(struct packet *packet) {
-  static const struct packet kind = {
+static void make(struct headers *packet) {
+  static const struct headers kind = {
       .eth = {.dest_mac = {2, 0, 0, 0, 0, 2}, .src_mac = {2, 0, 0, 0, 0, 1}, .type = ETH_TYPE_IPV4},
       .ip = {.version_ihl = 0x45,
              .total_length = bswap_16(SIZE - ETH_HEADER_SIZE),
@@ -43,10 +41,11 @@ static void make(struct packet *packet) {
              .dest_ip = bswap_32(0xC6336401)},
       .udp = {.src_port = bswap_16(9), .dest_port = bswap_16(9), .length = bswap_16(SIZE - HEADERS + UDP_HEADER_SIZE)},
   };
-  *packet = kind;
-  packet->eth.src_mac[4] = (unsigned char)core_id();
-  ((unsigned char *)&packet->ip.src_ip)[3] = (unsigned char)core_id();
-  packet->ip.hdr_sum = checksum(&packet->ip, IPV4_HEADER_SIZE, 0);
+  struct headers made = kind;
+  made.eth.src_mac[4] = (unsigned char)core_id();
+  ((unsigned char *)&made.ip.src_ip)[3] = (unsigned char)core_id();
+  made.ip.hdr_sum = checksum(&made.ip, IPV4_HEADER_SIZE, 0);
+  *packet = made;
 }
 
 static void drop_received(void) {
@@ -61,7 +60,7 @@ int main(void) {
   init_slots(16, 0, 16384);
   set_masks(FLAG_EVICT | FLAG_POKE);
   unsigned char *const end = buffers + BUFFERS * STEP;
-  for (unsigned char *place = buffers + 2; place < end; place += STEP) make((struct packet *)place);
+  for (unsigned char *place = buffers + 2; place < end; place += STEP) make((struct headers *)place);
 
   unsigned char *place = buffers + 2;
   for (unsigned int number = 0; COUNT == 0 || number != COUNT; number++) {

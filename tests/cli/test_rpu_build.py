@@ -69,12 +69,6 @@ def test_output_json_and_several_files(capsys: pytest.CaptureFixture[str], folde
     assert re.search(r" T more$", tool("nm", "two.elf"), re.M)
 
 
-def test_no_instruction_is_beyond_the_core(folder: Path) -> None:
-    for name in program.programs():
-        text = tool("objdump", "-d", "-M", "no-aliases", str(program.build([name])))
-        assert not re.search(r"\t(c\.|mul|div|rem|amo|lr\.|sc\.|f[ls]w|fld)", text), name
-
-
 def test_a_program_that_comes_with_headrace_goes_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rpu", "build", "forwarder"]) == 0
     assert Path("forwarder.elf").is_file()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -95,11 +97,50 @@ class Crc:
         return self.results.pop(0)
 
 
+class Matcher:
+    """accel_matcher, as its head says, by bytes.find."""
+
+    def __init__(self, patterns: list[tables.Pattern]) -> None:
+        self.patterns = patterns
+        self.unit: Unit | None = None
+        self.entries: list[tuple[int, int]] = []
+        self.addr = 0
+
+    def matches(self, data: bytes) -> list[tuple[int, int]]:
+        found = []
+        for number, (content, nocase) in enumerate(self.patterns, 1):
+            where, text, at = data.lower() if nocase else data, content.lower() if nocase else content, -1
+            while (at := where.find(text, at + 1)) >= 0:
+                found.append((number, at + len(text)))
+        return sorted(found, key=lambda each: (each[1], each[0]))
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        assert self.unit is not None and offset in (8, 0x2C) and size == 4
+        if offset == 8:
+            self.addr = value & 0xFFFFFF
+            return
+        assert value <= 0xFFFF and sum(pattern == 0 for pattern, _ in self.entries) < 8
+        self.entries += [*self.matches(bytes(self.unit.pmem[self.addr : self.addr + value])), (0, value)]
+
+    def read(self, offset: int, size: int) -> int:
+        if offset == 0:
+            return int(bool(self.entries))
+        assert offset == 0x24 and size == 4
+        pattern, position = self.entries.pop(0)
+        return pattern | position << 16
+
+
 @pytest.mark.parametrize("name", sorted(program.programs()))
-def test_programs_build_without_a_warning_of_any_kind(build: Build, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_build_for_the_core_without_a_warning_of_any_kind(
+    build: Build, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(program, "FLAGS", (*program.FLAGS, "-Wall", "-Wextra", "-Wshadow", "-Wundef"))
-    read = elf.read(build(name))
+    made = build(name)
+    read = elf.read(made)
     assert read.used("dmem") < 6 << 10
+    command = ["riscv64-unknown-elf-objdump", "-d", "-M", "no-aliases", str(made)]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not re.search(r"\t(c\.|mul|div|rem|amo|lr\.|sc\.|f[ls]w|fld)", code), "nothing beyond the core"
     text = program.programs()[name].read_text()
     assert text.startswith("// SPDX-License-Identifier: Apache-2.0\n") and max(map(len, text.splitlines())) <= 120
 
@@ -271,6 +312,62 @@ def test_crc(build: Build, software: bool) -> None:
     unit.run(100)
     assert (unit.out(0x40), unit.out(0x44)) == (36, 12)
     assert software or accelerator.deepest == 8, "jobs overlap"
+
+
+PATTERNS = [
+    tables.Pattern(b"/etc/passwd"), tables.Pattern(b"select ", True), tables.Pattern(b"\x90\x90\x90\x90"),
+    tables.Pattern(b"cmd.exe", True), tables.Pattern(b"\0\0\0\0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("software", [False, True], ids=["accelerated", "software"])
+def test_intrusion(build: Build, tmp_path: Path, software: bool) -> None:
+    matcher = Matcher(PATTERNS)
+    if software:
+        words = tables.matcher_words(PATTERNS, 64)
+        (tmp_path / "table.c").write_text(tables.c_table("matcher_words", words))
+        defines = ["SOFTWARE", 'TABLE="table.c"', "MATCHER_ROWS=64"]
+        made = build("intrusion", defines=defines, includes=[tmp_path])
+    else:
+        made = build("intrusion")
+    unit = started(made, accelerator=matcher)
+    matcher.unit, chance, traffic, alerts = unit, random.Random(6), [], []
+    for number in range(40):
+        payload = bytearray(chance.choices(range(1, 120), k=chance.choice([0, 1, 5, 18, 30, 200])))
+        if number % 3 == 0 and len(payload) > 5:
+            text = chance.choice([b"/etc/passwd", b"SeLeCt ", b"CMD.exe", b"\x90" * 6])
+            place = chance.randrange(len(payload) - 4)
+            payload[place:place] = text
+        options = [("NOP", None)] * chance.choice([0, 4, 8])
+        layer = chance.choice([TCP(options=options), UDP(), ICMP()])
+        ip = IP(options=[b"\x01" * 4] * chance.choice([0, 0, 3])) if number % 4 == 0 else IP()
+        whole: Packet = Ether()
+        for _ in range(number % 3):
+            whole = whole / Dot1Q(vlan=4)
+        data = frame(whole / ip / layer / Raw(bytes(payload)))
+        searched = bytes(Ether(data)[IP].payload)[: Ether(data)[IP].len - 4 * Ether(data)[IP].ihl]
+        if not isinstance(layer, ICMP):
+            searched = searched[20 + len(options) if isinstance(layer, TCP) else 8 :]
+        found = matcher.matches(searched)
+        alerts += [(pattern, position, len(data)) for pattern, position in found]
+        traffic.append((data, number % 2, 2 if found else number % 2 ^ 1))
+    cut = bytes(Ether() / IP(len=24) / Raw(b"cmd.")).ljust(60, b"\0")
+    for other in (frame(Ether() / ARP()), frame(Ether() / IPv6() / UDP() / b"cmd.exe"), cut):
+        traffic.append((other, 0, 1))
+    got = passed(unit, [(data, port) for data, port, _ in traffic], 200_000)
+    assert got == [(to, data) for data, _, to in traffic]
+    unit.run(100)
+    assert alerts and (unit.out(0x40), unit.out(0x44)) == (len(alerts), sum(to == 2 for _, _, to in traffic))
+    base = elf.read(made).address("alerts")
+    ring = [tuple(unit.word(base + 4 + 16 * n + 4 * i) for i in range(3)) for n in range(min(64, len(alerts)))]
+    assert unit.word(base) == len(alerts) <= 64 and ring == alerts
+    for begin in range(0, len(traffic), 16):  # all at once
+        unit.sent.clear()
+        for data, port, _ in traffic[begin : begin + 16]:
+            unit.arrive(data, port)
+        part = traffic[begin : begin + 16]
+        assert unit.run(2_000_000, lambda part=part: len(unit.sent) == len(part))
+        assert [unit.packet(n) for n in range(len(part))] == [(to, data) for data, _, to in part]
 
 
 def test_latency(build: Build) -> None:
