@@ -13,7 +13,7 @@ from headrace import synth
 from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
 
-LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "card")
+LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "card")
 BLOCKS = [path.stem for path in rtl("memory", "stream")]
 
 
@@ -267,6 +267,29 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("bridge_card", {"SLOT_KB": 3}, "block_store: STORE_KB"),
     ("bridge_card", {"BURST": 1}),
     ("bridge_card", {"MAX_PACKET": 65536}),
+    ("rpu_flow_key", {"DATA_W": 96}),
+    ("rpu_flow_target", {"UNITS": 17}),
+    ("rpu_ingress", {"DATA_W": 64}),
+    ("rpu_ingress", {"UNITS": 0}),
+    ("rpu_ingress", {"PORT": 4}),
+    ("rpu_ingress", {"STORE_KB": 3}),
+    ("rpu_slot_book", {"SLOTS": 33}),
+    ("rpu_policy", {"UNITS": 17}),
+    ("rpu_policy", {"HEADS": 1}),
+    ("rpu_source_head", {"DATA_W": 1024}),
+    ("rpu_source_head", {"UNITS": 0}),
+    ("rpu_parking", {"DATA_W": 12}),
+    ("rpu_parking", {"STORE_KB": 0}),
+    ("rpu_unit_feed", {"HEADS": 9}),
+    ("rpu_unit_feed", {"DATA_W": 12}),
+    ("rpu_unit_feed", {"USER_W": 0}),
+    ("rpu_unit_feed", {"DEPTH": 3}),
+    ("rpu_from_units", {"DATA_W": 96}),
+    ("rpu_from_units", {"UNITS": 17}),
+    ("rpu_fabric", {"DATA_W": 64}),
+    ("rpu_fabric", {"UNITS": 17}),
+    ("rpu_fabric", {"SLOTS": 33}),
+    ("rpu_fabric", {"STORE_KB": 3}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the packets of all units to the ports that they name: whole packets, in turn. Nothing is kept before the choice
+// of the next packet: once a unit's last beat is taken, its packet is before all that are taken later.
+// While `flush` of a unit is high, nothing comes from it, and a packet of which a part has gone is ended by one more
+// byte and marked as cut. A packet for a port that there is none of is taken and thrown away.
+// Latency: 2 cycles from a beat to the port. Throughput: 1 beat a cycle at each port, with no gap between packets of
+// different units; one cycle between packets of a unit if no other waits.
+// Backpressure: m_axis_tready ends in registers; s_axis_tready comes from registers.
+module rpu_from_units
+  import rpu_pkg::*, rpu_fabric_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned UNITS = 8,
+    localparam int unsigned KEEP_W = DATA_W / 8
+) (
+    input  logic                            clk,
+    input  logic                            rst,
+    input  logic     [UNITS-1:0]            flush,
+    input  logic     [UNITS-1:0]            s_axis_tvalid,
+    output logic     [UNITS-1:0]            s_axis_tready,
+    input  logic     [UNITS-1:0][DATA_W-1:0] s_axis_tdata,
+    input  logic     [UNITS-1:0][KEEP_W-1:0] s_axis_tkeep,
+    input  logic     [UNITS-1:0]            s_axis_tlast,
+    input  unit_tx_t [UNITS-1:0]            s_axis_tuser,
+    output logic     [SOURCES-1:0]             m_axis_tvalid,
+    input  logic     [SOURCES-1:0]             m_axis_tready,
+    output logic     [SOURCES-1:0][DATA_W-1:0] m_axis_tdata,
+    output logic     [SOURCES-1:0][KEEP_W-1:0] m_axis_tkeep,
+    output logic     [SOURCES-1:0]             m_axis_tlast,
+    output logic     [SOURCES-1:0]             m_axis_cut,   // with the last beat: the packet is not whole
+    output unit_tx_t [SOURCES-1:0]             m_axis_tuser,
+    output logic     [UNITS-1:0]               bad_port,
+    output logic     [UNITS-1:0]               cut,
+    output logic                               idle
+);
+
+  if (UNITS < 1 || UNITS > MAX_UNITS) begin : gen_bad_units
+    $fatal(1, "rpu_from_units: UNITS must be 1 to %0d, not %0d", MAX_UNITS, UNITS);
+  end
+  if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "rpu_from_units: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+
+  typedef struct packed {
+    unit_tx_t          user;
+    logic              cut;
+    logic              last;
+    logic [KEEP_W-1:0] keep;
+    logic [DATA_W-1:0] data;
+  } beat_t;
+
+  logic [UNITS-1:0] nowhere;  // the packet has no port to go to
+  logic [SOURCES-1:0][UNITS-1:0] takes, cuts;
+  logic [SOURCES-1:0] out_idle, on;
+
+  for (genvar u = 0; u < UNITS; u++) begin : gen_unit
+    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(SOURCES);
+  end
+
+  for (genvar d = 0; d < SOURCES; d++) begin : gen_port
+    logic [UNITS-1:0] wants, others;
+    logic on_q, begun_q, ended_q, out_ready;  // a unit has its turn; a part of its packet has gone; there is no rest
+    logic [UNIT_W-1:0] unit_q, next;
+    beat_t out;
+
+    wire [MAX_UNITS-1:0] valids = MAX_UNITS'(s_axis_tvalid);
+    wire [MAX_UNITS-1:0] lasts = MAX_UNITS'(s_axis_tlast);
+    wire [MAX_UNITS-1:0] flushes = MAX_UNITS'(flush);
+    wire ended = flushes[unit_q] || ended_q;
+    wire valid = on_q && (ended ? begun_q : valids[unit_q]);
+    wire last = ended || lasts[unit_q];
+    wire finish = on_q && (ended && !begun_q || valid && out_ready && last);
+
+    for (genvar u = 0; u < UNITS; u++) begin : gen_wants
+      wire to_here = s_axis_tuser[u].to_unit ? d == PORT_LOOPBACK : s_axis_tuser[u].port == 8'(d);
+      assign wants[u]  = s_axis_tvalid[u] && to_here && !flush[u];
+      assign others[u] = wants[u] && !(on_q && unit_q == UNIT_W'(u));
+      assign takes[d][u] = on_q && !ended && out_ready && unit_q == UNIT_W'(u);
+      assign cuts[d][u]  = valid && out_ready && ended && unit_q == UNIT_W'(u);
+    end
+
+    always_comb begin
+      next = '0;
+      for (int i = int'(UNITS) - 1; i >= 0; i--) if (others[i]) next = UNIT_W'(i);
+      for (int i = int'(UNITS) - 1; i >= 0; i--) if (others[i] && UNIT_W'(i) > unit_q) next = UNIT_W'(i);
+    end
+
+    always_ff @(posedge clk) begin
+      if (!on_q || finish) begin
+        on_q    <= others != '0;
+        begun_q <= 1'b0;
+        ended_q <= 1'b0;
+        if (others != '0) unit_q <= next;
+      end else begin
+        begun_q <= begun_q || (valid && out_ready);
+        ended_q <= ended && begun_q;
+      end
+      if (rst) begin
+        on_q    <= 1'b0;
+        ended_q <= 1'b0;
+        begun_q <= 1'b0;
+        unit_q  <= '0;
+      end
+    end
+
+    localparam int unsigned INDEX_W = UNITS > 1 ? $clog2(UNITS) : 1;
+    wire [INDEX_W-1:0] index = INDEX_W'(unit_q);
+
+    stream_reg #(
+        .WIDTH($bits(beat_t))
+    ) u_out (
+        .clk,
+        .rst,
+        .s_valid(valid),
+        .s_ready(out_ready),
+        .s_data ({
+          s_axis_tuser[index],
+          ended,
+          last,
+          ended ? KEEP_W'(1) : s_axis_tkeep[index],
+          s_axis_tdata[index]
+        }),
+        .m_valid(m_axis_tvalid[d]),
+        .m_ready(m_axis_tready[d]),
+        .m_data (out),
+        .idle   (out_idle[d])
+    );
+
+    assign on[d]           = on_q;
+    assign m_axis_tdata[d] = out.data;
+    assign m_axis_tkeep[d] = out.keep;
+    assign m_axis_tlast[d] = out.last;
+    assign m_axis_cut[d]   = out.cut;
+    assign m_axis_tuser[d] = out.user;
+  end
+
+  always_comb begin
+    s_axis_tready = nowhere;
+    cut           = '0;
+    for (int unsigned d = 0; d < SOURCES; d++) begin
+      s_axis_tready |= takes[d];
+      cut |= cuts[d];
+    end
+  end
+
+  assign bad_port = nowhere & s_axis_tvalid & s_axis_tlast & ~flush;
+  assign idle     = &out_idle && on == '0;
+
+`ifndef SYNTHESIS
+  for (genvar u = 0; u < UNITS; u++) begin : gen_contract
+    offer_contract #(
+        .WIDTH($bits(unit_tx_t) + 1 + KEEP_W + DATA_W)
+    ) u_stays (
+        .clk,
+        .rst  (rst || flush[u]),
+        .valid(s_axis_tvalid[u]),
+        .ready(s_axis_tready[u]),
+        .data ({s_axis_tuser[u], s_axis_tlast[u], s_axis_tkeep[u], s_axis_tdata[u]})
+    );
+  end
+`endif
+
+endmodule
