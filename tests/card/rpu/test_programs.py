@@ -27,7 +27,7 @@ Sent = list[tuple[int, bytes]]
 def started(made: Path, **options: object) -> Unit:
     """A unit whose program waits for packets."""
     unit = Unit(made, **options)  # type: ignore[arg-type]
-    assert unit.run(300_000, lambda: any(kind == 3 for kind, _, _ in unit.sent))
+    assert unit.run(3_000_000, lambda: any(kind == 3 for kind, _, _ in unit.sent))
     unit.run(3000)
     unit.sent = [sent for sent in unit.sent if sent[0] != 3]
     return unit
