@@ -219,4 +219,16 @@ module accel_blacklist
   assign interrupt     = 1'b0;
   assign idle          = !searches;
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(17)
+  ) u_contract (
+      .clk,
+      .rst,
+      .valid(reg_valid),
+      .ready(reg_ready),
+      .data ({reg_write, reg_addr})
+  );
+`endif
+
 endmodule

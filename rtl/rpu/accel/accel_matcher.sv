@@ -76,6 +76,7 @@ module accel_matcher
   localparam int unsigned BUCKET_W = 1 + 2 + ROW_W + COUNT_W + RING_W + 4 + 16 + 8;
 
   logic start_valid, start_ready, take, take_valid, match_valid, oldest_valid, jobs_idle, filter_idle;
+  logic candidates_idle, lookup_idle, buckets_idle, compare_idle;
   logic beat_valid, beat_ready, beat_first, beat_last, row_valid, rows_valid, rows_ready;
   logic candidates_valid, candidates_ready, lookup_valid, lookup_ready, bucket_valid, bucket_ready;
   logic [DATA_W-1:0] beat_data;
@@ -85,7 +86,7 @@ module accel_matcher
   logic [8*LANES-1:0] row_data;
   logic [BUCKET_W-1:0] lookup_item, bucket_item;
   logic [WAITING_W-1:0] waiting;
-  logic [3:0] untaken_q, running_q;  // jobs whose end is not yet taken, not yet found
+  logic [3:0] untaken_q;  // jobs whose end is not yet taken
   logic room_q, enable_q;
   accel_job_t start_job;
   candidates_t rows, candidates;
@@ -161,7 +162,6 @@ module accel_matcher
     if (write && word == INTERRUPT && reg_wstrb[0]) interrupt_q <= reg_wdata[1:0];
     errors_q  <= errors_d;
     untaken_q <= untaken_q + 4'(start) - 4'(ended);
-    running_q <= running_q + 4'(start) - 4'(match_valid && match.id == '0);
     room_q    <= waiting <= WAITING_W'(MATCHES - LATE - 1);
     if (rst) begin
       len_q       <= '0;
@@ -170,7 +170,6 @@ module accel_matcher
       interrupt_q <= '0;
       errors_q    <= '0;
       untaken_q   <= '0;
-      running_q   <= '0;
       room_q      <= 1'b0;
     end
   end
@@ -242,7 +241,7 @@ module accel_matcher
       .m_ready(candidates_ready),
       .m_data (candidates),
       .count  (),
-      .idle   ()
+      .idle   (candidates_idle)
   );
 
   matcher_lookup #(
@@ -265,7 +264,8 @@ module accel_matcher
       .m_position(lookup_item[26:11]),
       .m_last    (lookup_item[27+:RING_W+4]),
       .m_row     (lookup_item[BUCKET_W-COUNT_W-ROW_W+:ROW_W]),
-      .m_count   (lookup_item[BUCKET_W-COUNT_W+:COUNT_W])
+      .m_count   (lookup_item[BUCKET_W-COUNT_W+:COUNT_W]),
+      .idle      (lookup_idle)
   );
 
   stream_queue #(
@@ -280,7 +280,7 @@ module accel_matcher
       .m_valid(bucket_valid),
       .m_ready(bucket_ready),
       .m_data (bucket_item),
-      .idle   ()
+      .idle   (buckets_idle)
   );
 
   matcher_compare #(
@@ -303,7 +303,8 @@ module accel_matcher
       .s_count   (bucket_item[BUCKET_W-COUNT_W+:COUNT_W]),
       .room      (room_q),
       .match_valid,
-      .match
+      .match,
+      .idle      (compare_idle)
   );
 
   stream_fifo #(
@@ -323,12 +324,23 @@ module accel_matcher
   );
 
 `ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(17)
+  ) u_contract (
+      .clk,
+      .rst,
+      .valid(reg_valid),
+      .ready(reg_ready),
+      .data ({reg_write, reg_addr})
+  );
+
   always_ff @(posedge clk) begin
     assert (rst || !match_valid || waiting != WAITING_W'(MATCHES)) else $error("a match is lost");
   end
 `endif
 
   assign interrupt = (interrupt_q[0] && oldest_valid) || (interrupt_q[1] && errors_q != '0);
-  assign idle      = jobs_idle && filter_idle && running_q == '0;
+  // Entries may wait.
+  assign idle = jobs_idle && filter_idle && candidates_idle && lookup_idle && buckets_idle && compare_idle;
 
 endmodule

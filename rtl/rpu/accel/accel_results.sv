@@ -144,4 +144,16 @@ module accel_results
   assign interrupt = (interrupt_q[0] && oldest_valid) || (interrupt_q[1] && errors_q != '0);
   assign idle      = unread_q == waiting_q;
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(17)
+  ) u_contract (
+      .clk,
+      .rst,
+      .valid(reg_valid),
+      .ready(reg_ready),
+      .data ({reg_write, reg_addr})
+  );
+`endif
+
 endmodule

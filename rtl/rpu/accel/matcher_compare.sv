@@ -30,7 +30,8 @@ module matcher_compare
 
     input  logic               room,
     output logic               match_valid,  // taken at once
-    output match_t             match
+    output match_t             match,
+    output logic               idle
 );
 
   if (ROWS < 64 || ROWS > 4096 || 2 ** $clog2(ROWS) != ROWS) begin : gen_bad_rows
@@ -148,5 +149,6 @@ module matcher_compare
       match_valid <= 1'b0;
     end
   end
+  assign idle = !a_valid_q && !b_valid_q && !c_valid_q && !d_valid_q && !match_valid;
 
 endmodule

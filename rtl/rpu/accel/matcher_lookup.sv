@@ -29,7 +29,8 @@ module matcher_lookup
     output logic [COUNT_W-1:0] m_count,     // and their number
     output logic [RING_W+3:0]  m_last,      // with the bytes that end here
     output logic [15:0]        m_position,
-    output logic [7:0]         m_tag
+    output logic [7:0]         m_tag,
+    output logic               idle
 );
 
   if (ROWS < 64 || ROWS > 4096 || 2 ** $clog2(ROWS) != ROWS) begin : gen_bad_rows
@@ -144,5 +145,6 @@ module matcher_lookup
   assign m_last     = d_q.last;
   assign m_position = d_q.position;
   assign m_tag      = d_q.tag;
+  assign idle       = !valid_q && !a_valid_q && !b_valid_q && !c_valid_q && !d_valid_q;
 
 endmodule

@@ -12,7 +12,16 @@ _PACKAGES = (simulation.RTL / "rpu" / "rpu_pkg.sv", FOLDER / "matcher_pkg.sv")
 
 def sources() -> list[Path]:
     """The RTL files that an accelerator may need, the package first."""
-    names = ("stream_reg", "stream_queue", "stream_fifo", "fifo_store", "stream_contract", "ram_sdp", "ram_dist")
+    names = (
+        "stream_reg",
+        "stream_queue",
+        "stream_fifo",
+        "fifo_store",
+        "stream_contract",
+        "offer_contract",
+        "ram_sdp",
+        "ram_dist",
+    )
     needed = [path for path in simulation.rtl("memory", "stream") if path.stem in names]
     return [*_PACKAGES, *needed, *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES)]
 
