@@ -3,7 +3,7 @@
 Headrace's code in it. Programs come into it by way of objcopy.
 
 Its cycles are those of a simple pipeline: one an instruction; a load's value is there for the third instruction
-behind it; a shift by n takes n; forward branches are predicted as not taken, backward ones as taken, for two cycles
+behind it; a shift by n takes n; forward branches are predicted as not taken, backward ones as taken, for one cycle
 more, and a wrong prediction costs three. A load from packet memory takes two more.
 """
 
@@ -261,7 +261,7 @@ class Unit:
             result = self.pc + (word & 0xFFFFF000)
         elif opcode == 0x6F:
             offset = (word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3FF) << 1
-            result, following, cost = self.pc + 4, self.pc + signed(offset, 21), 3
+            result, following, cost = self.pc + 4, self.pc + signed(offset, 21), 2
         elif opcode == 0x67:
             result, following, cost = self.pc + 4, (a + immediate) & ~1, 4
         elif opcode == 0x63:
@@ -271,7 +271,7 @@ class Unit:
             if kind in (2, 3):
                 raise Trap(ILLEGAL, word)
             following = self.pc + distance if taken else following
-            cost = (3 if taken else 1) if taken == (distance < 0) else 4
+            cost = (2 if taken else 1) if taken == (distance < 0) else 4
         elif opcode == 0x03:
             size = (1, 2, 4)[kind & 3]
             address = (a + immediate) & 0xFFFFFFFF

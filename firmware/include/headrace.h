@@ -97,9 +97,9 @@ static inline __attribute__((always_inline)) unsigned int load_be16(const void *
 // What the default interrupt handler leaves when it stops the unit, beside the program counter in DEBUG_OUT_L and
 // EXCEPTION_MARK | cause in DEBUG_OUT_H
 struct headrace_exception {
-  unsigned int cause;  // mcause; bit 31: an interrupt that told of access errors
-  unsigned int pc;     // mepc
-  unsigned int value;  // mtval: the address, or the instruction
+  unsigned int cause;  // mcause; bit 31: an interrupt that told of a wrong store
+  unsigned int pc;     // mepc; of a store, a few instructions behind it
+  unsigned int value;  // mtval: the address, or the instruction; of a wrong store, 0
   unsigned int errors; // error_flags()
 };
 extern volatile struct headrace_exception headrace_exception;

@@ -47,7 +47,7 @@ void __attribute__((interrupt, weak)) int_handler(void) {
     unsigned int pc = read_csr(mepc);
     headrace_exception.cause = cause;
     headrace_exception.pc = pc;
-    headrace_exception.value = read_csr(mtval);
+    headrace_exception.value = cause & MCAUSE_INT ? 0 : read_csr(mtval);
     headrace_exception.errors = errors;
     DEBUG_OUT_L = pc;
     DEBUG_OUT_H = EXCEPTION_MARK | (cause & 0xFF);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards each packet from one Ethernet port to the other, as fast as a unit can: 6.5 cycles a packet. A packet of the
-// host's goes to loopback, and back from there. -D SAME_PORT sends packets back to where they came from: 5.5 cycles.
+// Forwards each packet from one Ethernet port to the other, as fast as a unit can: 6.25 cycles a packet. A packet of
+// the host's goes to loopback, and back from there. -D SAME_PORT sends packets back to where they came from, in 5.25.
 #include "headrace.h"
 
 #ifdef SAME_PORT

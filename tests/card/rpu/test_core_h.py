@@ -61,7 +61,7 @@ def cycles_a_packet(unit: Unit) -> float:
 
 @pytest.mark.parametrize(
     ("declared", "body", "cycles", "turned"),
-    [(LOCAL, WHOLE, 13, 0), (LOCAL, SWAP, 17, 1), (GLOBAL, SWAP, 21, 1)],
+    [(LOCAL, WHOLE, 12, 0), (LOCAL, SWAP, 16, 1), (GLOBAL, SWAP, 20, 1)],
     ids=["registers", "local", "global"],
 )
 def test_forwarding_takes_few_cycles_and_no_stack(

@@ -145,7 +145,7 @@ def test_programs_build_for_the_core_without_a_warning_of_any_kind(
     assert text.startswith("// SPDX-License-Identifier: Apache-2.0\n") and max(map(len, text.splitlines())) <= 120
 
 
-@pytest.mark.parametrize(("defines", "turned", "cycles"), [([], 1, 6.5), (["SAME_PORT"], 0, 5.5)])
+@pytest.mark.parametrize(("defines", "turned", "cycles"), [([], 1, 6.25), (["SAME_PORT"], 0, 5.25)])
 def test_forwarder(build: Build, defines: list[str], turned: int, cycles: float) -> None:
     made = build("forwarder", defines=defines)
     packets = [(bytes([n]) * (60 + 50 * n), n % 2) for n in range(20)]
@@ -155,7 +155,7 @@ def test_forwarder(build: Build, defines: list[str], turned: int, cycles: float)
         unit.arrive(packet, port)
     unit.run(500)
     assert [unit.packet(n) for n in range(20)] == [(port ^ turned, packet) for packet, port in packets]
-    assert cycles_a_packet(started(made), b"x" * 60) <= cycles
+    assert cycles_a_packet(started(made), b"x" * 60) == pytest.approx(cycles, abs=0.1)
 
 
 def test_drop(build: Build) -> None:
@@ -245,8 +245,8 @@ def test_firewall_under_load_gives_each_packet_its_own_verdict(build: Build) -> 
         assert unit.run(20_000, lambda part=part: len(unit.sent) == len(part))
         assert [unit.packet(n) for n in range(len(part))] == [(p ^ 1, b"" if bad else data) for data, p, bad in part]
     good = frame(Ether() / IP(src="1.2.3.4"))
-    assert cycles_a_packet(unit, good) <= 19
-    assert cycles_a_packet(unit, frame(Ether() / IP(src="77.1.2.3"))) <= 19
+    assert cycles_a_packet(unit, good) <= 18.5
+    assert cycles_a_packet(unit, frame(Ether() / IP(src="77.1.2.3"))) <= 18.5
 
 
 def test_firewall_that_drops_others(build: Build) -> None:

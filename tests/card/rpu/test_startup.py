@@ -228,3 +228,5 @@ def test_an_access_error_that_comes_as_an_interrupt_stops_the_unit(build: Build)
     unit.errors = 4
     unit.run(300)
     assert not lives(unit) and unit.out(0x44) == 0xEC00000B
+    place = elf.read(build(IDLE % ("", "0xFFFF", "", ""))).address("headrace_exception")
+    assert [unit.word(place + offset) for offset in (0, 8, 12)] == [EXTERNAL, 0, 4]
