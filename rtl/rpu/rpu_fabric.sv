@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load balancer and fabric of the RPU card: packets of eth0, eth1, the host and the units' own (loopback) get a unit
 // and a slot of it by the policy that is set; packets of the units go to the ports that they name.
-// A packet waits in its source's store until there is a slot for it. Under the hash policy the packets of a flow come to
-// units, and leave them, in the order in which they arrived, also while units are disabled and enabled, if a unit
+// A packet waits in its source's store until there is a slot for it. Under the hash policy the packets of a flow come
+// to units, and leave them, in the order in which they arrived, also while units are disabled and enabled, if a unit
 // keeps the order of its packets and releases a slot not before its packet's last beat is taken here.
 // Control: a unit is taken out by its bit of settings.enable; when status says that none is outstanding, it is empty.
 // flush is high in each cycle in which the unit is in reset, and for 64 cycles at least: its slots are gone until it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unit that packets of a flow go to: that of the hash's entry in a table, which begins as entry modulo UNITS. If
-// that unit is not usable, or there is none of its number, other bits of the hash choose among those that are: so the flows of usable units stay where
-// they are, and those of one that is not are spread over the others.
+// that unit is not usable, or there is none of its number, other bits of the hash choose among those that are: so the
+// flows of usable units stay where they are, and those of one that is not are spread over the others.
 // Combinational. `ready` is low for 2**ENTRY_W cycles after reset, while the table gets its first contents.
 module rpu_flow_target
   import rpu_fabric_pkg::*;

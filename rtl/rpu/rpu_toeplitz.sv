@@ -17,26 +17,27 @@ module rpu_toeplitz
 
   localparam int unsigned GROUPS = TUPLE_W / 32;
 
-  logic [GROUPS-1:0][31:0] part_d, part_q;
+  logic [GROUPS-1:0][31:0] part_q;
   logic [1:0] valid_q;
-  logic [31:0] hash_d, hash_q;
+  logic [31:0] hash_q;
 
   // Each bit of the tuple that is set adds the 32 bits of the key that begin at its place.
-  always_comb begin
-    part_d = '0;
-    if (s_valid) begin
-      for (int unsigned i = 0; i < TUPLE_W; i++) begin
-        if (s_tuple[TUPLE_W-1-i]) part_d[i/32] ^= key[KEY_W-1-i-:32];
-      end
-    end
-    hash_d = '0;
-    for (int unsigned i = 0; i < GROUPS; i++) hash_d ^= part_q[i];
-  end
-
   always_ff @(posedge clk) begin
     valid_q <= {valid_q[0], s_valid};
-    part_q  <= part_d;
-    hash_q  <= hash_d;
+    if (s_valid) begin
+      for (int unsigned group = 0; group < GROUPS; group++) begin
+        automatic logic [31:0] sum = '0;
+        for (int unsigned i = 32 * group; i < 32 * group + 32; i++) begin
+          if (s_tuple[TUPLE_W-1-i]) sum ^= key[KEY_W-1-i-:32];
+        end
+        part_q[group] <= sum;
+      end
+    end
+    if (valid_q[0]) begin
+      automatic logic [31:0] sum = '0;
+      for (int unsigned group = 0; group < GROUPS; group++) sum ^= part_q[group];
+      hash_q <= sum;
+    end
     if (rst) valid_q <= '0;
   end
 
