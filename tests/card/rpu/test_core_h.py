@@ -155,6 +155,7 @@ def test_a_timer_interrupt_reaches_the_programs_own_handler(build: Build) -> Non
     """
     unit = started(build(text))
     assert unit.out(0x1C) == 0x1000 and unit.mask == 0x31
+    assert unit.slots == {n + 1: 16384 * n for n in range(8)}, "addresses of packet memory are offsets in it"
     for tick in (1, 2, 3):
         before = unit.out(0x40)
         unit.flags |= 1

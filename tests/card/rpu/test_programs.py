@@ -198,7 +198,7 @@ def firewall_traffic(listed: list[IPv4Network]) -> list[tuple[bytes, int, bool]]
     chance = random.Random(3)
     made = []
     for number in range(60):
-        bad = number % 3 == 0
+        bad = number % 5 < 2
         while True:
             prefix = chance.choice(listed)
             address = prefix[chance.randrange(prefix.num_addresses)] if bad else IPv4Address(chance.getrandbits(32))
@@ -259,7 +259,7 @@ def test_flows(build: Build) -> None:
     made = build("flows", defines=["ENTRIES=256"])
     unit, chance = started(made), random.Random(9)
     kinds = [
-        Ether() / IP(src=f"10.{n}.0.{n * 7 % 250}", dst="192.0.2.1") / layer(sport=1000 + n, dport=n % 3 + 80)
+        Ether() / IP(src=f"10.{n // 4}.0.{n // 4 * 7 % 250}", dst="192.0.2.1") / layer(sport=1000 + n, dport=n % 3 + 80)
         for n in range(40)
         for layer in (TCP, UDP)
     ]
@@ -287,6 +287,24 @@ def test_flows(build: Build) -> None:
     assert all(found[key][:2] == [packets[key], sizes[key]] and found[key][2] <= found[key][3] for key in found)
     missing = sum(packets[key] for key in packets if key not in found)
     assert missing == lost and len(found) >= 0.9 * len(packets)
+
+
+def test_flows_differ_in_each_of_their_fields(build: Build) -> None:
+    made = build("flows", defines=["ENTRIES=4"])
+    flows = [
+        IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=5, dport=6),
+        IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=5, dport=7),
+        IP(src="10.0.0.1", dst="10.0.0.3") / TCP(sport=5, dport=6),
+        IP(src="10.0.0.4", dst="10.0.0.2") / TCP(sport=5, dport=6),
+        IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=5, dport=6),
+    ]
+    for left_out in range(1, 5):
+        unit = started(made)
+        for n in [0, *(n for n in range(1, 5) if n != left_out)] * 3 + [left_out]:
+            passed(unit, [(frame(Ether() / flows[n]), 0)])
+        start = elf.read(made).address("flows") - PMEM
+        assert [unit.pmem[start + 32 * n + 16] for n in range(4)] == [3] * 4
+        assert unit.word(elf.read(made).address("crowded")) == 1, "the last one finds no place"
 
 
 @pytest.mark.parametrize("software", [False, True], ids=["accelerated", "software"])
