@@ -33,6 +33,7 @@ module accel_jobs
     output logic               m_valid,
     input  logic               m_ready,
     output logic [DATA_W-1:0]  m_data,      // 0 beyond m_bytes
+    (* fsm_encoding = "none" *)  // no states, though Yosys would take its few values for some and search for hours
     output logic [BYTES_W-1:0] m_bytes,
     output logic               m_first,
     output logic               m_last,

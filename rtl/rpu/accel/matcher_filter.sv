@@ -3,7 +3,7 @@
 // that ends there is left out; a little too much passes. Three tables of 512 words, a copy for each byte of a row:
 //   1: by the last byte and 1 bit of hash2: bit 31 a pattern of 1 byte, bit hash2[3:0] of 2, bit 16 + min(hash2[3:0],
 //      14) of more; 2: by hash3: bit [3:0] of 3 bytes, 16 + [3:0] of 4 or more; 3: by hash4, 1 bit each: of 4 or more
-// Latency: 4 cycles. Throughput: 16 bytes a cycle, less in the last beats of jobs. Backpressure: m_ready stops it whole.
+// Latency: 4 cycles. Throughput: 16 bytes a cycle, less in jobs' last beats. Backpressure: m_ready stops it whole.
 module matcher_filter
   import matcher_pkg::*;
 #(
