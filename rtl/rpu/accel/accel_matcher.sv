@@ -18,7 +18,7 @@
 //   0x10000 + 16 r  row r of patterns: bytes 0 to 3, 4 to 7, and +8 control (matcher_pkg). A pattern's rows begin with
 //                   its end; patterns without regard to case are in lower case.
 //   0x20000  1: the tables are whole; 0: they are not, and nothing is found
-// Latency: 20 cycles from a job's last beat to its end's entry. Throughput: 16 bytes a cycle; each place where a
+// Latency: 19 to 22 cycles from a job's last beat to its end's entry. Throughput: 16 bytes a cycle; each place where a
 // pattern of a bucket may end costs as many cycles as the bucket has rows: about two, many where many patterns have
 // the same last 4 bytes. Backpressure: s_axis_tready.
 module accel_matcher
