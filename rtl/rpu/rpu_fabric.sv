@@ -7,7 +7,7 @@
 // Control: a unit is taken out by its bit of settings.enable; when status says that none is outstanding, it is empty.
 // flush is high in each cycle in which the unit is in reset, and for 64 cycles at least: its slots are gone until it
 // names them anew, and what is on its way to it is thrown away.
-// Latency: 14 cycles from the last beat of a packet at a source to its first at a unit; 2 from a unit to a port.
+// Latency: 10 cycles from the last beat of a packet at a source to its first at a unit; 2 from a unit to a port.
 // Backpressure: eth0 and eth1 are always ready and drop, others wait; see the parts.
 module rpu_fabric
   import rpu_pkg::*, rpu_fabric_pkg::*;

@@ -3,7 +3,7 @@
 // that it names. A packet that finds no room is dropped whole if the source can't wait, and so is, at any source, one
 // of more than the store holds, one that begins while the source is not open, one that its sender cut off and one for a
 // unit that can't be.
-// Latency: 8 cycles from a packet's last beat to its description, with block RAM.
+// Latency: 7 cycles from a packet's last beat to its description, with block RAM.
 // Throughput: 1 beat a cycle, for packets of one beat too.
 // Backpressure: with DROP_WHEN_FULL none, else s_axis_tready comes from a register, low while the store is full.
 module rpu_ingress

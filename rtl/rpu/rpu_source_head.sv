@@ -5,7 +5,7 @@
 // Under the hash policy a packet whose flow has moved to another unit waits until the old one has none from before. So
 // that others' packets need not wait for it, it goes to the parking store instead, and so do all of its flow until none
 // is parked any more.
-// Latency: 3 cycles from a description to the packet's first beat. Throughput: 1 packet a cycle.
+// Latency: 2 cycles from a description to the packet's first beat. Throughput: 1 packet a cycle.
 // Backpressure: bus_ready goes through to beat_ready.
 module rpu_source_head
   import rpu_fabric_pkg::*;

@@ -1,5 +1,6 @@
 """What the fabric promises: every packet to one unit, whole, in a free slot, and from the unit to its port."""
 
+import itertools
 import random
 from collections import Counter
 from typing import Any
@@ -428,3 +429,55 @@ async def a_packet_marked_as_bad_is_dropped(dut: Any) -> None:
     await card.empty()
     assert {arrival.port for unit in card.units for arrival in unit.arrivals} == {1}
     assert not card.dropped[0]
+
+
+@behaviour()
+async def a_slot_of_before_a_flush_is_not_used(dut: Any) -> None:
+    """Its packet is held up behind one for another unit until the flush is over."""
+    card = Card(dut)
+    card.settings.policy = FLOW_HASH
+    await card.start()
+    ways = [next(flow for flow in range(1 << 16) if flow_hash(flow) % 128 % card.count == way) for way in range(2)]
+    card.units[0].ready = itertools.repeat(True)
+    card.queues[HOST].extend(flow_packet(ways[0], number, 400) for number in range(2))
+    card.queues[HOST].append(flow_packet(ways[1], 3))
+    await card.run(200)
+    assert card.status(1) == (8, 1), "the packet for the other unit has its slot already"
+    card.flush = 2
+    card.units[1].reset()
+    await card.run(64)
+    card.flush = 0
+    card.units[1].init()
+    await card.run(10)
+    card.units[0].ready = never()
+    await card.empty()
+    assert card.events["discarded"] == Counter({1: 1}) and not card.units[1].arrivals
+    card.queues[HOST].append(flow_packet(ways[1], 4))
+    await card.empty()
+    assert [flow_of(arrival.data) for arrival in card.units[1].arrivals] == [(ways[1], 4)]
+
+
+@behaviour()
+async def a_packet_that_a_flush_cut_off_is_ended_before_the_next(dut: Any) -> None:
+    """Also if its port can't take the end before the flush is over."""
+    card = Card(dut)
+    card.settings.enable = 1
+    await card.start()
+    first, second = numbered(400), numbered(400)
+    card.queues[0].append(first)
+    await card.until(lambda: len(card.partial[0]) >= 64)
+    card.stalls[0] = itertools.repeat(True)
+    await card.run(10)
+    card.flush = 1
+    card.units[0].reset()
+    await card.run(64)
+    card.flush = 0
+    card.units[0].init()
+    card.queues[0].append(second)
+    await card.run(100)
+    card.stalls[0] = never()
+    await card.empty()
+    assert card.out[0] == [second]
+    [cut] = card.out_cut[0]
+    assert first.startswith(cut[:-1]) and 64 < len(cut) < 400
+    assert card.events["cut"] == Counter({0: 1})

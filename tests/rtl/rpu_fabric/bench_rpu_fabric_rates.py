@@ -79,3 +79,14 @@ async def packets_of_one_beat_leave_without_gaps(dut: Any) -> None:
     assert len(cycles) == 20 * card.count
     busy = cycles[: -2 * card.count]  # at the end there may be one unit with some
     assert busy[-1] - busy[0] + 1 == len(busy)
+
+
+@behaviour()
+async def a_packet_alone_is_soon_there(dut: Any) -> None:
+    card = Card(dut, slots=2)
+    await card.start()
+    card.queues[0].append(bytes(60))
+    begin = card.cycle + 1  # it is taken at the end of the first cycle
+    await card.empty()
+    [arrival] = [arrival for unit in card.units for arrival in unit.arrivals]
+    assert arrival.cycle - begin == 10
