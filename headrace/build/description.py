@@ -8,6 +8,7 @@ of a .toml file. The keys of the file:
 ``top``            the top module, with the common ports of every card
 ``sources``        files, relative to the .toml; patterns such as ``*.sv`` and ``**/*.sv`` are allowed
 ``third_party``    files of others, which ``headrace lint`` does not ask for the project's looks; patterns (optional)
+``processor``      ``"vexriscv"``: the module of that name, of ``headrace.build.processor`` (optional)
 ``waivers``        Verilator's configuration files (``.vlt``), for warnings about such files; patterns (optional)
 ``uses``           platform layers: folders of Headrace's ``rtl``, of which all ``*.sv`` files are taken
 ``registers``      SystemRDL file (optional)
@@ -37,6 +38,7 @@ from typing import Any
 from headrace import paths
 from headrace.build.constraints import Comparison, Constraint
 from headrace.build.firmware import Firmware, parse_firmware
+from headrace.build.processor import PROCESSOR, vexriscv
 from headrace.errors import HeadraceError
 
 Value = int | str
@@ -49,6 +51,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "top": str,
     "sources": list,
     "third_party": list,
+    "processor": str,
     "waivers": list,
     "uses": list,
     "registers": str,
@@ -127,6 +130,7 @@ class CardDescription:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
     third_party: tuple[str, ...] = ()
+    processor: str | None = None
     waivers: tuple[str, ...] = ()
     firmware: Firmware | None = None
 
@@ -199,7 +203,8 @@ def rtl_sources(description: CardDescription) -> list[Path]:
 
 def third_party_files(description: CardDescription) -> list[Path]:
     """The card's RTL files that are others'. Raises HeadraceError when one doesn't exist."""
-    return _matching(description, description.third_party, "third-party file")
+    files = _matching(description, description.third_party, "third-party file")
+    return files if description.processor is None else [*files, vexriscv()]
 
 
 def waiver_files(description: CardDescription) -> list[Path]:
@@ -257,6 +262,8 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
     address_w = table.get("address_w", 16)
     if not 2 <= address_w <= 32:
         raise wrong("'address_w' must be 2 to 32")
+    if table.get("processor", PROCESSOR) != PROCESSOR:
+        raise wrong(f"'processor' must be {PROCESSOR}")
     registers = table.get("registers")
     mem_w = table.get("mem_w", 64)
     if isinstance(mem_w, str) and mem_w not in table.get("parameters", {}):
@@ -278,6 +285,7 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         parameters=parameters,
         constraints=tuple(_parse_constraint(c, parameters, path) for c in table.get("constraints", ())),
         third_party=tuple(table.get("third_party", ())),
+        processor=table.get("processor"),
         waivers=tuple(table.get("waivers", ())),
         firmware=parse_firmware(table["firmware"], path) if "firmware" in table else None,
     )

@@ -25,6 +25,7 @@ from pathlib import Path
 from headrace import cache
 from headrace.errors import HeadraceError
 
+PROCESSOR = "vexriscv"
 VARIANT = "VexRiscv_LiteDebugHwBP"
 _ERROR_PORT = "  input               dBusWishbone_ERR,\n"
 _CHANGES = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a processor's loads and stores go: I/O registers, the accelerator's registers, data memory, packet memory. With
 // address bit 26, the bytes of a loaded word come in reverse order.
-// Latency of a load: 1 cycle from registers (while the core sleeps, more) and data memory, 3 from packet memory, from the accelerator 1 and what that
-// takes. Stores are taken at once; one to the accelerator waits for the one before.
+// Latency of a load: 1 cycle from registers (while the core sleeps, more) and data memory, 3 from packet memory, from
+// the accelerator 1 and what that takes. Stores are taken at once; one to the accelerator waits for the one before.
 // A store into the broadcast region, the end of data memory, goes to the other units as well, and waits for room there.
 // What lies outside of all is an error: a load ends with bus_error, and `access_error` says of which kind loads and
 // stores were (instruction, data, packet memory, registers), error_addr where.
@@ -63,6 +63,12 @@ module rpu_bus
     output word_t             broadcast
 );
 
+  if (DATA_W < 32 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "rpu_bus: DATA_W must be a power of two from 32 to 1024, not %0d", DATA_W);
+  end
+  if (PMEM_KB < 1 || PMEM_KB > 16384 || 2 ** $clog2(PMEM_KB) != PMEM_KB) begin : gen_bad_pmem_kb
+    $fatal(1, "rpu_bus: PMEM_KB must be a power of two from 1 to 16384, not %0d", PMEM_KB);
+  end
   if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
     $fatal(1, "rpu_bus: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
   end

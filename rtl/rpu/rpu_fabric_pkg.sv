@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RPU card's fabric: what software sets of the load balancer, and what it tells.
 package rpu_fabric_pkg;
+  // A card needs not all of them.
+  // verilator lint_off UNUSEDPARAM
 
   localparam int unsigned MAX_UNITS = 16;
   localparam int unsigned UNIT_W = 4;
@@ -72,4 +74,5 @@ package rpu_fabric_pkg;
     logic [7:0] slot;
   } feed_user_t;
 
+  // verilator lint_on UNUSEDPARAM
 endpackage

@@ -2,6 +2,8 @@
 // What the parts of the RPU card share: descriptors, what travels beside a packet to and from a unit, the ports that a
 // packet can go to, and the errors and interrupts of a unit.
 package rpu_pkg;
+  // A card needs not all of them.
+  // verilator lint_off UNUSEDPARAM
 
   // Ports, as descriptors name them
   localparam logic [7:0] PORT_ETH0 = 8'd0;
@@ -101,4 +103,5 @@ package rpu_pkg;
     logic [15:0] len;   // not 0
   } accel_job_t;
 
+  // verilator lint_on UNUSEDPARAM
 endpackage

@@ -2,8 +2,8 @@
 // Reads pieces of a unit's packet memory (or, with HAS_LOCAL, of its data memory) as streams whose byte 0 is the first
 // byte of the piece, one after the other, with what belongs to a piece beside it.
 // Latency: 5 cycles and the memory's from a job to its first beat, one more when the piece begins inside of a line and
-// goes on in the next. Throughput: a line a cycle, across pieces too, but for a cycle behind one that begins inside of a
-// line and has as many beats as lines.
+// goes on in the next. Throughput: a line a cycle, across pieces too, but for a cycle behind one that begins inside of
+// a line and has as many beats as lines.
 // Backpressure: job_ready is low while the piece before is being read; reads wait while the output has no room.
 // Data come in the order of the reads.
 module rpu_reader #(
@@ -43,6 +43,10 @@ module rpu_reader #(
 
   if (DATA_W < 32 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
     $fatal(1, "rpu_reader: DATA_W must be a power of two from 32 to 1024, not %0d", DATA_W);
+  end
+
+  if (USER_W < 1) begin : gen_bad_user_w
+    $fatal(1, "rpu_reader: USER_W must be at least 1, not %0d", USER_W);
   end
 
   localparam int unsigned BYTE_W = $clog2(KEEP_W);
@@ -143,8 +147,8 @@ module rpu_reader #(
       .idle   ()
   );
 
-  // Line by line becomes beat by beat. A line is turned such that the piece's first byte comes to byte 0; the lower bytes
-  // of a beat are then those that the line before has left behind.
+  // Line by line becomes beat by beat. A line is turned such that the piece's first byte comes to byte 0; the lower
+  // bytes of a beat are then those that the line before has left behind.
   logic turned_valid_q, extra_q, push, beat_ready;
   line_t turned_line_q;
   logic [DATA_W-1:0] raw, turned_q, behind_q, merged;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a unit sends: takes what software has asked for, in order. A packet is read out of the unit's memories, and its
 // slot released once its last beat has been taken; one of no bytes is dropped, its slot released.
-// Latency: 1 cycle from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back to
-// back.
+// Latency: 1 cycle from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back
+// to back.
 // Backpressure: requests wait for the packet before and for room for releases; the queue of requests is rpu_io's.
 // A request that names what isn't there (kind, port, slot, memory) raises invalid_desc; a packet in a slot is dropped
 // then, so that none is lost by it.
@@ -48,6 +48,16 @@ module rpu_transmit
     output release_t          released,
     output logic              idle
 );
+
+  if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
+    $fatal(1, "rpu_transmit: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
+  end
+  if (PMEM_KB < 1 || PMEM_KB > 16384 || 2 ** $clog2(PMEM_KB) != PMEM_KB) begin : gen_bad_pmem_kb
+    $fatal(1, "rpu_transmit: PMEM_KB must be a power of two from 1 to 16384, not %0d", PMEM_KB);
+  end
+  if (SLOTS < 2 || SLOTS > 32 || 2 ** $clog2(SLOTS) != SLOTS) begin : gen_bad_slots
+    $fatal(1, "rpu_transmit: SLOTS must be 2, 4, 8, 16 or 32, not %0d", SLOTS);
+  end
 
   localparam int unsigned RELEASES = 16;
   localparam int unsigned COUNT_W = $clog2(RELEASES + 1);

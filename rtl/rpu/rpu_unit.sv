@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A packet processor: a RISC-V core with instruction, data and packet memory, packet DMA in and out, and an accelerator
 // beside it, which sees packet memory.
-// A packet that comes in is written into its slot; software then gets its descriptor, and sends or drops it, which gives
-// the slot back by a release. `core_rst` holds the core, and forgets packets and registers; memories keep what they
-// have, and the host reaches them always (instruction memory, and packet memory under load, with waits).
+// A packet that comes in is written into its slot; software then gets its descriptor, and sends or drops it, which
+// gives the slot back by a release. `core_rst` holds the core, and forgets packets and registers; memories keep what
+// they have, and the host reaches them always (instruction memory, and packet memory under load, with waits).
 // Latency and backpressure: rpu_writer, rpu_transmit, rpu_reader, rpu_bus.
 module rpu_unit
   import rpu_pkg::*;

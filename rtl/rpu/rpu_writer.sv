@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet DMA into a unit: writes packets from byte `addr` of their slots on into packet memory, the bytes up to the first
-// boundary of 128 bytes into the slot's header, too, and makes a descriptor of each when all of it is in.
+// Packet DMA into a unit: writes packets from byte `addr` of their slots on into packet memory, the bytes up to the
+// first boundary of 128 bytes into the slot's header, too, and makes a descriptor of each when all of it is in.
 // The header of a slot lies in data memory: its bytes keep the lowest 7 bits of their addresses.
 // Latency: 3 cycles from the last beat to the descriptor, one more when the last beat lies in two lines. Throughput: a
 // beat a cycle, and a further cycle for such a packet.

@@ -12,8 +12,9 @@ from simulation import RTL, rtl
 from headrace import synth
 from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
+from headrace.build.processor import vexriscv
 
-LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "card")
+LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "card")
 BLOCKS = [path.stem for path in rtl("memory", "stream")]
 
 
@@ -35,6 +36,7 @@ def lint(block: str, **parameters: int) -> str:
         *(f"-I{RTL / layer}" for layer in LAYERS),
         *(f"-G{name}={value}" for name, value in parameters.items()),
         *map(str, packages),
+        *([str(RTL / "rpu" / "vexriscv.vlt"), str(vexriscv())] if "VexRiscv" in text else []),
         str(source),
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -290,6 +292,40 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_fabric", {"UNITS": 17}),
     ("rpu_fabric", {"SLOTS": 33}),
     ("rpu_fabric", {"STORE_KB": 3}),
+    ("ram_sdp_strb", {"WIDTH": 12}),
+    ("ram_sdp_strb", {"DEPTH": 0}),
+    ("rpu_memory", {"DATA_W": 96}),
+    ("rpu_memory", {"LINES": 100}),
+    ("rpu_memory", {"WRITERS": 0}),
+    ("rpu_memory", {"READERS": 0}),
+    ("rpu_reader", {"DATA_W": 96}),
+    ("rpu_reader", {"USER_W": 0}),
+    ("rpu_writer", {"DATA_W": 96}),
+    ("rpu_writer", {"PMEM_KB": 48}),
+    ("rpu_writer", {"SLOTS": 24}),
+    ("rpu_transmit", {"DATA_W": 96}),
+    ("rpu_transmit", {"DMEM_KB": 48}),
+    ("rpu_transmit", {"PMEM_KB": 48}),
+    ("rpu_transmit", {"SLOTS": 33}),
+    ("rpu_bus", {"DATA_W": 96}),
+    ("rpu_bus", {"DMEM_KB": 48}),
+    ("rpu_bus", {"PMEM_KB": 48}),
+    ("rpu_bus", {"BROADCAST_KB": 64}),
+    ("rpu_io", {"SLOTS": 33}),
+    ("rpu_io", {"SEND_DEPTH": 12}),
+    ("rpu_broadcast", {"UNITS": 17}),
+    ("rpu_accelerator", {"DATA_W": 96, "KIND": 1}, ("DATA_W",)),
+    ("rpu_accelerator", {"KIND": 5}),
+    ("rpu_core", {"IMEM_KB": 48}),
+    ("rpu_card", {"DATA_W": 96}),
+    ("rpu_card", {"UNITS": 17}),
+    ("rpu_card", {"SLOTS": 33}),
+    ("rpu_card", {"IMEM_KB": 48}),
+    ("rpu_card", {"DMEM_KB": 48}),
+    ("rpu_card", {"PMEM_KB": 48}),
+    ("rpu_card", {"STORE_KB": 3}),
+    ("rpu_card", {"ACCELERATORS_LOW": 5}, ("KIND",)),
+    ("rpu_card", {"UNITS": 16, "ACCELERATORS_HIGH": 5}, ("KIND",)),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
@@ -299,11 +335,13 @@ FREE = {
     "bridge_status": {"DATA_W", "SWITCHES", "H2S_KB", "EXPRESS_KB", "HOST_BUFFERS", "MAX_PACKET", "CRC_SLOTS"},
     "capture_control": {"MEM_W", "BURST", "CORES", "SLOTS"},
     "filter_control": {"DATA_W", "CORES", "IMEM_WORDS", "MAX_FRAME"},
+    "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
+    "rpu_io": {"IMEM_KB", "DMEM_KB", "PMEM_KB", "BROADCAST_KB"},
     "noc": {"SINKS"},
     "noc_switch": {"SINKS"},
 }
 # Wholes whose parts have each of their parameters, by the same name.
-COMPOSED = {"capture_avalon", "capture_filters"}
+COMPOSED = {"capture_avalon", "capture_filters", "rpu_engine", "rpu_unit"}
 
 
 @pytest.mark.parametrize(("block", "parameters", "words"), [(b, p, w or tuple(p)) for b, p, *w in WRONG], ids=str)

@@ -1,0 +1,259 @@
+"""The driver of the RPU card: memories and reset of units, the load balancer, counters. It uses only the card's
+registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from headrace.cards.rpu.elf import Program
+from headrace.errors import HeadraceError
+
+Policy = Literal["round_robin", "least_loaded", "flow_hash"]
+SOURCES = ("eth0", "eth1", "host", "loopback")
+RSS_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
+"""Of Microsoft's RSS verification suite: the default of the flow hash."""
+TABLE = 128  # entries, of the table of flows
+ACCELERATOR_TABLES = 0x0300_0000
+
+_MAGIC = 0x5250
+_TURNS = 100_000  # of a wait, some cycles each
+_BOOT_TURNS = 2_000
+
+
+@dataclass(frozen=True)
+class UnitCounters:
+    """What went into and out of a unit. ``stalls``: cycles in which a beat waited; ``errors``: slots released wrongly,
+    packets to no port, packets that a reset cut off or threw away."""
+
+    rx_packets: int
+    rx_bytes: int
+    tx_packets: int
+    tx_bytes: int
+    rx_stalls: int
+    tx_stalls: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class UnitState:
+    """What a unit is at."""
+
+    in_reset: bool
+    flags: int  # interrupts and errors, as its software sees them
+    evict_ready: bool
+    error_address: int
+    active_slots: int  # bit 0: slot 1 holds a packet
+    slots: int  # that its software has named
+    outstanding: int  # of these with a packet, or one on its way
+    debug_out: int
+
+
+@dataclass(frozen=True)
+class SourceCounters:
+    """Packets of a source that didn't get to a unit: no room, bad or closed; for a unit that there is none of."""
+
+    dropped: int
+    refused: int
+
+
+class RpuDriver:
+    """Drives an RPU card through its registers (a bound register map, such as ``Card.regs``).
+
+    ``advance`` lets the card's time pass while the driver waits for it; a board's driver would sleep.
+    """
+
+    def __init__(self, regs: Any, advance: Callable[[], None]) -> None:
+        self._regs = regs
+        self._advance = advance
+        if regs.card.magic != _MAGIC:
+            raise HeadraceError("this is not an RPU card")
+        self.units: int = regs.units.read()
+        self.max_slots: int = regs.slots.read()
+        self.imem_bytes: int = 1024 * regs.memories.imem_kb
+        self.dmem_bytes: int = 1024 * regs.memories.dmem_kb
+        self.pmem_bytes: int = 1024 * regs.pmem_kb.read()
+        self.set_key(RSS_KEY)
+
+    def all_units(self) -> range:
+        """The numbers of all units."""
+        return range(self.units)
+
+    # ------------------------------------------------------------------------------------------------ memories
+
+    def write(self, units: Iterable[int], address: int, data: bytes) -> None:
+        """Writes into the memories of units, at an address of their software's, a multiple of 4."""
+        if address % 4:
+            raise ValueError(f"address {address:#x}: must be a multiple of 4")
+        memory = self._regs.memory
+        memory.select.write(self._mask(units))
+        memory.word_address.write(address)
+        data += bytes(-len(data) % 4)
+        for offset in range(0, len(data), 4):
+            memory.write_word.write(int.from_bytes(data[offset : offset + 4], "little"))
+        self._wait(lambda: memory.status.busy == 0, "does not take what is written into memories of units")
+        if memory.status.lost:
+            raise HeadraceError("the card has lost words for memories of units")
+
+    def read(self, unit: int, address: int, size: int) -> bytes:
+        """Reads from a unit's memory."""
+        memory, start = self._regs.memory, address & ~3
+        memory.select.write(self._mask([unit]))
+        memory.word_address.write(start)
+        found = bytearray()
+        while len(found) < address - start + size:
+            memory.read_word.write(1)
+            self._wait(lambda: memory.status.busy == 0, f"does not read the memory of unit {unit}")
+            found += memory.read_value.read().to_bytes(4, "little")
+        return bytes(found[address - start :][:size])
+
+    def load_table(self, words: Iterable[tuple[int, int]], units: Iterable[int]) -> None:
+        """Loads a table of ``headrace.cards.rpu.tables``, (offset, word) each, into the accelerators of units."""
+        chosen = list(units)
+        for offset, word in words:
+            self.write(chosen, ACCELERATOR_TABLES + offset, word.to_bytes(4, "little"))
+
+    def load(self, program: Program, units: Iterable[int] | None = None) -> None:
+        """Puts a program into units (None: all of them), which stay in reset."""
+        chosen = list(self.all_units() if units is None else units)
+        self.reset(chosen)
+        for segment in program.segments:
+            self.write(chosen, segment.address, segment.data)
+
+    # ------------------------------------------------------------------------------------------------ units
+
+    def reset(self, units: Iterable[int]) -> None:
+        """Holds units in reset; their packets are forgotten."""
+        for unit in units:
+            self._unit(unit).control.set(reset=1)
+
+    def boot(self, units: Iterable[int] | None = None) -> None:
+        """Lets units (None: all of them) run, and packets come to them."""
+        chosen = list(self.all_units() if units is None else units)
+        for unit in chosen:
+            self._unit(unit).control.set(reset=0)
+        self.enable(chosen)
+
+    def ready(self, units: Iterable[int] | None = None) -> bool:
+        """Waits until the software of units (None: all of them) has named its slots; says whether it has."""
+        for unit in self.all_units() if units is None else units:
+            slots = self._unit(unit).slots
+            for _ in range(_BOOT_TURNS):
+                if slots.count:
+                    break
+                self._advance()
+            else:
+                return False
+        return True
+
+    def enable(self, units: Iterable[int]) -> None:
+        """Lets packets come to units, and to those that get some already."""
+        enable = self._regs.balancer.enable
+        enable.write(enable.read() | self._mask(units))
+
+    def disable(self, units: Iterable[int]) -> None:
+        """Lets no new packets come to units; under the hash policy, their flows go to others."""
+        enable = self._regs.balancer.enable
+        enable.write(enable.read() & ~self._mask(units))
+
+    def drain(self, unit: int) -> None:
+        """Waits until a unit that is disabled has no packet left. Raises HeadraceError when it keeps some."""
+        self._wait(lambda: self._unit(unit).slots.outstanding == 0, f"unit {unit} keeps packets")
+
+    def evict(self, unit: int) -> None:
+        """Asks a unit's software to give all packets back, and waits until it has."""
+        self._unit(unit).control.set(evict=1)
+        self._wait(lambda: self._unit(unit).status.evict_ready == 1, f"unit {unit} does not give its packets back")
+
+    def poke(self, unit: int) -> None:
+        """The poke interrupt."""
+        self._unit(unit).control.set(poke=1)
+
+    def set_debug(self, unit: int, value: int) -> None:
+        """The 64 bits that a unit's software reads as DEBUG_IN."""
+        for half, word in enumerate(self._unit(unit).debug_in):
+            word.write(value >> 32 * half & 0xFFFF_FFFF)
+
+    # ------------------------------------------------------------------------------------------------ load balancer
+
+    def set_policy(self, policy: Policy) -> None:
+        """How units are chosen for packets."""
+        self._regs.balancer.policy.value = policy
+
+    def set_receivers(self, source: str, units: Iterable[int]) -> None:
+        """Units that packets of a source (eth0, eth1, host, loopback) may go to, of those that are enabled."""
+        if source not in SOURCES:
+            raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
+        self._regs.balancer.receive[SOURCES.index(source)].write(self._mask(units))
+
+    def set_key(self, key: bytes) -> None:
+        """The 40 bytes of the flow hash's key."""
+        if len(key) != 40:
+            raise HeadraceError(f"a key of {len(key)} bytes: must have 40", 2)
+        for number, word in enumerate(self._regs.balancer.key):
+            word.write(int.from_bytes(key[4 * number : 4 * number + 4], "big"))
+
+    def set_flow_table(self, units: Sequence[int]) -> None:
+        """The units of 128 hash values, as the last 7 bits of the hash count them."""
+        if len(units) != TABLE:
+            raise HeadraceError(f"a table of flows with {len(units)} entries: must have {TABLE}", 2)
+        for entry, unit in enumerate(units):
+            self._mask([unit])
+            self._regs.balancer.flow_table.set(entry=entry, unit=unit)
+
+    def set_prefix(self, on: bool) -> None:
+        """Puts the flow hash before each packet, 4 bytes, little endian."""
+        self._regs.balancer.prefix.write(0b0111 if on else 0)
+
+    # ------------------------------------------------------------------------------------------------ counters
+
+    def counters(self, unit: int) -> UnitCounters:
+        """A unit's counters since the card's reset."""
+        group = self._unit(unit)
+        return UnitCounters(**{field.name: getattr(group, field.name).read() for field in fields(UnitCounters)})
+
+    def source_counters(self) -> dict[str, SourceCounters]:
+        """By source: packets that didn't get to a unit."""
+        return {
+            name: SourceCounters(group.dropped.read(), group.refused.read())
+            for name, group in zip(SOURCES, self._regs.source, strict=True)
+        }
+
+    def host_dropped(self) -> int:
+        """Packets to the host port, which leads nowhere yet."""
+        return int(self._regs.host_dropped.read())
+
+    def state(self, unit: int) -> UnitState:
+        """What a unit is at."""
+        group = self._unit(unit)
+        status, slots = group.status.fields(), group.slots.fields()
+        return UnitState(
+            in_reset=bool(group.control.reset),
+            flags=status["flags"],
+            evict_ready=bool(status["evict_ready"]),
+            error_address=group.error_address.read(),
+            active_slots=group.active.read(),
+            slots=slots["count"],
+            outstanding=slots["outstanding"],
+            debug_out=group.debug_out[0].read() | group.debug_out[1].read() << 32,
+        )
+
+    def _unit(self, unit: int) -> Any:
+        self._mask([unit])
+        return self._regs.unit[unit]
+
+    def _mask(self, units: Iterable[int]) -> int:
+        mask = 0
+        for unit in units:
+            if not 0 <= unit < self.units:
+                raise HeadraceError(f"there is no unit {unit}: the card has units 0 to {self.units - 1}", 2)
+            mask |= 1 << unit
+        return mask
+
+    def _wait(self, done: Callable[[], bool], trouble: str) -> None:
+        for _ in range(_TURNS):
+            if done():
+                return
+            self._advance()
+        raise HeadraceError(f"the RPU card {trouble}" if trouble.startswith("does") else trouble)

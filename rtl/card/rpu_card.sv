@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer. The host port and DRAM lead
+// nowhere yet: what units send there is dropped and counted.
+module rpu_card
+  import headrace_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned UNITS = 8,
+    parameter int unsigned SLOTS = 32,
+    parameter int unsigned IMEM_KB = 64,
+    parameter int unsigned DMEM_KB = 32,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned STORE_KB = 32,
+    parameter int unsigned ACCELERATORS_LOW = 0,
+    parameter int unsigned ACCELERATORS_HIGH = 0,
+    localparam int unsigned PORTS = 2,
+    localparam int unsigned MEM_W = 64
+) (
+    input  logic                           clk,
+    input  logic                           rst,
+    input  logic [63:0]                    time_ns,
+
+    input  logic [PORTS-1:0]               rx_tvalid,
+    output logic [PORTS-1:0]               rx_tready,
+    input  logic [PORTS-1:0][DATA_W-1:0]   rx_tdata,
+    input  logic [PORTS-1:0][DATA_W/8-1:0] rx_tkeep,
+    input  logic [PORTS-1:0]               rx_tlast,
+    input  rx_meta_t [PORTS-1:0]           rx_tuser,
+    output logic [PORTS-1:0]               tx_tvalid,
+    input  logic [PORTS-1:0]               tx_tready,
+    output logic [PORTS-1:0][DATA_W-1:0]   tx_tdata,
+    output logic [PORTS-1:0][DATA_W/8-1:0] tx_tkeep,
+    output logic [PORTS-1:0]               tx_tlast,
+    output tx_meta_t [PORTS-1:0]           tx_tuser,
+
+    input  logic [15:0]                    s_axil_awaddr,
+    input  logic [2:0]                     s_axil_awprot,
+    input  logic                           s_axil_awvalid,
+    output logic                           s_axil_awready,
+    input  logic [31:0]                    s_axil_wdata,
+    input  logic [3:0]                     s_axil_wstrb,
+    input  logic                           s_axil_wvalid,
+    output logic                           s_axil_wready,
+    output logic [1:0]                     s_axil_bresp,
+    output logic                           s_axil_bvalid,
+    input  logic                           s_axil_bready,
+    input  logic [15:0]                    s_axil_araddr,
+    input  logic [2:0]                     s_axil_arprot,
+    input  logic                           s_axil_arvalid,
+    output logic                           s_axil_arready,
+    output logic [31:0]                    s_axil_rdata,
+    output logic [1:0]                     s_axil_rresp,
+    output logic                           s_axil_rvalid,
+    input  logic                           s_axil_rready,
+
+    output logic [7:0]                     m_axi_awid,
+    output logic [63:0]                    m_axi_awaddr,
+    output logic [7:0]                     m_axi_awlen,
+    output logic [2:0]                     m_axi_awsize,
+    output logic [1:0]                     m_axi_awburst,
+    output logic [15:0]                    m_axi_awuser,
+    output logic                           m_axi_awvalid,
+    input  logic                           m_axi_awready,
+    output logic [MEM_W-1:0]               m_axi_wdata,
+    output logic [MEM_W/8-1:0]             m_axi_wstrb,
+    output logic                           m_axi_wlast,
+    output logic                           m_axi_wvalid,
+    input  logic                           m_axi_wready,
+    input  logic [7:0]                     m_axi_bid,
+    input  logic [1:0]                     m_axi_bresp,
+    input  logic                           m_axi_bvalid,
+    output logic                           m_axi_bready,
+    output logic [7:0]                     m_axi_arid,
+    output logic [63:0]                    m_axi_araddr,
+    output logic [7:0]                     m_axi_arlen,
+    output logic [2:0]                     m_axi_arsize,
+    output logic [1:0]                     m_axi_arburst,
+    output logic [15:0]                    m_axi_aruser,
+    output logic                           m_axi_arvalid,
+    input  logic                           m_axi_arready,
+    input  logic [7:0]                     m_axi_rid,
+    input  logic [MEM_W-1:0]               m_axi_rdata,
+    input  logic [1:0]                     m_axi_rresp,
+    input  logic                           m_axi_rlast,
+    input  logic                           m_axi_rvalid,
+    output logic                           m_axi_rready,
+
+    output logic                           irq_valid,
+    input  logic                           irq_ready,
+    output logic [15:0]                    irq_function,
+    output logic [15:0]                    irq_vector,
+
+    output logic                           idle,
+    output logic [63:0]                    wake_ns
+);
+  import axi_pkg::*;
+
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  axil_ports u_axil_ports (
+      .*,
+      .req(axil_req),
+      .rsp(axil_rsp)
+  );
+
+  // The host port is port 2 of the engine.
+  logic [PORTS-1:0] bad, cut;
+  logic engine_idle;
+  logic unused_host_ready, unused_host_valid, unused_host_last, unused_host_cut;
+  logic [DATA_W-1:0] unused_host_data;
+  logic [DATA_W/8-1:0] unused_host_keep;
+  always_comb begin
+    for (int i = 0; i < PORTS; i++) bad[i] = rx_tuser[i].error;
+  end
+
+  rpu_engine #(
+      .DATA_W(DATA_W),
+      .UNITS(UNITS),
+      .SLOTS(SLOTS),
+      .IMEM_KB(IMEM_KB),
+      .DMEM_KB(DMEM_KB),
+      .PMEM_KB(PMEM_KB),
+      .STORE_KB(STORE_KB),
+      .ACCELERATORS({ACCELERATORS_HIGH, ACCELERATORS_LOW})
+  ) u_engine (
+      .clk,
+      .rst,
+      .time_ns,
+      .axil_req,
+      .axil_rsp,
+      .s_axis_tvalid({1'b0, rx_tvalid}),
+      .s_axis_tready({unused_host_ready, rx_tready}),
+      .s_axis_tdata ({DATA_W'(0), rx_tdata}),
+      .s_axis_tkeep ({(DATA_W / 8)'(0), rx_tkeep}),
+      .s_axis_tlast ({1'b0, rx_tlast}),
+      .s_axis_cut   ({1'b0, bad}),
+      .m_axis_tvalid({unused_host_valid, tx_tvalid}),
+      .m_axis_tready({1'b1, tx_tready}),
+      .m_axis_tdata ({unused_host_data, tx_tdata}),
+      .m_axis_tkeep ({unused_host_keep, tx_tkeep}),
+      .m_axis_tlast ({unused_host_last, tx_tlast}),
+      .m_axis_cut   ({unused_host_cut, cut}),
+      .idle         (engine_idle),
+      .wake_ns
+  );
+  assign idle = engine_idle && axil_quiet(axil_req, axil_rsp);
+
+  always_comb begin
+    for (int i = 0; i < PORTS; i++) begin
+      tx_tuser[i]       = '0;
+      tx_tuser[i].error = cut[i];
+      tx_tuser[i].port  = 8'(i);
+    end
+  end
+
+  // Neither host memory nor interrupts yet
+  assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awuser, m_axi_awvalid} = '0;
+  assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
+  assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_aruser, m_axi_arvalid,
+      m_axi_rready} = '0;
+  assign {irq_valid, irq_function, irq_vector} = '0;
+
+endmodule

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Units, their accelerators and broadcast between them, behind the load balancer and its fabric.
+// The ports are eth0, eth1 and the host. Latency and backpressure: rpu_fabric, rpu_unit.
+module rpu_engine
+  import axi_pkg::*;
+  import rpu_pkg::*;
+  import rpu_fabric_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned UNITS = 8,
+    parameter int unsigned SLOTS = 32,
+    parameter int unsigned IMEM_KB = 64,
+    parameter int unsigned DMEM_KB = 32,
+    parameter int unsigned PMEM_KB = 1024,
+    parameter int unsigned STORE_KB = 32,
+    parameter logic [63:0] ACCELERATORS = '0,   // of each unit 4 bits: its KIND
+    localparam int unsigned KEEP_W = DATA_W / 8,
+    localparam int unsigned PORTS = 3
+) (
+    input  logic                         clk,
+    input  logic                         rst,
+    input  logic [63:0]                  time_ns,
+
+    input  axil_req_t                    axil_req,
+    output axil_rsp_t                    axil_rsp,
+
+    input  logic [PORTS-1:0]             s_axis_tvalid,
+    output logic [PORTS-1:0]             s_axis_tready,
+    input  logic [PORTS-1:0][DATA_W-1:0] s_axis_tdata,
+    input  logic [PORTS-1:0][KEEP_W-1:0] s_axis_tkeep,
+    input  logic [PORTS-1:0]             s_axis_tlast,
+    input  logic [PORTS-1:0]             s_axis_cut,
+
+    output logic [PORTS-1:0]             m_axis_tvalid,
+    input  logic [PORTS-1:0]             m_axis_tready,
+    output logic [PORTS-1:0][DATA_W-1:0] m_axis_tdata,
+    output logic [PORTS-1:0][KEEP_W-1:0] m_axis_tkeep,
+    output logic [PORTS-1:0]             m_axis_tlast,
+    output logic [PORTS-1:0]             m_axis_cut,
+
+    output logic                         idle,
+    output logic [63:0]                  wake_ns
+);
+
+  localparam logic [63:0] NEVER = '1;
+
+  settings_t settings;
+  table_write_t table_write;
+  source_event_t [SOURCES-1:0] source_event;
+  unit_event_t [UNITS-1:0] unit_event;
+  unit_status_t [UNITS-1:0] unit_status;
+  logic fabric_idle, control_idle, broadcast_idle;
+
+  logic [UNITS-1:0] rx_tvalid, rx_tready, rx_tlast, tx_tvalid, tx_tready, tx_tlast;
+  logic [UNITS-1:0][DATA_W-1:0] rx_tdata, tx_tdata;
+  logic [UNITS-1:0][KEEP_W-1:0] rx_tkeep, tx_tkeep;
+  unit_rx_t [UNITS-1:0] rx_tuser;
+  unit_tx_t [UNITS-1:0] tx_tuser;
+  logic [UNITS-1:0] release_valid, release_ready;
+  release_t [UNITS-1:0] released;
+  logic [UNITS-1:0] core_rst;
+
+  rpu_fabric #(
+      .DATA_W(DATA_W),
+      .UNITS(UNITS),
+      .SLOTS(SLOTS),
+      .STORE_KB(STORE_KB)
+  ) u_fabric (
+      .clk,
+      .rst,
+      .settings,
+      .table_write,
+      .flush         (core_rst),
+      .source_event,
+      .unit_event,
+      .unit_status,
+      .idle          (fabric_idle),
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .s_axis_cut,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_cut,
+      .rx_axis_tvalid(rx_tvalid),
+      .rx_axis_tready(rx_tready),
+      .rx_axis_tdata (rx_tdata),
+      .rx_axis_tkeep (rx_tkeep),
+      .rx_axis_tlast (rx_tlast),
+      .rx_axis_tuser (rx_tuser),
+      .tx_axis_tvalid(tx_tvalid),
+      .tx_axis_tready(tx_tready),
+      .tx_axis_tdata (tx_tdata),
+      .tx_axis_tkeep (tx_tkeep),
+      .tx_axis_tlast (tx_tlast),
+      .tx_axis_tuser (tx_tuser),
+      .release_valid,
+      .release_ready,
+      .release_s     (released)
+  );
+
+  logic [UNITS-1:0] poke, evict, unit_idle, accel_idle, watch, host_valid, host_ready, host_rvalid;
+  logic [UNITS-1:0] debug_valid, debug_ready, broadcast_valid, broadcast_ready, message_valid, message_ready;
+  logic [UNITS-1:0][63:0] debug_in, debug_out, unit_wake_ns;
+  core_status_t [UNITS-1:0] core_status;
+  logic [UNITS-1:0][31:0] error_addr, host_rdata, debug_rdata;
+  traffic_t [UNITS-1:0] rx_traffic, tx_traffic;
+  logic host_write, debug_write;
+  logic [31:0] host_addr, host_wdata, debug_wdata;
+  logic [7:0] debug_addr;
+  word_t [UNITS-1:0] broadcast;
+  word_t message;
+
+  function automatic traffic_t traffic(logic valid, logic ready, logic last, logic [KEEP_W-1:0] keep);
+    traffic        = '0;
+    traffic.packet = valid && ready && last;
+    traffic.stall  = valid && !ready;
+    for (int i = 0; i < KEEP_W; i++) if (valid && ready && keep[i]) traffic.bytes = 8'(i + 1);
+  endfunction
+
+  for (genvar u = 0; u < UNITS; u++) begin : gen_unit
+    logic reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, interrupt;
+    logic [15:0] reg_addr;
+    logic [31:0] reg_wdata, reg_rdata, load_data;
+    logic [3:0] reg_wstrb;
+    logic [23:0] load_addr;
+    accel_job_t job;
+    logic accel_tvalid, accel_tready, accel_tlast;
+    logic [DATA_W-1:0] accel_tdata;
+    logic [KEEP_W-1:0] accel_tkeep;
+
+    rpu_unit #(
+        .DATA_W(DATA_W),
+        .IMEM_KB(IMEM_KB),
+        .DMEM_KB(DMEM_KB),
+        .PMEM_KB(PMEM_KB),
+        .SLOTS(SLOTS)
+    ) u_unit (
+        .clk,
+        .rst,
+        .core_rst       (core_rst[u]),
+        .time_ns,
+        .core_id        (8'(u)),
+        .s_axis_tvalid  (rx_tvalid[u]),
+        .s_axis_tready  (rx_tready[u]),
+        .s_axis_tdata   (rx_tdata[u]),
+        .s_axis_tkeep   (rx_tkeep[u]),
+        .s_axis_tlast   (rx_tlast[u]),
+        .s_axis_tuser   (rx_tuser[u]),
+        .m_axis_tvalid  (tx_tvalid[u]),
+        .m_axis_tready  (tx_tready[u]),
+        .m_axis_tdata   (tx_tdata[u]),
+        .m_axis_tkeep   (tx_tkeep[u]),
+        .m_axis_tlast   (tx_tlast[u]),
+        .m_axis_tuser   (tx_tuser[u]),
+        .release_valid  (release_valid[u]),
+        .release_ready  (release_ready[u]),
+        .released       (released[u]),
+        .broadcast_valid(broadcast_valid[u]),
+        .broadcast_ready(broadcast_ready[u]),
+        .broadcast      (broadcast[u]),
+        .message_valid  (message_valid[u]),
+        .message_ready  (message_ready[u]),
+        .message,
+        .host_valid     (host_valid[u]),
+        .host_ready     (host_ready[u]),
+        .host_write,
+        .host_addr,
+        .host_wdata,
+        .host_rvalid    (host_rvalid[u]),
+        .host_rdata     (host_rdata[u]),
+        .debug_valid    (debug_valid[u]),
+        .debug_ready    (debug_ready[u]),
+        .debug_write,
+        .debug_addr,
+        .debug_wdata,
+        .debug_rdata    (debug_rdata[u]),
+        .reg_valid,
+        .reg_ready,
+        .reg_write,
+        .reg_addr,
+        .reg_wdata,
+        .reg_wstrb,
+        .reg_rdata,
+        .load_valid,
+        .load_addr,
+        .load_data,
+        .job_valid,
+        .job_ready,
+        .job,
+        .accel_tvalid,
+        .accel_tready,
+        .accel_tdata,
+        .accel_tkeep,
+        .accel_tlast,
+        .accel_irq      (interrupt),
+        .poke           (poke[u]),
+        .evict          (evict[u]),
+        .debug_in       (debug_in[u]),
+        .debug_out      (debug_out[u]),
+        .status         (core_status[u]),
+        .error_addr     (error_addr[u]),
+        .watch          (watch[u]),
+        .wake_ns        (unit_wake_ns[u]),
+        .idle           (unit_idle[u])
+    );
+
+    rpu_accelerator #(
+        .DATA_W(DATA_W),
+        .KIND(32'(ACCELERATORS[4*u+:4]))
+    ) u_accelerator (
+        .clk,
+        .rst          (rst || core_rst[u]),
+        .reg_valid,
+        .reg_ready,
+        .reg_write,
+        .reg_addr,
+        .reg_wdata,
+        .reg_wstrb,
+        .reg_rdata,
+        .load_valid,
+        .load_addr,
+        .load_data,
+        .job_valid,
+        .job_ready,
+        .job,
+        .s_axis_tvalid(accel_tvalid),
+        .s_axis_tready(accel_tready),
+        .s_axis_tdata (accel_tdata),
+        .s_axis_tkeep (accel_tkeep),
+        .s_axis_tlast (accel_tlast),
+        .interrupt,
+        .idle         (accel_idle[u])
+    );
+
+    // A cycle late, which no counter minds.
+    always_ff @(posedge clk) begin
+      rx_traffic[u] <= traffic(rx_tvalid[u], rx_tready[u], rx_tlast[u], rx_tkeep[u]);
+      tx_traffic[u] <= traffic(tx_tvalid[u], tx_tready[u], tx_tlast[u], tx_tkeep[u]);
+    end
+  end
+
+  rpu_broadcast #(
+      .UNITS(UNITS)
+  ) u_broadcast (
+      .clk,
+      .rst,
+      .asleep (core_rst),
+      .s_valid(broadcast_valid),
+      .s_ready(broadcast_ready),
+      .s_word (broadcast),
+      .m_valid(message_valid),
+      .m_ready(message_ready),
+      .m_word (message),
+      .idle   (broadcast_idle)
+  );
+
+  rpu_control #(
+      .DATA_W(DATA_W),
+      .UNITS(UNITS),
+      .SLOTS(SLOTS),
+      .IMEM_KB(IMEM_KB),
+      .DMEM_KB(DMEM_KB),
+      .PMEM_KB(PMEM_KB)
+  ) u_control (
+      .clk,
+      .rst,
+      .axil_req,
+      .axil_rsp,
+      .settings,
+      .table_write,
+      .source_event,
+      .unit_event,
+      .unit_status,
+      .host_dropped(m_axis_tvalid[2] && m_axis_tready[2] && m_axis_tlast[2]),
+      .core_rst,
+      .poke,
+      .evict,
+      .debug_in,
+      .debug_out,
+      .core_status,
+      .error_addr,
+      .unit_idle,
+      .rx_traffic,
+      .tx_traffic,
+      .host_valid,
+      .host_ready,
+      .host_write,
+      .host_addr,
+      .host_wdata,
+      .host_rvalid,
+      .host_rdata,
+      .debug_valid,
+      .debug_ready,
+      .debug_write,
+      .debug_addr,
+      .debug_wdata,
+      .debug_rdata,
+      .idle        (control_idle)
+  );
+
+  assign idle = fabric_idle && control_idle && broadcast_idle && unit_idle == '1 && accel_idle == '1 && rx_tvalid == '0;
+
+  always_comb begin
+    wake_ns = NEVER;
+    for (int u = 0; u < UNITS; u++)
+      if (watch[u] && unit_wake_ns[u] < wake_ns) wake_ns = unit_wake_ns[u];
+  end
+
+endmodule
