@@ -314,7 +314,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_io", {"SLOTS": 33}),
     ("rpu_io", {"SEND_DEPTH": 12}),
     ("rpu_broadcast", {"UNITS": 17}),
-    ("rpu_accelerator", {"DATA_W": 96, "KIND": 1}, ("DATA_W",)),
+    ("rpu_accelerator", {"DATA_W": 96, "KIND": 1}, "DATA_W"),
     ("rpu_accelerator", {"KIND": 5}),
     ("rpu_core", {"IMEM_KB": 48}),
     ("rpu_card", {"DATA_W": 96}),
@@ -324,8 +324,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_card", {"DMEM_KB": 48}),
     ("rpu_card", {"PMEM_KB": 48}),
     ("rpu_card", {"STORE_KB": 3}),
-    ("rpu_card", {"ACCELERATORS_LOW": 5}, ("KIND",)),
-    ("rpu_card", {"UNITS": 16, "ACCELERATORS_HIGH": 5}, ("KIND",)),
+    ("rpu_card", {"ACCELERATORS_LOW": 5}, "KIND"),
+    ("rpu_card", {"UNITS": 16, "ACCELERATORS_HIGH": 5}, "KIND"),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
