@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli import common
+from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.cards.rpu.elf import Program
+    from headrace.cards.rpu.run import RpuReport
 
 _BUILD_EPILOG = """Examples:
 
@@ -24,6 +26,19 @@ headrace rpu build main.c flows.c -o flows.elf -D TABLE_SIZE=4096 -I include
 headrace rpu build forwarder -o forwarder.elf
 
 A name without .c is that of a program that comes with Headrace.
+"""
+
+_RUN_EPILOG = """Examples:
+
+headrace rpu run forwarder --port 0=in.pcap -w 1=out.pcap
+
+headrace rpu run firewall.c@0-5 flows.elf@6,7 --port 0=gen:size=64,count=100000 --policy flow_hash
+
+headrace rpu run firewall --accel blacklist@0-7 --blocklist drop.txt --port 0=in.pcap -w 1=clean.pcap
+
+headrace rpu run forwarder --port 0=tap:west --port 1=tap:east
+
+A program is an ELF file, a C file, or the name of one that comes with Headrace; @UNITS says where it runs.
 """
 
 app = typer.Typer(
@@ -84,3 +99,103 @@ def _show(built: Program, path: str, json: bool) -> None:
         return
     parts = [f"{name} {used:,} of {size:,} bytes" for name, (used, size) in memories.items() if used]
     print(f"{path}: {', '.join(parts)}")
+
+
+@app.command("run", epilog=_RUN_EPILOG)
+def run_command(
+    programs: Annotated[list[str], typer.Argument(metavar="PROGRAM[@UNITS]...", help="Programs, and their units.")],
+    port: Annotated[
+        list[str], typer.Option("--port", metavar="N=LINK", help="What port 0 or 1 receives; a live link sends, too.")
+    ],
+    write: Annotated[
+        list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(metavar="UNITS", help="Units of a program without @: 0-3,6.")] = None,
+    accel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME@UNITS", help="Accelerators: crc, checksum, blacklist, matcher."),
+    ] = None,
+    blocklist: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Addresses and prefixes that the blacklists load.")
+    ] = None,
+    units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
+    policy: Annotated[
+        str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
+    ] = "round_robin",
+    rate: Annotated[str, typer.Option(metavar="line|recorded|BITS", help="How fast files come in.")] = "line",
+    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    user: common.User = None,
+    parameter: common.Parameters = None,
+    json: common.Json = False,
+) -> int:
+    """Run firmware on the RPU card, with packets from files or interfaces.
+
+    Exit status 1: a unit has stopped with an error.
+    """
+    from headrace.cards.rpu.run import POLICIES, PORTS, RpuJob, parse_units, run
+    from headrace.net.source import parse_rate
+
+    common.one_of("--policy", policy, POLICIES)
+
+    def by_unit(texts: list[str], default: str | None) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for text in texts:
+            name, at, where = text.rpartition("@")
+            chosen = where if at else default
+            found |= dict.fromkeys(range(units) if chosen is None else parse_units(chosen, units), name if at else text)
+        return found
+
+    def by_port(texts: list[str], option: str) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for text in texts:
+            number, equals, what = text.partition("=")
+            if not equals or number not in map(str, range(PORTS)):
+                raise HeadraceError(f"{option} {text}: not N=..., with N from 0 to {PORTS - 1}", 2)
+            found[int(number)] = what
+        return found
+
+    sinks = by_port(write or [], "-w")
+    common.check_outputs(*sinks.values())
+    parsed = parse_rate(rate)
+    if parsed == "lossless":
+        raise HeadraceError("--rate lossless: the RPU card has no flow control yet; give a lower rate", 2)
+    job = RpuJob(
+        programs=by_unit(programs, unit),
+        sources=by_port(port, "--port"),
+        sinks=sinks,
+        accelerators=by_unit(accel or [], None),
+        units=units,
+        policy=policy,  # type: ignore[arg-type]
+        rate=parsed,
+        blocklist=blocklist,
+        seconds=seconds,
+        parameters=common.parameters(parameter),
+    )
+    common.become(user)
+    with common.progress_line() as progress:
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None))
+    faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
+    if json:
+        print(json_format.dumps(report.as_dict, indent=2))
+    else:
+        _show_run(report)
+    for fault in faults:
+        common.tell(fault)
+    return 1 if faults else 0
+
+
+def _show_run(report: RpuReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("unit", "program", "in", "bytes", "out", "bytes", "kept", "errors", box=None, pad_edge=False)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for unit in report.units:
+        counts = (unit.rx_packets, unit.rx_bytes, unit.tx_packets, unit.tx_bytes, unit.outstanding, unit.errors)
+        table.add_row(str(unit.unit), unit.program, *(f"{count:,}" for count in counts))
+    Console().print(table)
+    print(
+        f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a unit, "
+        f"{report.host_dropped:,} to the host port (dropped), {report.kept:,} kept by units; {report.cycles:,} cycles"
+    )

@@ -317,15 +317,15 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_accelerator", {"DATA_W": 96, "KIND": 1}, "DATA_W"),
     ("rpu_accelerator", {"KIND": 5}),
     ("rpu_core", {"IMEM_KB": 48}),
-    ("rpu_card", {"DATA_W": 96}),
+    ("rpu_card", {"UNITS": 1, "DATA_W": 96}, "DATA_W"),
     ("rpu_card", {"UNITS": 17}),
-    ("rpu_card", {"SLOTS": 33}),
-    ("rpu_card", {"IMEM_KB": 48}),
-    ("rpu_card", {"DMEM_KB": 48}),
-    ("rpu_card", {"PMEM_KB": 48}),
-    ("rpu_card", {"STORE_KB": 3}),
-    ("rpu_card", {"ACCELERATORS_LOW": 5}, "KIND"),
-    ("rpu_card", {"UNITS": 16, "ACCELERATORS_HIGH": 5}, "KIND"),
+    ("rpu_card", {"UNITS": 1, "SLOTS": 33}, "SLOTS"),
+    ("rpu_card", {"UNITS": 1, "IMEM_KB": 48}, "IMEM_KB"),
+    ("rpu_card", {"UNITS": 1, "DMEM_KB": 48}, "DMEM_KB"),
+    ("rpu_card", {"UNITS": 1, "PMEM_KB": 48}, "PMEM_KB"),
+    ("rpu_card", {"UNITS": 1, "STORE_KB": 3}, "STORE_KB"),
+    ("rpu_card", {"UNITS": 1, "ACCELERATORS_LOW": 5}, "KIND"),
+    ("rpu_card", {"UNITS": 9, "ACCELERATORS_HIGH": 5}, "KIND"),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.

@@ -109,7 +109,8 @@ class RpuDriver:
         return bytes(found[address - start :][:size])
 
     def load_table(self, words: Iterable[tuple[int, int]], units: Iterable[int]) -> None:
-        """Loads a table of ``headrace.cards.rpu.tables``, (offset, word) each, into the accelerators of units."""
+        """Loads a table of ``headrace.cards.rpu.tables``, (offset, word) each, into the accelerators of units, which
+        must not be in reset: ``boot`` comes before."""
         chosen = list(units)
         for offset, word in words:
             self.write(chosen, ACCELERATOR_TABLES + offset, word.to_bytes(4, "little"))
@@ -128,12 +129,13 @@ class RpuDriver:
         for unit in units:
             self._unit(unit).control.set(reset=1)
 
-    def boot(self, units: Iterable[int] | None = None) -> None:
-        """Lets units (None: all of them) run, and packets come to them."""
+    def boot(self, units: Iterable[int] | None = None, enable: bool = True) -> None:
+        """Lets units (None: all of them) run, and packets come to them, unless ``enable`` is false."""
         chosen = list(self.all_units() if units is None else units)
         for unit in chosen:
             self._unit(unit).control.set(reset=0)
-        self.enable(chosen)
+        if enable:
+            self.enable(chosen)
 
     def ready(self, units: Iterable[int] | None = None) -> bool:
         """Waits until the software of units (None: all of them) has named its slots; says whether it has."""

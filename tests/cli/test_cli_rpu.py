@@ -1,0 +1,101 @@
+"""``headrace rpu run`` as a user types it: programs on units, packets from files to files."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.utils import rdpcap, wrpcap
+
+# The model that tests/card/rpu builds
+CARD = ["--units", "4", "-P", "PMEM_KB=512", "--accel", "crc@1", "--accel", "blacklist@2"]
+
+
+def rpu(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())", "rpu", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    def packet(number: int) -> Ether:
+        flow = IP(src=f"10.0.{number % 8}.{number % 50 + 1}", dst="10.9.9.9") / UDP(sport=number)
+        return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / flow / Raw(bytes(number % 900))
+
+    path = tmp_path / "in.pcap"
+    wrpcap(str(path), [packet(number) for number in range(400)])
+    return path
+
+
+def test_packets_go_through_different_programs_into_a_file(tmp_path: Path, capture: Path) -> None:
+    done = rpu(
+        *("run", "forwarder@0,2", "basic@1,3", "--port", f"0={capture}", "-w", "0=back.pcap", "-w", "1=on.pcap"),
+        *(*CARD, "--rate", "10G", "--json"),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["received"], report["sent"], report["dropped"], report["kept"]) == (400, 400, 0, 0)
+    assert [unit["rx_packets"] for unit in report["units"]] == [100] * 4
+    out = [bytes(packet) for name in ("back.pcap", "on.pcap") for packet in rdpcap(str(tmp_path / name))]
+    assert Counter(out) == Counter(bytes(packet) for packet in rdpcap(str(capture)))
+    assert len(rdpcap(str(tmp_path / "on.pcap"))) == 200
+
+
+def test_a_blocklist_is_what_the_firewall_drops(tmp_path: Path, capture: Path) -> None:
+    (tmp_path / "drop.txt").write_text("# a list\n10.0.3.0/24\n10.0.5.7 ; one address\n")
+    blocked = [ipaddress.ip_network("10.0.3.0/24"), ipaddress.ip_network("10.0.5.7/32")]
+    arguments = ("--blocklist", "drop.txt", "--port", f"0={capture}", "-w", "1=out.pcap", *CARD, "--rate", "1G")
+    done = rpu("run", "firewall@2", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    passes = [
+        bytes(packet)
+        for packet in rdpcap(str(capture))
+        if not any(ipaddress.ip_address(packet[IP].src) in network for network in blocked)
+    ]
+    assert [bytes(packet) for packet in rdpcap(str(tmp_path / "out.pcap"))] == passes
+    assert 0 < len(passes) < 400
+
+
+def test_a_crash_is_told_with_its_source_line(tmp_path: Path, capture: Path) -> None:
+    (tmp_path / "crash.c").write_text(
+        '#include "core.h"\nint main(void) {\n  init_slots(4, 0, 4096);\n  while (!in_pkt_ready());\n'
+        "  return *(volatile int *)0x00900000;\n}\n"
+    )
+    done = rpu(
+        "run", "crash.c@3", "forwarder@0-2", "--port", f"0={capture}", *CARD, "--seconds", "1e-4", folder=tmp_path
+    )
+    assert done.returncode == 1
+    line = done.stderr.strip().splitlines()[-1]
+    assert "unit 3 (crash.c): stopped at 0x2" in line
+    assert "main" in line
+    assert "crash.c:5" in line
+    assert line.endswith("last wrong address 0x900000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["forwarder@4"], "units '4': the card has units 0 to 3"),
+        (["forwarder@x"], "units 'x': not like 0-3,6"),
+        (["nothing.elf"], "nothing.elf: No such file"),
+        (["forwarder", "--blocklist", "in.pcap", "--accel", "crc"], "no unit has the accelerator blacklist"),
+        (["forwarder", "--accel", "gpu"], "no accelerator 'gpu'; there are none, crc, checksum, blacklist, matcher"),
+        (["forwarder", "-w", "2=x.pcap"], "-w 2=x.pcap: not N=..., with N from 0 to 1"),
+        (["forwarder", "--rate", "lossless"], "--rate lossless: the RPU card has no flow control"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_wrong_settings_are_told_in_one_line(tmp_path: Path, capture: Path, arguments: list[str], error: str) -> None:
+    done = rpu("run", *arguments, "--port", f"0={capture}", "--units", "4", folder=tmp_path)
+    assert done.returncode == 2 or (done.returncode and "nothing.elf" in error)
+    assert error in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
