@@ -75,7 +75,11 @@ static inline unsigned int headrace_wait(void) {
 #define BYTE_SWAPPED 0x04000000u
 
 static inline __attribute__((always_inline)) unsigned int load_be32(const void *address) {
-  return *(const unsigned int *)((unsigned int)address | BYTE_SWAPPED);
+  unsigned int value; // the compiler doesn't know that both addresses are the same word's
+  __asm__("lw %0, 0(%1)"
+          : "=r"(value)
+          : "r"((unsigned int)address | BYTE_SWAPPED), "m"(*(const unsigned int *)address));
+  return value;
 }
 
 // 16 bits in network byte order: two loads, and a shift by 8

@@ -14,7 +14,6 @@ int main(void) {
   report[6] = read_masks();
   report[7] = DEBUG_IN_L;
   report[8] = DEBUG_IN_H;
-  asm volatile("" ::: "memory");
   report[9] = load_be32(&report[8]);
   report[10] = read_timer_low();
   *(volatile unsigned char *)&report[11] = 0x5A;
