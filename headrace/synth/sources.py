@@ -10,8 +10,10 @@ from pathlib import Path
 
 from headrace import paths
 from headrace.build.description import load_card, rtl_sources
+from headrace.build.processor import vexriscv
 from headrace.errors import HeadraceError
 
+_PROCESSOR = "VexRiscv"  # the module of headrace.build.processor
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IMPORT = re.compile(r"\bimport\b[^;]*;")
@@ -66,6 +68,7 @@ def module_design(module: str, root: Path) -> Design:
         hint = f"; did you mean {close[0]}?" if close else ""
         raise HeadraceError(f"no card, card folder or module is called {module}{hint}", exit_code=2)
     needed: set[str] = set()
+    processor = False
     waiting = [module]
     while waiting:
         name = waiting.pop()
@@ -75,10 +78,11 @@ def module_design(module: str, root: Path) -> Design:
         if name in files:
             words = set(_IDENTIFIER.findall(_COMMENT.sub("", files[name].read_text())))
             waiting += words & (files.keys() | registers.keys()) - needed
+            processor |= _PROCESSOR in words
     return Design(
         name=module,
         top=module,
-        files=[files[name] for name in sorted(needed) if name in files],
+        files=[*(files[name] for name in sorted(needed) if name in files), *([vexriscv()] if processor else [])],
         registers=sorted({registers[name] for name in needed if name in registers}),
     )
 
