@@ -13,14 +13,15 @@ LOOP = Path(__file__).parent / "cards" / "loop"
 
 SCRIPT = """
 import sys
-from headrace import paths
+from headrace import cache, paths
 from headrace.card import Card
 from headrace.build.description import list_cards, rtl_sources
 
 assert str(paths.share()).startswith(sys.argv[1]), paths.share()
 for description in list_cards():
     for source in rtl_sources(description):
-        assert str(source).startswith(sys.argv[1]), source
+        processor = source.parent == cache.cache_folder("processor")  # made from a package that the wheel wants
+        assert processor or str(source).startswith(sys.argv[1]), source
 with Card.open(sys.argv[2], progress=False) as card:
     card.source(0, "gen:count=10")
     card.expect_passthrough(0, 1)
