@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -176,7 +177,7 @@ def run_command(
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None))
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
     if json:
-        print(json_format.dumps(report.as_dict, indent=2))
+        print(json_format.dumps(asdict(report), indent=2))
     else:
         _show_run(report)
     for fault in faults:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer. The host port and DRAM lead
-// nowhere yet: what units send there is dropped and counted.
+// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer. The host port leads nowhere
+// yet: what units send there is dropped and counted. Requests for DRAM are refused as invalid descriptors.
 module rpu_card
   import headrace_pkg::*;
 #(

@@ -43,6 +43,7 @@ module rpu_engine
 );
 
   localparam logic [63:0] NEVER = '1;
+  localparam int unsigned HOST = 32'(PORT_HOST);
 
   settings_t settings;
   table_write_t table_write;
@@ -277,7 +278,7 @@ module rpu_engine
       .source_event,
       .unit_event,
       .unit_status,
-      .host_dropped(m_axis_tvalid[2] && m_axis_tready[2] && m_axis_tlast[2]),
+      .host_dropped(m_axis_tvalid[HOST] && m_axis_tready[HOST] && m_axis_tlast[HOST]),
       .core_rst,
       .poke,
       .evict,

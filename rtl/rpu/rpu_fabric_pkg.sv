@@ -13,10 +13,6 @@ package rpu_fabric_pkg;
   localparam int unsigned TUPLE_W = 288;  // two IPv6 addresses and two ports
   localparam int unsigned KEY_W = 320;
 
-  // Both by far the most used: of Microsoft's RSS verification suite.
-  localparam logic [KEY_W-1:0] RSS_KEY =
-      320'h6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa;
-
   typedef enum logic [1:0] {
     ROUND_ROBIN  = 2'd0,
     LEAST_LOADED = 2'd1,

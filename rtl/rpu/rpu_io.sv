@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The I/O registers of a unit as its software sees them: descriptors in and out, slots, timer, interrupts, broadcast
-// messages, debug. docs/rpu-card.md has the list; addresses below 0x80 are written, those from 0x80 on are read, and
-// from 0x100 on there are shorter ways to receive and send.
+// messages, debug. firmware/include/core.h has their list; addresses below 0x80 are written, those from 0x80 on are
+// read, and from 0x100 on there are shorter ways to receive and send (headrace.h beside it).
 // An access is taken while io_ready is high, at once but for what sends: that waits for room. Data of a read come in
 // the cycle after.
 // A core that asks for nothing but packets, and finds none many times, sleeps: its read is held until a packet or an

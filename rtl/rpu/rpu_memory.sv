@@ -45,7 +45,6 @@ module rpu_memory #(
   logic [READERS-1:0] read_q;
 
   always_comb begin
-    wr_ready   = '0;
     write_addr = wr_addr[0];
     write_data = wr_data[0];
     write_strb = wr_strb[0];

@@ -396,7 +396,6 @@ module rpu_unit
   memory_t host_memory, host_memory_q;
   logic host_waits_q, host_dmem, host_pmem, host_dmem_done, host_pmem_done, dw_ready, pw_host_ready, dr_ready, pr_ready;
   logic [$clog2(WORDS)-1:0] host_word_q;
-  logic [31:0] host_value;
 
   always_comb begin
     casez (host_addr[25:23])
@@ -431,10 +430,10 @@ module rpu_unit
   end
   always_comb begin
     case (host_memory_q)
-      DATA: host_value = dmem_rdata[32*host_word_q+:32];
-      PACKETS: host_value = pmem_rdata[32*host_word_q+:32];
-      INSTRUCTIONS: host_value = imem_rdata;
-      default: host_value = '0;
+      DATA: host_rdata = dmem_rdata[32*host_word_q+:32];
+      PACKETS: host_rdata = pmem_rdata[32*host_word_q+:32];
+      INSTRUCTIONS: host_rdata = imem_rdata;
+      default: host_rdata = '0;
     endcase
     case (host_memory_q)
       DATA: host_rvalid = host_dmem_done;
@@ -442,7 +441,6 @@ module rpu_unit
       default: host_rvalid = host_waits_q;
     endcase
   end
-  assign host_rdata = host_value;
 
   // Data memory: the core's stores and loads come first and take no time.
   logic [1:0] unused_dw_ready;
@@ -457,13 +455,12 @@ module rpu_unit
       .rst,
       .wr_valid({host_dmem && host_write, message_valid, hw_valid, core_dmem_write}),
       .wr_ready({dw_ready, message_ready, unused_dw_ready}),
-      .wr_addr ({dmem_line(host_addr[23:0] & 24'h7fffff), dmem_line(message.addr), dmem_line(hw_addr),
-                 dmem_line(core_dmem_addr)}),
+      .wr_addr ({dmem_line(host_addr[23:0]), dmem_line(message.addr), dmem_line(hw_addr), dmem_line(core_dmem_addr)}),
       .wr_data ({{WORDS{host_wdata}}, {WORDS{message.data}}, w_data, core_dmem_wdata}),
       .wr_strb ({strobes(4'hf, host_addr[23:0]), strobes(message.strb, message.addr), w_strb, core_dmem_wstrb}),
       .rd_valid({host_dmem && !host_write, txl_valid, core_dmem_read}),
       .rd_ready({dr_ready, txl_ready, unused_dr_ready}),
-      .rd_addr ({dmem_line(host_addr[23:0] & 24'h7fffff), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),
+      .rd_addr ({dmem_line(host_addr[23:0]), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),
       .rd_done ({host_dmem_done, txl_done, unused_dr_done}),
       .rd_data (dmem_rdata)
   );

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from headrace.net.source import parse_source
 PORTS = 2
 POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
 _WALL_S = 0.05
+_STOPPED = 0xEC  # the highest byte of DEBUG_OUT: EXCEPTION_MARK of firmware/include/headrace.h
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,6 @@ class RpuReport:
     cycles: int
     units: tuple[UnitReport, ...]
 
-    @property
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 def parse_units(text: str, count: int) -> list[int]:
     """Units that a text such as ``0-3,6`` names, of so many."""
@@ -90,7 +86,7 @@ def load_program(source: str) -> elf.Program:
     """A program from its ELF file, its C file or its name."""
     path = Path(source)
     compiled = path.suffix in (".c", ".S", ".s") or source in program.programs()
-    return elf.read(program.build([source]) if compiled and not (path.exists() and path.suffix == ".elf") else path)
+    return elf.read(program.build([source]) if compiled else path)
 
 
 def run(job: RpuJob, progress: Callable[[int], None] | None = None) -> RpuReport:
@@ -160,7 +156,7 @@ def _tables(job: RpuJob) -> dict[int, Sequence[tuple[int, int]]]:
 def _unit(driver: RpuDriver, unit: int, source: str, loaded: elf.Program) -> UnitReport:
     counters, state = driver.counters(unit), driver.state(unit)
     fault = None
-    if state.debug_out >> 56 == 0xEC:
+    if state.debug_out >> 56 == _STOPPED:
         pc = state.debug_out & 0xFFFF_FFFF
         function, line = loaded.function_at(pc), loaded.line_at(pc)
         where = "".join(f", {text}" for text in (function.name if function else None, line) if text)
