@@ -13,6 +13,7 @@ module rpu_card
     parameter int unsigned STORE_KB = 32,
     parameter int unsigned ACCELERATORS_LOW = 0,
     parameter int unsigned ACCELERATORS_HIGH = 0,
+    parameter bit ACCELERATOR_SLOTS = 1'b0,
     localparam int unsigned PORTS = 2,
     localparam int unsigned MEM_W = 64
 ) (
@@ -121,7 +122,8 @@ module rpu_card
       .DMEM_KB(DMEM_KB),
       .PMEM_KB(PMEM_KB),
       .STORE_KB(STORE_KB),
-      .ACCELERATORS({ACCELERATORS_HIGH, ACCELERATORS_LOW})
+      .ACCELERATORS({ACCELERATORS_HIGH, ACCELERATORS_LOW}),
+      .ACCELERATOR_SLOTS(ACCELERATOR_SLOTS)
   ) u_engine (
       .clk,
       .rst,

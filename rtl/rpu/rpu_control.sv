@@ -30,6 +30,9 @@ module rpu_control
     output logic [UNITS-1:0]           core_rst,
     output logic [UNITS-1:0]           poke,
     output logic [UNITS-1:0]           evict,
+    output logic [UNITS-1:0]           isolate,
+    input  logic [UNITS-1:0]           accel_closed,
+    input  logic [UNITS-1:0][31:0]     accel_identification,
     output logic [UNITS-1:0][63:0]     debug_in,
     input  logic [UNITS-1:0][63:0]     debug_out,
     input  core_status_t [UNITS-1:0]   core_status,
@@ -208,6 +211,7 @@ module rpu_control
       core_rst[i] = regs_out.unit[i].control.reset.value;
       evict[i]    = regs_out.unit[i].control.evict.value;
       poke[i]     = regs_out.unit[i].control.poke.value;
+      isolate[i]  = regs_out.unit[i].control.isolate.value;
       debug_in[i] = {regs_out.unit[i].debug_in[1].value.value, regs_out.unit[i].debug_in[0].value.value};
     end
   end
@@ -244,7 +248,9 @@ module rpu_control
       regs_in.unit[i].status.flags.next          = core_status[i].flags;
       regs_in.unit[i].status.evict_ready.next    = core_status[i].evict_ready;
       regs_in.unit[i].status.idle.next           = unit_idle[i];
+      regs_in.unit[i].status.accel_closed.next   = accel_closed[i];
       regs_in.unit[i].error_address.value.next   = error_addr[i];
+      regs_in.unit[i].accelerator.value.next     = accel_identification[i];
       regs_in.unit[i].active.value.next          = core_status[i].active;
       regs_in.unit[i].slots.count.next           = 8'(unit_status[i].slots);
       regs_in.unit[i].slots.outstanding.next     = 8'(unit_status[i].outstanding);

@@ -14,6 +14,7 @@ module rpu_engine
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned STORE_KB = 32,
     parameter logic [63:0] ACCELERATORS = '0,   // of each unit 4 bits: its KIND
+    parameter bit ACCELERATOR_SLOTS = 1'b0,     // units of KIND 0 have a slot
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned PORTS = 3
 ) (
@@ -105,11 +106,12 @@ module rpu_engine
       .release_s     (released)
   );
 
-  logic [UNITS-1:0] poke, evict, unit_idle, accel_idle, watch, host_valid, host_ready, host_rvalid;
+  logic [UNITS-1:0] poke, evict, unit_idle, watch, host_valid, host_ready, host_rvalid;
+  logic [UNITS-1:0] isolate, accel_closed, accel_idle;
   logic [UNITS-1:0] debug_valid, debug_ready, broadcast_valid, broadcast_ready, message_valid, message_ready;
   logic [UNITS-1:0][63:0] debug_in, debug_out, unit_wake_ns;
   core_status_t [UNITS-1:0] core_status;
-  logic [UNITS-1:0][31:0] error_addr, host_rdata, debug_rdata;
+  logic [UNITS-1:0][31:0] error_addr, host_rdata, debug_rdata, accel_identification;
   traffic_t [UNITS-1:0] rx_traffic, tx_traffic;
   logic host_write, debug_write;
   logic [31:0] host_addr, host_wdata, debug_wdata;
@@ -125,6 +127,7 @@ module rpu_engine
   endfunction
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
+    localparam int unsigned KIND = 32'(ACCELERATORS[4*u+:4]);
     logic reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, interrupt;
     logic [15:0] reg_addr;
     logic [31:0] reg_wdata, reg_rdata, load_data;
@@ -213,10 +216,13 @@ module rpu_engine
 
     rpu_accelerator #(
         .DATA_W(DATA_W),
-        .KIND(32'(ACCELERATORS[4*u+:4]))
+        .KIND(KIND == 0 && ACCELERATOR_SLOTS ? 15 : KIND)
     ) u_accelerator (
         .clk,
-        .rst          (rst || core_rst[u]),
+        .rst           (rst || core_rst[u]),
+        .isolate       (isolate[u]),
+        .closed        (accel_closed[u]),
+        .identification(accel_identification[u]),
         .reg_valid,
         .reg_ready,
         .reg_write,
@@ -230,13 +236,13 @@ module rpu_engine
         .job_valid,
         .job_ready,
         .job,
-        .s_axis_tvalid(accel_tvalid),
-        .s_axis_tready(accel_tready),
-        .s_axis_tdata (accel_tdata),
-        .s_axis_tkeep (accel_tkeep),
-        .s_axis_tlast (accel_tlast),
+        .s_axis_tvalid (accel_tvalid),
+        .s_axis_tready (accel_tready),
+        .s_axis_tdata  (accel_tdata),
+        .s_axis_tkeep  (accel_tkeep),
+        .s_axis_tlast  (accel_tlast),
         .interrupt,
-        .idle         (accel_idle[u])
+        .idle          (accel_idle[u])
     );
 
     // A cycle late, which no counter minds.
@@ -282,6 +288,9 @@ module rpu_engine
       .core_rst,
       .poke,
       .evict,
+      .isolate,
+      .accel_closed,
+      .accel_identification,
       .debug_in,
       .debug_out,
       .core_status,

@@ -316,6 +316,10 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_broadcast", {"UNITS": 17}),
     ("rpu_accelerator", {"DATA_W": 96, "KIND": 1}, "DATA_W"),
     ("rpu_accelerator", {"KIND": 5}),
+    ("rpu_accel_shell", {"DATA_W": 96, "KIND": 1}, "DATA_W"),
+    ("rpu_accel_shell", {"KIND": 6}),
+    ("rpu_accel_kind", {"DATA_W": 96, "KIND": 1}, "DATA_W"),
+    ("rpu_accel_kind", {"KIND": 0}),
     ("accel_jobs", {"DATA_W": 96}),
     ("accel_jobs", {"DATA_W": 1024}),
     ("accel_jobs", {"TAG_W": 0}),
@@ -356,6 +360,7 @@ FREE = {
     "capture_control": {"MEM_W", "BURST", "CORES", "SLOTS"},
     "filter_control": {"DATA_W", "CORES", "IMEM_WORDS", "MAX_FRAME"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
+    "rpu_slot": {"DATA_W"},
     "rpu_io": {"IMEM_KB", "DMEM_KB", "PMEM_KB", "BROADCAST_KB"},
     "noc": {"SINKS"},
     "noc_switch": {"SINKS"},
@@ -385,7 +390,7 @@ def test_every_parameter_of_every_block_is_refused_somewhere_above() -> None:
             if not free and (path.stem, name) not in tried:
                 missing.append(f"{path.stem}: {name}")
     assert not missing
-    assert all((RTL / "card" / f"{name}.sv").exists() or list(RTL.glob(f"*/{name}.sv")) for name in [*FREE, *COMPOSED])
+    assert all((RTL / "card" / f"{name}.sv").exists() or list(RTL.rglob(f"{name}.sv")) for name in [*FREE, *COMPOSED])
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def sources() -> list[Path]:
         "ram_dist",
     )
     needed = [path for path in simulation.rtl("memory", "stream") if path.stem in names]
-    return [*_PACKAGES, *needed, *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES)]
+    unit = [simulation.RTL / "rpu" / f"{name}.sv" for name in ("rpu_accelerator", "rpu_decoupler")]
+    return [*_PACKAGES, *needed, *unit, *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES)]
 
 
 def simulate(block: str, bench: str | None = None, **parameters: int) -> None:

@@ -25,6 +25,7 @@ class Unit:
     job_stalls: Stalls
     jobs: list[tuple[int, int]] = field(default_factory=list)  # address and length of those taken
     beats: list[int] = field(default_factory=list)  # times in ps at which beats were taken
+    finished: int = 0  # jobs whose last beat was taken
     last_cycles: int = 0  # of the last access
 
     @classmethod
@@ -33,6 +34,8 @@ class Unit:
         for name in ("reg_valid", "reg_write", "reg_addr", "reg_wdata", "reg_wstrb", "load_valid", "job_ready"):
             getattr(dut, name).value = 0
         dut.s_axis_tvalid.value = 0
+        if hasattr(dut, "isolate"):
+            dut.isolate.value = 0
         await start(dut)
         unit = cls(dut, bytearray(memory), stalls, job_stalls)
         queue: deque[tuple[int, int]] = deque()
@@ -77,6 +80,7 @@ class Unit:
                 while not dut.s_axis_tready.value:
                     await edge
                 self.beats.append(int(get_sim_time("ps")) // PERIOD_PS)
+            self.finished += 1
 
     async def _access(self, address: int, write: bool, data: int = 0, strobes: int = 0) -> int:
         dut = self.dut
