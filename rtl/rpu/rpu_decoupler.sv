@@ -4,7 +4,7 @@
 // get there, the rest of jobs that were accepted is drained.
 // Closing leaves nothing half done: an access under way ends as one of a closed slot, a job that was offered is still
 // taken, and the slot opens again only when every job that was taken has had its last beat.
-// On opening, the identification is read (0xFFC); accesses of the unit wait for that, some 4 cycles.
+// On opening, the identification is read (0xFFC); accesses of the unit wait for that, 2 cycles.
 // Latency: none. Backpressure: that of the slot; none while it is closed.
 module rpu_decoupler
   import rpu_pkg::*;

@@ -3,9 +3,8 @@
 // rpu_slot. Every output comes from a register, so that nothing in the card depends within a cycle on what is in here.
 // KIND: that of rpu_accel_kind.
 // A register access is taken when reg_ready; of a read, reg_rvalid comes once with the value, before the next access.
-// Latency: 1 cycle for what goes in (accesses, words of tables, beats), 1 for what comes out (values, jobs, interrupt).
-// Throughput: an access, a word and a beat a cycle. Backpressure: reg_ready and s_axis_tready are registers; short
-// queues are behind them. What is offered is looked at with its `valid` only.
+// Latency: 1 cycle for words of tables and beats, 1 for what comes out (values, jobs, interrupt).
+// Throughput: an access, a word and a beat a cycle. Backpressure: reg_ready and s_axis_tready are registers. What is offered is looked at with its `valid` only.
 module rpu_accel_shell
   import rpu_pkg::*;
 #(
@@ -56,28 +55,23 @@ module rpu_accel_shell
     logic [DATA_W-1:0] data;
   } beat_t;
 
-  access_t access;
+  access_t access, held_access_q;
   beat_t beat;
-  logic access_valid, access_ready, accesses_idle, load_q, want_valid, want_ready, jobs_idle;
+  logic access_valid, access_ready, held_q, load_q, want_valid, want_ready, jobs_idle;
   logic beat_valid, beat_ready, beats_idle, wants_interrupt, accel_idle;
   logic [31:0] access_rdata, load_data_q;
   logic [23:0] load_addr_q;
   accel_job_t want;
 
-  stream_queue #(
-      .WIDTH($bits(access_t)),
-      .DEPTH(4)
-  ) u_accesses (
-      .clk,
-      .rst,
-      .s_valid(reg_valid),
-      .s_ready(reg_ready),
-      .s_data ({reg_write, reg_addr, reg_wdata, reg_wstrb}),
-      .m_valid(access_valid),
-      .m_ready(access_ready),
-      .m_data (access),
-      .idle   (accesses_idle)
-  );
+  // An access that is not taken at once waits here.
+  assign access_valid = held_q || reg_valid;
+  assign access       = held_q ? held_access_q : {reg_write, reg_addr, reg_wdata, reg_wstrb};
+  assign reg_ready    = !held_q;
+  always_ff @(posedge clk) begin
+    if (reg_valid && !held_q) held_access_q <= access;
+    held_q <= access_valid && !access_ready;
+    if (rst) held_q <= 1'b0;
+  end
 
   stream_queue #(
       .WIDTH($bits(beat_t)),
@@ -114,8 +108,8 @@ module rpu_accel_shell
     reg_rvalid <= access_valid && access_ready && !access.write;
     reg_rdata  <= access_rdata;
     interrupt  <= wants_interrupt;
-    idle       <= accel_idle && accesses_idle && beats_idle && jobs_idle && !load_q
-        && !reg_valid && !load_valid && !s_axis_tvalid;
+    idle       <= accel_idle && !access_valid && beats_idle && jobs_idle && !load_q
+        && !load_valid && !s_axis_tvalid;
     if (load_valid) begin
       load_addr_q <= load_addr;
       load_data_q <= load_data;
