@@ -63,9 +63,7 @@ module rpu_accelerator
     rpu_decoupler u_decoupler (.*);
 
     if (KIND == SLOT) begin : gen_slot
-      rpu_slot #(
-          .DATA_W(DATA_W)
-      ) u_slot (
+      rpu_slot u_slot (
           .clk,
           .rst          (slot_rst),
           .present      (slot_present),
@@ -85,8 +83,8 @@ module rpu_accelerator
           .job          (slot_job),
           .s_axis_tvalid(slot_tvalid),
           .s_axis_tready(slot_tready),
-          .s_axis_tdata,
-          .s_axis_tkeep,
+          .s_axis_tdata (512'(s_axis_tdata)),
+          .s_axis_tkeep (64'(s_axis_tkeep)),
           .s_axis_tlast,
           .interrupt    (slot_interrupt),
           .idle         (slot_idle)

@@ -360,7 +360,6 @@ FREE = {
     "capture_control": {"MEM_W", "BURST", "CORES", "SLOTS"},
     "filter_control": {"DATA_W", "CORES", "IMEM_WORDS", "MAX_FRAME"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
-    "rpu_slot": {"DATA_W"},
     "rpu_io": {"IMEM_KB", "DMEM_KB", "PMEM_KB", "BROADCAST_KB"},
     "noc": {"SINKS"},
     "noc_switch": {"SINKS"},

@@ -4,7 +4,8 @@
 // KIND: that of rpu_accel_kind.
 // A register access is taken when reg_ready; of a read, reg_rvalid comes once with the value, before the next access.
 // Latency: 1 cycle for words of tables and beats, 1 for what comes out (values, jobs, interrupt).
-// Throughput: an access, a word and a beat a cycle. Backpressure: reg_ready and s_axis_tready are registers. What is offered is looked at with its `valid` only.
+// Throughput: an access, a word and a beat a cycle. Backpressure: reg_ready and s_axis_tready are registers.
+// What is offered is looked at with its `valid` only.
 module rpu_accel_shell
   import rpu_pkg::*;
 #(

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The slot of a unit's accelerator, as synthesis of the card sees it: a black box, which is filled with an
-// rpu_accel_shell at run time. Its ports and their timing are described there. An empty slot drives `present` low, and
-// nobody looks at its other outputs.
+// rpu_accel_shell at run time. Its ports and their timing are described there; beats of a narrower card are in the lowest
+// bits. An empty slot drives `present` low, and nobody looks at its other outputs.
 // verilator lint_off UNDRIVEN
 // verilator lint_off UNUSEDSIGNAL
 (* blackbox *)
 module rpu_slot
   import rpu_pkg::*;
-#(
-    parameter int unsigned DATA_W = 512,
-    localparam int unsigned KEEP_W = DATA_W / 8
-) (
+(
     input  logic              clk,
     input  logic              rst,
     output logic              present,
@@ -34,8 +31,8 @@ module rpu_slot
 
     input  logic              s_axis_tvalid,
     output logic              s_axis_tready,
-    input  logic [DATA_W-1:0] s_axis_tdata,
-    input  logic [KEEP_W-1:0] s_axis_tkeep,
+    input  logic [511:0]      s_axis_tdata,
+    input  logic [63:0]       s_axis_tkeep,
     input  logic              s_axis_tlast,
 
     output logic              interrupt,
