@@ -1,4 +1,4 @@
-"""What an accelerator behind its decoupler promises a unit: right results, and a slot that can be closed in any cycle."""
+"""What an accelerator behind its decoupler promises: right results, and a slot that can be closed in any cycle."""
 
 import random
 import zlib
