@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The slot of a unit's accelerator, as synthesis of the card sees it: a black box, which is filled with an
-// rpu_accel_shell at run time. Its ports and their timing are described there; beats of a narrower card are in the lowest
-// bits. An empty slot drives `present` low, and nobody looks at its other outputs.
+// rpu_accel_shell at run time. Its ports and their timing are described there; beats of a narrower card are in the
+// lowest bits. An empty slot drives `present` low, and nobody looks at its other outputs.
 // verilator lint_off UNDRIVEN
 // verilator lint_off UNUSEDSIGNAL
 (* blackbox *)
