@@ -15,6 +15,9 @@ data come a cycle later at the earliest. The data bus keeps the names of its por
 ==============  =======================================================================================================
 
 An external interrupt is one as RISC-V has it: no mask of the package's own, CSR 0xBC0, stands before it.
+
+Two outputs say where the processor is: ``pipeline_PC``, with ``pipeline_valid``, of the oldest instruction that is not
+finished, and ``execute_stage_PC``, of the one that offers an access on the data bus.
 """
 
 from __future__ import annotations
@@ -28,8 +31,21 @@ from headrace.errors import HeadraceError
 PROCESSOR = "vexriscv"
 VARIANT = "VexRiscv_LiteDebugHwBP"
 _ERROR_PORT = "  input               dBusWishbone_ERR,\n"
+_RESET_PORT = "  output              debug_resetOut,\n"
+_LAST_STAGE = "  assign lastStagePc = writeBack_PC;\n"
 _CHANGES = {
     _ERROR_PORT: f"{_ERROR_PORT}  input               dBusWishbone_RSP,\n",
+    _RESET_PORT: (
+        f"{_RESET_PORT}  output     [31:0]   pipeline_PC,\n  output              pipeline_valid,\n"
+        "  output     [31:0]   execute_stage_PC,\n"
+    ),
+    _LAST_STAGE: (
+        f"{_LAST_STAGE}  assign execute_stage_PC = execute_PC;\n"
+        "  assign pipeline_valid = writeBack_arbitration_isValid || memory_arbitration_isValid\n"
+        "      || execute_arbitration_isValid;\n"
+        "  assign pipeline_PC = writeBack_arbitration_isValid ? writeBack_PC\n"
+        "      : memory_arbitration_isValid ? memory_PC : execute_PC;\n"
+    ),
     "dBus_cmd_ready = (! dBus_cmd_rValid);": "dBus_cmd_ready = dBusWishbone_ACK;",
     "dBus_cmd_halfPipe_valid = dBus_cmd_rValid;": "dBus_cmd_halfPipe_valid = dBus_cmd_valid;",
     **{

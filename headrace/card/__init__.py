@@ -2,7 +2,8 @@
 
 Uses ``build`` and ``registers``, and knows nothing of any one card. ``Card`` is where to start; ``interface`` is the
 harness's C interface, ``host_memory`` and ``packet_memory`` what the card's DMA sees, ``records`` the files that are
-made of a ring of records, ``stats`` what a run gives back, ``process`` signals and rights of the process around it.
+made of a ring of records, ``stats`` what a run gives back, ``control`` the socket that a running card is asked over,
+``process`` signals and rights of the process around it.
 """
 
 from headrace.card.card import Card

@@ -5,7 +5,7 @@
 // the accelerator 1 and what that takes. Stores are taken at once; one to the accelerator waits for the one before.
 // A store into the broadcast region, the end of data memory, goes to the other units as well, and waits for room there.
 // What lies outside of all is an error: a load ends with bus_error, and `access_error` says of which kind loads and
-// stores were (instruction, data, packet memory, registers), error_addr where.
+// stores were (instruction, data, packet memory, registers).
 module rpu_bus
   import rpu_pkg::*;
 #(
@@ -28,7 +28,6 @@ module rpu_bus
     output logic [31:0]       bus_rdata,
     output logic              bus_error,
     output logic [3:0]        access_error,
-    output logic [31:0]       error_addr,
 
     output logic              io_valid,
     input  logic              io_ready,
@@ -163,12 +162,10 @@ module rpu_bus
       swap_q   <= bus_addr[26];
       word_q   <= word_of(offset);
     end else if (bus_rvalid) source_q <= NONE;
-    if (taken && wrong != '0) error_addr <= bus_addr;
     if (rst) begin
       pmem_valid_q <= 1'b0;
       accel_busy_q <= 1'b0;
       source_q     <= NONE;
-      error_addr   <= '0;
     end
   end
   assign reg_valid = accel_busy_q;

@@ -37,6 +37,8 @@ module rpu_control
     input  logic [UNITS-1:0][63:0]     debug_out,
     input  core_status_t [UNITS-1:0]   core_status,
     input  logic [UNITS-1:0][31:0]     error_addr,
+    input  logic [UNITS-1:0][31:0]     error_pc,
+    input  logic [UNITS-1:0][31:0]     program_counter,
     input  logic [UNITS-1:0]           unit_idle,
     input  traffic_t [UNITS-1:0]       rx_traffic,
     input  traffic_t [UNITS-1:0]       tx_traffic,
@@ -251,6 +253,9 @@ module rpu_control
       regs_in.unit[i].status.accel_closed.next   = accel_closed[i];
       regs_in.unit[i].error_address.value.next   = error_addr[i];
       regs_in.unit[i].accelerator.value.next     = accel_identification[i];
+      regs_in.unit[i].error_pc.value.next        = error_pc[i];
+      regs_in.unit[i].errors_seen.value.next     = 32'(core_status[i].seen);
+      regs_in.unit[i].program_counter.value.next = program_counter[i];
       regs_in.unit[i].active.value.next          = core_status[i].active;
       regs_in.unit[i].slots.count.next           = 8'(unit_status[i].slots);
       regs_in.unit[i].slots.outstanding.next     = 8'(unit_status[i].outstanding);

@@ -27,6 +27,9 @@ module rpu_core #(
     input  logic        timer_irq,
     input  logic        external_irq,
     output logic        imem_error,     // an instruction was fetched from where there is none
+    output logic [31:0] imem_error_addr,
+    output logic [31:0] program_counter, // of the oldest instruction under way
+    output logic [31:0] bus_pc,         // of that whose access is offered
 
     input  logic        host_valid,
     output logic        host_ready,
@@ -84,6 +87,14 @@ module rpu_core #(
     if (rst) have_q <= 1'b0;
   end
   assign imem_error = fetch_ack && !have_known_q;
+  assign imem_error_addr = {fetch_addr, 2'b00};
+
+  logic pipeline_valid;
+  logic [31:0] pipeline_pc;
+  always_ff @(posedge clk) begin
+    if (pipeline_valid) program_counter <= pipeline_pc;
+    if (rst || core_rst) program_counter <= '0;
+  end
 
   // Outputs that nobody needs here stay open; the processor's own checks are not of this project's looks.
   // verilator lint_off PINCONNECTEMPTY
@@ -103,6 +114,9 @@ module rpu_core #(
       .debug_bus_cmd_payload_data   (debug_wdata),
       .debug_bus_rsp_data           (debug_rdata),
       .debug_resetOut               (),
+      .pipeline_PC                  (pipeline_pc),
+      .pipeline_valid               (pipeline_valid),
+      .execute_stage_PC             (bus_pc),
       .iBusWishbone_CYC             (unused_cyc),
       .iBusWishbone_STB             (fetch),
       .iBusWishbone_ACK             (fetch_ack),

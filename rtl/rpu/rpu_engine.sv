@@ -111,7 +111,7 @@ module rpu_engine
   logic [UNITS-1:0] debug_valid, debug_ready, broadcast_valid, broadcast_ready, message_valid, message_ready;
   logic [UNITS-1:0][63:0] debug_in, debug_out, unit_wake_ns;
   core_status_t [UNITS-1:0] core_status;
-  logic [UNITS-1:0][31:0] error_addr, host_rdata, debug_rdata, accel_identification;
+  logic [UNITS-1:0][31:0] error_addr, error_pc, program_counter, host_rdata, debug_rdata, accel_identification;
   traffic_t [UNITS-1:0] rx_traffic, tx_traffic;
   logic host_write, debug_write;
   logic [31:0] host_addr, host_wdata, debug_wdata;
@@ -209,6 +209,8 @@ module rpu_engine
         .debug_out      (debug_out[u]),
         .status         (core_status[u]),
         .error_addr     (error_addr[u]),
+        .error_pc       (error_pc[u]),
+        .program_counter(program_counter[u]),
         .watch          (watch[u]),
         .wake_ns        (unit_wake_ns[u]),
         .idle           (unit_idle[u])
@@ -295,6 +297,8 @@ module rpu_engine
       .debug_out,
       .core_status,
       .error_addr,
+      .error_pc,
+      .program_counter,
       .unit_idle,
       .rx_traffic,
       .tx_traffic,

@@ -7,7 +7,8 @@
 // A core that asks for nothing but packets, and finds none many times, sleeps: its read is held until a packet or an
 // interrupt is there, or for 2^16 ns.
 // The timer counts units of 4 ns of time_ns. Errors and interrupts stay until they are acknowledged; those of a packet,
-// DRAM and broadcast messages are there as long as their cause is.
+// DRAM and broadcast messages are there as long as their cause is. What errors there were, `status.seen` tells the host
+// until the core is reset.
 module rpu_io
   import rpu_pkg::*;
 #(
@@ -66,6 +67,7 @@ module rpu_io
     input  logic [63:0]  debug_in,
     output logic [63:0]  debug_out,
     output core_status_t status,
+    output logic         wrong,           // an error is flagged that has an address
     output logic         watch,           // the timer runs,
     output logic [63:0]  wake_ns          // and rings then
 );
@@ -190,7 +192,7 @@ module rpu_io
   logic [31:0] interval_q, dram_flags_q;
   logic rings;
   logic [15:0] mask_q;
-  logic [19:0] flags, sticky_q, raised, acknowledged;
+  logic [19:0] flags, sticky_q, raised, acknowledged, seen_q;
   logic evict_ready_q;
 
   assign now   = time_ns[63:2];
@@ -212,6 +214,7 @@ module rpu_io
     flags[FLAG_DRAM]            = dram_flags_q != 0;
     flags[FLAG_BROADCAST]       = message_there;
   end
+  assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL)) != '0;
   assign acknowledged = write && number == 7'h0F ? 20'(mix('0, io_wdata, io_strb)) : '0;
   assign timer_irq    = flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
   assign external_irq = (flags[15:1] & mask_q[15:1]) != 0 || flags[19:16] != 0;
@@ -254,6 +257,7 @@ module rpu_io
     queued_q   <= queued_q + 8'(push) - 8'(send_valid && send_ready);
     messages_q <= messages_on_q ? messages_q + 8'(wanted && message_room) - 8'(message_there && next_message) : '0;
     sticky_q   <= (sticky_q & ~acknowledged) | raised;
+    seen_q     <= seen_q | (raised & ERRORS);
     if (rst) begin
       interval_q    <= '0;
       evict_ready_q <= 1'b0;
@@ -268,10 +272,12 @@ module rpu_io
       queued_q      <= '0;
       messages_q    <= '0;
       sticky_q      <= '0;
+      seen_q        <= '0;
     end
   end
 
   assign status.flags       = flags;
+  assign status.seen        = seen_q;
   assign status.mask        = mask_q;
   assign status.active      = active_q;
   assign status.evict_ready = evict_ready_q;

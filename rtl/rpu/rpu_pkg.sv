@@ -50,6 +50,7 @@ package rpu_pkg;
   // What the host sees of a unit
   typedef struct packed {
     logic [19:0] flags;
+    logic [19:0] seen;         // of ERRORS, acknowledged or not
     logic [15:0] mask;
     logic [31:0] active;       // slots with packets, from slot 1
     logic        evict_ready;
@@ -89,6 +90,7 @@ package rpu_pkg;
   localparam int unsigned FLAG_DMEM = 17;
   localparam int unsigned FLAG_PMEM = 18;
   localparam int unsigned FLAG_IO = 19;
+  localparam logic [19:0] ERRORS = 20'hF_1D00;
 
   // What happens on a stream in a cycle, for counters
   typedef struct packed {

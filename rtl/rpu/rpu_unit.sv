@@ -87,7 +87,9 @@ module rpu_unit
     input  logic [63:0]       debug_in,
     output logic [63:0]       debug_out,
     output core_status_t      status,
-    output logic [31:0]       error_addr,
+    output logic [31:0]       error_addr,        // of the last error: of the access, packet or slot
+    output logic [31:0]       error_pc,          // the instruction's; with descriptors, where the core was then
+    output logic [31:0]       program_counter,
     output logic              watch,
     output logic [63:0]       wake_ns,
     output logic              idle               // no packet moves, and the core sleeps or is in reset
@@ -115,7 +117,7 @@ module rpu_unit
 
   // The core
   logic bus_valid, bus_ready, bus_write, bus_rvalid, bus_error, timer_irq, external_irq, imem_error;
-  logic [31:0] bus_addr, bus_wdata, bus_rdata;
+  logic [31:0] bus_addr, bus_wdata, bus_rdata, bus_pc, imem_error_addr;
   logic [3:0] bus_strb;
   logic imem_valid, imem_ready;
   logic [31:0] imem_rdata;
@@ -138,6 +140,9 @@ module rpu_unit
       .timer_irq,
       .external_irq,
       .imem_error,
+      .imem_error_addr,
+      .program_counter,
+      .bus_pc,
       .host_valid(imem_valid),
       .host_ready(imem_ready),
       .host_write,
@@ -179,7 +184,6 @@ module rpu_unit
       .bus_rdata,
       .bus_error,
       .access_error,
-      .error_addr,
       .io_valid,
       .io_ready,
       .io_rdata,
@@ -351,9 +355,27 @@ module rpu_unit
       .debug_in,
       .debug_out,
       .status,
+      .wrong,
       .watch,
       .wake_ns
   );
+
+  // The last error
+  logic wrong;
+  always_ff @(posedge clk) begin
+    if (wrong) begin
+      error_pc <= access_error != '0 ? bus_pc : program_counter;
+      if (access_error != '0) error_addr <= bus_addr;
+      else if (imem_error) error_addr <= imem_error_addr;
+      else if (beyond) error_addr <= PMEM_BASE | 32'(pw_addr);
+      else if (invalid_desc || slot_end) error_addr <= send.desc.data;
+      else error_addr <= PMEM_BASE | 32'(slot_addr);
+    end
+    if (reset) begin
+      error_addr <= '0;
+      error_pc   <= '0;
+    end
+  end
 
   // The accelerator's view of packet memory
   logic ax_valid, ax_ready, ax_done, accel_reader_idle;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bridge's control socket: where it lies, and that nobody else can reach it or stand in for it."""
+"""A card's control socket: where it lies, and that nobody else can reach it or stand in for it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from headrace.cards.bridge import control
-from headrace.cards.bridge.control import ControlSocket, default_path
+from headrace.card import control
+from headrace.card.control import ControlSocket, default_path
+from headrace.cards.bridge.service import CONTROL
 from headrace.errors import HeadraceError
 
 NO_RUNTIME_FOLDER = pytest.mark.skipif(
@@ -46,15 +47,15 @@ def test_the_socket_is_the_users_alone_from_its_first_moment(tmp_path: Path, mon
 
     monkeypatch.setattr(socket, "socket", Watched)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with ControlSocket(None) as link:
-        assert link.path == default_path() == tmp_path / "headrace" / "bridge.sock"
+    with ControlSocket(CONTROL, None) as link:
+        assert link.path == default_path(CONTROL) == tmp_path / "headrace" / "bridge.sock"
         assert link.path.parent.stat().st_mode & 0o777 == 0o700
     assert modes == [0o600]
 
 
 @NO_RUNTIME_FOLDER
 def test_without_a_folder_for_such_files_one_is_made_that_others_can_not_enter(temporary: Path) -> None:
-    assert default_path().is_relative_to(temporary)
+    assert default_path(CONTROL).is_relative_to(temporary)
     assert all(folder.stat().st_mode & 0o077 == 0 for folder in temporary.rglob("*") if folder.is_dir())
 
 
@@ -62,14 +63,14 @@ def test_without_a_folder_for_such_files_one_is_made_that_others_can_not_enter(t
 def test_a_runtime_folder_that_others_can_enter_is_not_used(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (temporary / "open").mkdir(0o755)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(temporary / "open"))
-    assert not default_path().is_relative_to(temporary / "open")
+    assert not default_path(CONTROL).is_relative_to(temporary / "open")
 
 
 @NO_RUNTIME_FOLDER
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-@pytest.mark.parametrize("end", [lambda: control.ask(None, {}), lambda: ControlSocket(None)])
+@pytest.mark.parametrize("end", [lambda: control.ask(CONTROL, None, {}), lambda: ControlSocket(CONTROL, None)])
 def test_a_folder_that_another_user_has_made_first_is_refused(temporary: Path, end: Callable[[], Any]) -> None:
-    folder = default_path().parents[1]
+    folder = default_path(CONTROL).parents[1]
     for path in (folder / "headrace", folder):
         os.chown(path, 12345, 12345)
     with pytest.raises(HeadraceError, match="owned by uid 12345.*choose a --control"):

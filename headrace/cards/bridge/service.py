@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from headrace.card import Card, Stats
+from headrace.card.control import ControlSocket, Owner
 from headrace.card.process import Drain, StopRequests, Tell, drop_rights
 from headrace.cards.bridge.blocks import KINDS, Generic, SoftwareBlock
 from headrace.cards.bridge.card import check_link_type, driver_of, let_go, open_bridge_card
 from headrace.cards.bridge.chain import Ingress, ProtocolGraph
-from headrace.cards.bridge.control import ControlSocket
 from headrace.cards.bridge.driver import BridgeDriver
 from headrace.cards.bridge.host import Host, is_live
 from headrace.cards.bridge.jobs import Setting
@@ -21,6 +21,7 @@ from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import check_link
 
+CONTROL = Owner("bridge", "a bridge")
 _WAIT_LIMIT_NS = 100_000_000  # software that reads nothing for so long loses packets, rather than stop others
 _WALL_S = 0.05  # between looks at the control socket and Ctrl-C
 
@@ -89,7 +90,7 @@ def run(job: RunJob, tell: Tell | None = None) -> dict[str, Any]:
         live = any(is_live(link) for link in job.links)
         host = Host(card, driver, job.setting().host(), graph=graph, live=live)
         _connect(job, card)
-        control = files.enter_context(ControlSocket(job.control))
+        control = files.enter_context(ControlSocket(CONTROL, job.control))
         say(f"the bridge is up; control at {control.path}")
         _serve(card, host, graph, control, stop, job.links, say)
         result = status(host, graph, card.stats())

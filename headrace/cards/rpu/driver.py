@@ -42,8 +42,12 @@ class UnitState:
 
     in_reset: bool
     flags: int  # interrupts and errors, as its software sees them
+    errors_seen: int  # errors of ``flags`` since its reset, also those that its software has acknowledged
     evict_ready: bool
-    error_address: int
+    enabled: bool  # packets come to it
+    error_address: int  # of the last one
+    error_pc: int
+    program_counter: int
     active_slots: int  # bit 0: slot 1 holds a packet
     slots: int  # that its software has named
     outstanding: int  # of these with a packet, or one on its way
@@ -74,6 +78,7 @@ class RpuDriver:
         self.imem_bytes: int = 1024 * regs.memories.imem_kb
         self.dmem_bytes: int = 1024 * regs.memories.dmem_kb
         self.pmem_bytes: int = 1024 * regs.pmem_kb.read()
+        self._debugged: tuple[int, int] | None = None  # what the debug port is of
         self.set_key(RSS_KEY)
 
     def all_units(self) -> range:
@@ -172,6 +177,38 @@ class RpuDriver:
         """The poke interrupt."""
         self._unit(unit).control.set(poke=1)
 
+    def in_reset(self, unit: int) -> bool:
+        """Whether a unit is held in reset."""
+        return bool(self._unit(unit).control.reset)
+
+    def program_counter(self, unit: int) -> int:
+        """Where a unit's core is: the oldest instruction that it has not finished."""
+        return int(self._unit(unit).program_counter.read())
+
+    def advance(self) -> None:
+        """Lets some cycles pass."""
+        self._advance()
+
+    def write_debug_port(self, unit: int, register: int, value: int) -> None:
+        """Writes a register of the debug port of a unit's core; ``headrace.cards.rpu.debug`` knows them."""
+        debug = self._select_debug_port(unit, register)
+        debug.write_word.write(value)
+        self._wait(lambda: debug.status.busy == 0, f"unit {unit}: its core does not answer the debugger")
+
+    def read_debug_port(self, unit: int, register: int) -> int:
+        """Reads a register of the debug port of a unit's core."""
+        debug = self._select_debug_port(unit, register)
+        debug.read_word.write(1)
+        self._wait(lambda: debug.status.busy == 0, f"unit {unit}: its core does not answer the debugger")
+        return int(debug.read_value.read())
+
+    def _select_debug_port(self, unit: int, register: int) -> Any:
+        self._mask([unit])
+        if self._debugged != (unit, register):
+            self._regs.debug.select.set(unit=unit, register=register)
+            self._debugged = (unit, register)
+        return self._regs.debug
+
     def set_debug(self, unit: int, value: int) -> None:
         """The 64 bits that a unit's software reads as DEBUG_IN."""
         for half, word in enumerate(self._unit(unit).debug_in):
@@ -231,10 +268,14 @@ class RpuDriver:
         group = self._unit(unit)
         status, slots = group.status.fields(), group.slots.fields()
         return UnitState(
-            in_reset=bool(group.control.reset),
+            in_reset=self.in_reset(unit),
             flags=status["flags"],
+            errors_seen=group.errors_seen.read(),
             evict_ready=bool(status["evict_ready"]),
+            enabled=bool(self._regs.balancer.enable.read() >> unit & 1),
             error_address=group.error_address.read(),
+            error_pc=group.error_pc.read(),
+            program_counter=group.program_counter.read(),
             active_slots=group.active.read(),
             slots=slots["count"],
             outstanding=slots["outstanding"],

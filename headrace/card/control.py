@@ -1,7 +1,8 @@
-"""The control socket of a running bridge: one line of JSON there, one back."""
+"""The control socket of a running card: one line of JSON there, one back."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -9,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from headrace.errors import HeadraceError
 
@@ -18,21 +19,30 @@ _CLIENT_S = 0.5  # that a client may take for its line
 _ANSWER_S = 120.0
 
 
-def default_path() -> Path:
+class Owner(NamedTuple):
+    """Whose socket it is: the group of commands, ``headrace NAME run`` of which has it, and what runs there, as in
+    "a bridge"."""
+
+    name: str
+    title: str
+
+
+def default_path(owner: Owner) -> Path:
     """In the user's folder for such files, which nobody else may enter. Raises HeadraceError when there is none."""
     from platformdirs import RuntimeDirWarning, user_runtime_path
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeDirWarning)  # $XDG_RUNTIME_DIR isn't such a folder: another is taken
         try:
-            return user_runtime_path("headrace", ensure_exists=True) / "bridge.sock"
+            return user_runtime_path("headrace", ensure_exists=True) / f"{owner.name}.sock"
         except OSError as error:
             raise HeadraceError(f"{error}: or choose a --control") from None
 
 
-def ask(path: str | None, request: dict[str, Any]) -> dict[str, Any]:
-    """What a running bridge answers. Raises HeadraceError when none runs, or with what it says is wrong."""
-    where = default_path() if path is None else Path(path)
+def ask(owner: Owner, path: str | None, request: dict[str, Any]) -> dict[str, Any]:
+    """What a running card answers. Raises HeadraceError when none runs, or with what it says is wrong."""
+    where = default_path(owner) if path is None else Path(path)
+    kind = owner.title.partition(" ")[2]
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(_ANSWER_S)
@@ -40,11 +50,11 @@ def ask(path: str | None, request: dict[str, Any]) -> dict[str, Any]:
             link.sendall(json.dumps(request).encode() + b"\n")
             answer = _line(link)
     except (FileNotFoundError, ConnectionRefusedError):
-        raise HeadraceError(f"no bridge runs at {where}: start one with headrace bridge run") from None
+        raise HeadraceError(f"no {kind} runs at {where}: start one with headrace {owner.name} run") from None
     except OSError as error:
         raise HeadraceError(f"{where}: {error.strerror or error}") from None
     if not answer:
-        raise HeadraceError(f"{where}: the bridge has ended")
+        raise HeadraceError(f"{where}: the {kind} has ended")
     result: dict[str, Any] = json.loads(answer)
     if "error" in result:
         raise HeadraceError(result["error"], int(result.get("exit_code", 1)))
@@ -52,11 +62,12 @@ def ask(path: str | None, request: dict[str, Any]) -> dict[str, Any]:
 
 
 class ControlSocket:
-    """The bridge's end. ``poll`` answers whoever has asked; a ``with`` statement removes the socket at the end."""
+    """The card's end. ``poll`` answers whoever has asked; a ``with`` statement removes the socket at the end."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, owner: Owner, path: str | None) -> None:
         """Raises HeadraceError when the path is in use or can't be made."""
-        self.path = default_path() if path is None else Path(path)
+        self.path = default_path(owner) if path is None else Path(path)
+        self._owner = owner
         self._link = socket.socket(socket.AF_UNIX)
         try:
             if self.path.is_socket():
@@ -80,7 +91,7 @@ class ControlSocket:
                 self.path.unlink()
                 return
         self._link.close()
-        raise HeadraceError(f"a bridge runs at {self.path} already: choose another --control")
+        raise HeadraceError(f"{self._owner.title} runs at {self.path} already: choose another --control")
 
     def __enter__(self) -> Self:
         return self
@@ -91,19 +102,20 @@ class ControlSocket:
         self._link.close()
         self.path.unlink(missing_ok=True)
 
-    def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Answers those who wait; what ``answer`` raises as HeadraceError is told them."""
-        while True:
+    def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+        """Answers those who wait, and says how many; what ``answer`` raises as HeadraceError is told them."""
+        for count in itertools.count():
             try:
                 client, _ = self._link.accept()
             except BlockingIOError:
-                return
+                break
             with client:
                 client.settimeout(_CLIENT_S)
                 try:
                     client.sendall(json.dumps(_answered(_line(client), answer)).encode() + b"\n")
                 except OSError:
                     pass  # who has gone needs no answer
+        return count
 
 
 def _answered(line: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
