@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import socket
@@ -104,18 +103,19 @@ class ControlSocket:
 
     def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
         """Answers those who wait, and says how many; what ``answer`` raises as HeadraceError is told them."""
-        for count in itertools.count():
+        count = 0
+        while True:
             try:
                 client, _ = self._link.accept()
             except BlockingIOError:
-                break
+                return count
+            count += 1
             with client:
                 client.settimeout(_CLIENT_S)
                 try:
                     client.sendall(json.dumps(_answered(_line(client), answer)).encode() + b"\n")
                 except OSError:
                     pass  # who has gone needs no answer
-        return count
 
 
 def _answered(line: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli import common
+from headrace.cli import common, rpu_tools
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ app = typer.Typer(
 
 def register(parent: typer.Typer) -> None:
     """Add the group of commands."""
+    rpu_tools.add(app)
     parent.add_typer(app)
 
 
@@ -125,13 +126,15 @@ def run_command(
     ] = "round_robin",
     rate: Annotated[str, typer.Option(metavar="line|recorded|BITS", help="How fast files come in.")] = "line",
     seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    control: rpu_tools.Control = None,
     user: common.User = None,
     parameter: common.Parameters = None,
     json: common.Json = False,
 ) -> int:
     """Run firmware on the RPU card, with packets from files or interfaces.
 
-    Exit status 1: a unit has stopped with an error.
+    Exit status 1: a program did something wrong. `headrace rpu stats`, `debug`, `load` and `gdb` reach the card while
+    it runs.
     """
     from headrace.cards.rpu.run import POLICIES, PORTS, RpuJob, parse_units, run
     from headrace.net.source import parse_rate
@@ -170,11 +173,12 @@ def run_command(
         rate=parsed,
         blocklist=blocklist,
         seconds=seconds,
+        control=control,
         parameters=common.parameters(parameter),
     )
     common.become(user)
     with common.progress_line() as progress:
-        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None))
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
     if json:
         print(json_format.dumps(asdict(report), indent=2))

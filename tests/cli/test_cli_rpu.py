@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap, wrpcap
+
+from headrace.cards.rpu import elf, program
 
 # The model that tests/card/rpu builds
 CARD = ["--units", "4", "-P", "PMEM_KB=512", "--accel", "crc@1", "--accel", "blacklist@2"]
@@ -99,3 +105,112 @@ def test_wrong_settings_are_told_in_one_line(tmp_path: Path, capture: Path, argu
     assert done.returncode == 2 or (done.returncode and "nothing.elf" in error)
     assert error in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@dataclass
+class Running:
+    """A card that goes on with packets until it is told to end."""
+
+    folder: Path
+    process: subprocess.Popen[str]
+    socket: Path
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return rpu(*arguments, "--control", str(self.socket), folder=self.folder)
+
+    def stats(self) -> dict[str, Any]:
+        done = self.ask("stats", "--json")
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def end(self) -> tuple[int, str]:
+        self.process.send_signal(signal.SIGINT)
+        _, errors = self.process.communicate()
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*programs: str) -> Running:
+        command = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())", "rpu", "run"]
+        link = ["--port", "0=gen:size=64,count=1000000000", "--rate", "2G", "--policy", "least_loaded"]
+        socket = tmp_path / "rpu.sock"
+        started.append(
+            subprocess.Popen(
+                [*command, *programs, *link, *CARD, "--control", str(socket)],
+                stderr=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                text=True,
+                cwd=tmp_path,
+            )
+        )
+        assert started[-1].stderr is not None
+        assert any("control at" in line for line in started[-1].stderr), "it is up"
+        return Running(tmp_path, started[-1], socket)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_running_card_is_looked_at_and_loaded_anew(run: Callable[..., Running], tmp_path: Path) -> None:
+    (tmp_path / "crash.c").write_text(
+        '#include "core.h"\nint main(void) {\n  init_slots(4, 0, 4096);\n  while (!in_pkt_ready());\n'
+        "  *(volatile int *)0x00900000 = 1;\n  while (1);\n}\n"
+    )
+    card = run("forwarder@0-2", "crash.c@3")
+    while not (unit := card.stats()["units"][3])["stopped"]:
+        pass
+    assert (unit["program"], unit["errors_seen"], unit["error_address"]) == ("crash.c", ["data_memory"], 0x900000)
+    shown = card.ask("stats", "--once")
+    assert shown.returncode == 0
+    assert "unit 3 (crash.c): stopped at 0x2" in shown.stdout and "crash.c:5: access beyond data memory" in shown.stdout
+    assert [line.split()[:3] for line in shown.stdout.splitlines()[1:5]] == [
+        *([str(number), "forwarder", "runs"] for number in range(3)),
+        ["3", "crash.c", "stopped"],
+    ]
+
+    looked = card.ask("debug", "3")
+    assert looked.returncode == 0, looked.stderr
+    assert "int_handler" in looked.stdout.splitlines()[0]
+    assert "errors since its reset: data_memory; the last at 0x00900000" in looked.stdout
+    assert "mcause 8000000b" in looked.stdout
+    assert "crash.c:5" in looked.stdout
+    registers = json.loads(card.ask("debug", "0", "--json").stdout)["registers"]
+    assert len(registers["registers"]) == 33 and not registers["halted"]
+    code = elf.read(program.build(["forwarder"])).segments[-1]
+    whole = f"{code.address:#x}:{len(code.data)}"
+    assert card.ask("debug", "1", "--memory", whole, "--out", "code.bin").returncode == 0
+    assert (tmp_path / "code.bin").read_bytes() == code.data
+    dump = card.ask("debug", "1", "--memory", f"{code.address:#x}:20").stdout.splitlines()
+    assert dump[0].startswith(f"{code.address:08x}  {code.data[:4].hex()} {code.data[4:8].hex()}")
+    assert len(dump) == 2
+
+    refused = card.ask("load", "3", "forwarder")
+    assert refused.returncode == 1 and refused.stderr == "headrace: unit 3 keeps packets: force it, and they are lost\n"
+    assert card.ask("load", "3", "forwarder", "--force").stdout == "forwarder runs on unit 3\n"
+    before = card.stats()["units"]
+    assert before[3]["fault"] is None
+    while any(new["tx_packets"] == old["tx_packets"] for new, old in zip(card.stats()["units"], before, strict=True)):
+        pass
+    code_, errors = card.end()
+    assert code_ == 0, errors
+    assert "no RPU card runs at" in card.ask("stats").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["stats"], "no RPU card runs at nothing.sock: start one with headrace rpu run"),
+        (["debug", "0", "--memory", "x"], "--memory x: not ADDRESS:BYTES, such as 0x804000:128"),
+        (["debug", "0", "--out", "x"], "--out: there is no --memory to write"),
+        (["load", "0", "nothing.c"], "nothing.c: no such file"),
+    ],
+)
+def test_a_look_at_nothing_is_told_in_one_line(tmp_path: Path, arguments: list[str], error: str) -> None:
+    done = rpu(*arguments, "--control", "nothing.sock", folder=tmp_path)
+    assert done.returncode and done.stderr == f"headrace: {error}\n"

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A debugger's view of one core of the RPU card, through the debug port of its processor.
 
 The port halts the core, and has it execute instructions that it doesn't fetch: so registers are read and written. What
@@ -37,6 +36,7 @@ class Debugger:
         self.unit = unit
         self._pc: int | None = None  # where the halted core goes on; None: not known yet
         self._by_break = False
+        self._attached = False  # an ``ebreak`` halts the core; otherwise it is an exception
         self._hardware: list[int | None] = [None] * HARDWARE_BREAKPOINTS
         self._software: dict[int, bytes] = {}  # the instructions that stood there
 
@@ -66,7 +66,7 @@ class Debugger:
         pc = self._halted_at()
         if pc in self._software or pc in self._hardware:
             self.step()
-        self._go(0)
+        self._go()
 
     def step(self) -> None:
         """Lets the halted core execute one instruction; a breakpoint there is left out, and interrupts wait."""
@@ -84,19 +84,22 @@ class Debugger:
             self._set_hardware(place, pc)
 
     def attach(self) -> None:
-        """Halts the core; from now on it also halts where its program has an ``ebreak``."""
-        self._control(_EBREAK)
+        """Halts the core; from now on it also halts where its program has an ``ebreak``, or a breakpoint is."""
+        self._attached = True
         self.halt()
 
     def detach(self) -> None:
         """Takes all breakpoints away and lets the core go on; an ``ebreak`` is an exception again."""
-        if not self._in_reset():
-            self.halt()
-            for address in [*self._software]:
-                self.remove_breakpoint(address)
-            self._control(_NO_EBREAK)
-            self._go(0)
-        self.forget()
+        if self._driver.in_reset(self.unit):
+            self.forget()
+            return
+        self.halt()
+        for address in [*self._software]:
+            self.remove_breakpoint(address)
+        for place in range(HARDWARE_BREAKPOINTS):
+            self._set_hardware(place, None)
+        self._attached = False
+        self._go()
 
     def forget(self) -> None:
         """Breakpoints and a halt are gone: another program is loaded, and its core in reset."""
@@ -104,7 +107,7 @@ class Debugger:
         for place in range(HARDWARE_BREAKPOINTS):
             self._set_hardware(place, None)
         self._control(_GO | _NO_EBREAK)
-        self._pc = None
+        self._attached, self._pc = False, None
 
     # ------------------------------------------------------------------------------------------------ registers
 
@@ -153,8 +156,9 @@ class Debugger:
 
     def set_breakpoint(self, address: int, hardware: bool = False) -> None:
         """Lets the core halt before an instruction. Raises HeadraceError when both hardware breakpoints are taken, or
-        there is no program. The core must be halted."""
+        there is no program. The core must be halted; as with ``attach``, it halts at every ``ebreak`` then."""
         self._halted_at()
+        self._attached = True
         if hardware:
             if address in self._hardware:
                 return
@@ -197,14 +201,14 @@ class Debugger:
         self._driver.write_debug_port(self.unit, _BREAKPOINT + 4 * place, 0 if address is None else address | 1)
         self._hardware[place] = address
 
-    def _go(self, how: int) -> None:
+    def _go(self, how: int = 0) -> None:
         pc = self._halted_at()
         saved = self._execute(_ADDI | 1 << 15)
         self.write_register(1, pc)
         self._execute(_JALR | 1 << 15)
         self.write_register(1, saved)
         self._pc = None
-        self._control(_GO | how)
+        self._control(_GO | how | (_EBREAK if self._attached else _NO_EBREAK))
 
     def _wait_for_halt(self) -> None:
         for _ in range(_TURNS):
@@ -219,11 +223,8 @@ class Debugger:
             raise HeadraceError(f"unit {self.unit} runs: halt it first")
         return self._pc
 
-    def _in_reset(self) -> bool:
-        return self._driver.in_reset(self.unit)
-
     def _must_not_be_in_reset(self) -> None:
-        if self._in_reset():
+        if self._driver.in_reset(self.unit):
             raise HeadraceError(f"unit {self.unit} is in reset: it has no program")
 
     def _is_program(self, address: int) -> bool:
@@ -244,7 +245,7 @@ class Debugger:
             self.halt()
             self._change_code(address, data)
             if runs:
-                self._go(0)
+                self._go()
         else:
             self._driver.write([self.unit], address, data)
 

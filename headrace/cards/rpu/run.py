@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card.process import StopRequests, drop_rights
+from headrace.card import HangError
+from headrace.card.control import ControlSocket
+from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.rpu import elf, program, rules, tables
 from headrace.cards.rpu.card import driver_of, open_rpu_card
-from headrace.cards.rpu.driver import Policy, RpuDriver
+from headrace.cards.rpu.driver import Policy
+from headrace.cards.rpu.health import UnitHealth
+from headrace.cards.rpu.service import CONTROL, Service
 from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import parse_source
 
 PORTS = 2
 POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
-_WALL_S = 0.05
-_STOPPED = 0xEC  # the highest byte of DEBUG_OUT: EXCEPTION_MARK of firmware/include/headrace.h
 
 
 @dataclass(frozen=True)
 class RpuJob:
     """Programs by unit (ELF files, C files or names of programs that come with Headrace), accelerators by unit, what
     the ports receive (``sources``) and the capture files of what they send (``sinks``). A live source is its port's
-    sink, too. ``rate``: "line", "recorded" or bits per second. ``seconds`` of the card's time end the run."""
+    sink, too. ``rate``: "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
+    ``control``: the path of its control socket."""
 
     programs: Mapping[int, str]
     sources: Mapping[int, str]
@@ -36,12 +40,13 @@ class RpuJob:
     rate: str | float = "line"
     blocklist: str | None = None
     seconds: float | None = None
+    control: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class UnitReport:
-    """A unit's packets and bytes, its errors, and why it stopped (None: it runs)."""
+    """A unit's packets and bytes, its errors, and what its program did wrong (None: nothing)."""
 
     unit: int
     program: str
@@ -89,9 +94,10 @@ def load_program(source: str) -> elf.Program:
     return elf.read(program.build([source]) if compiled else path)
 
 
-def run(job: RpuJob, progress: Callable[[int], None] | None = None) -> RpuReport:
+def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> RpuReport:
     """Runs until all packets are through; with live links, until SIGINT or SIGTERM. ``progress`` gets the number of
-    packets received. Raises HeadraceError where a setting is wrong, a file can't be read or a program isn't one."""
+    packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong, a file can't be read
+    or a program isn't one."""
     if not job.programs:
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
@@ -120,18 +126,29 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None) -> RpuReport
         drop_rights()
         for port, path in job.sinks.items():
             card.sink(port, f"pcap:{path}", precision="nano")
+        service = Service(card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words)
+        live, hung = any(link.live for link in links.values()), False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
-        while not stop:
-            result = card.run(wall_s=_WALL_S, until_ns=end_ns)
-            if progress is not None:
-                progress(result.stats.rx_frames)
-            if result.reason != "wall":
-                break
+        with _control(job, live, tell or (lambda _: None)) as control:
+            while not stop:
+                wall_s = service.attend(control)
+                if live or service.debugged:
+                    card.hang_limit(0)
+                try:
+                    result = card.run(wall_s=wall_s, until_ns=end_ns)
+                except HangError:  # a program that neither sends its packets nor sleeps
+                    hung = True
+                    break
+                if progress is not None:
+                    progress(result.stats.rx_frames)
+                if result.reason != "wall":
+                    break
         card.stop_sources()
         if stop and not stop.at_once:
+            card.hang_limit(0)
             card.run(wall_s=1.0)
         stats = card.stats()
-        units = tuple(_unit(driver, unit, source, loaded[source]) for unit, source in sorted(job.programs.items()))
+        units = tuple(_unit(service.health(unit, hung)) for unit in sorted(job.programs))
         return RpuReport(
             received=stats.rx_frames,
             sent=sum(port.tx_frames for port in stats.ports),
@@ -153,22 +170,34 @@ def _tables(job: RpuJob) -> dict[int, Sequence[tuple[int, int]]]:
     return dict.fromkeys(chosen, tables.blacklist_words(rules.read_blocklist(job.blocklist).prefixes))
 
 
-def _unit(driver: RpuDriver, unit: int, source: str, loaded: elf.Program) -> UnitReport:
-    counters, state = driver.counters(unit), driver.state(unit)
-    fault = None
-    if state.debug_out >> 56 == _STOPPED:
-        pc = state.debug_out & 0xFFFF_FFFF
-        function, line = loaded.function_at(pc), loaded.line_at(pc)
-        where = "".join(f", {text}" for text in (function.name if function else None, line) if text)
-        fault = f"stopped at {pc:#x}{where}; last wrong address {state.error_address:#x}"
+@contextmanager
+def _control(job: RpuJob, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
+    """The control socket; none where the usual one is another run's."""
+    try:
+        made = ControlSocket(CONTROL, job.control)
+    except HeadraceError as error:
+        if job.control is not None:
+            raise
+        if live:
+            tell(f"no control socket: {error}")
+        yield None
+        return
+    with made as control:
+        if live or job.control is not None:
+            tell(f"the RPU card is up; control at {control.path}")
+        yield control
+
+
+def _unit(found: UnitHealth) -> UnitReport:
+    counters = found.counters
     return UnitReport(
-        unit=unit,
-        program=Path(source).name,
+        unit=found.unit,
+        program=found.program,
         rx_packets=counters.rx_packets,
         rx_bytes=counters.rx_bytes,
         tx_packets=counters.tx_packets,
         tx_bytes=counters.tx_bytes,
-        outstanding=state.outstanding,
+        outstanding=found.state.outstanding,
         errors=counters.errors,
-        fault=fault,
+        fault=found.fault,
     )

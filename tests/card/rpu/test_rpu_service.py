@@ -1,0 +1,155 @@
+"""Programs that do wrong, each beside forwarders: what the service of a running card says of them, and that a unit is
+as good as new when another program is loaded."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.card import Card, HangError
+from headrace.cards.rpu import elf, program
+from headrace.cards.rpu.card import driver_of, open_rpu_card
+from headrace.cards.rpu.service import CHUNK, Service
+from headrace.errors import HeadraceError
+
+BAD = 3  # the unit
+HEAD = '#include "core.h"\nstruct Desc packet;\nint turns;\n'
+WAIT = "  while (!in_pkt_ready());\n  read_in_pkt(&packet);\n"
+# What main does from line 6 on, and what is told of it
+WRONGS = {
+    "crash": ('asm volatile(".insn 0x0000000b");', r"stopped at 0x2\w+, main, .*:8: illegal instruction \(0xb\)"),
+    "load": ("turns = *(volatile int *)0x00900000;", r"main, .*:8: load from nowhere \(0x900000\); .* 0x900000"),
+    "store": (
+        "*(volatile int *)0x01200004 = 1; while (1);",
+        r"main, .*:8: access beyond packet memory; last wrong address 0x1200004$",
+    ),
+    "jump": ("((void (*)(void))0x02100000)();", r"main, .*:8: illegal instruction .* 0x2100000$"),
+    "loop": ("while (1) turns++;", r"stuck at 0x2\w+, main, .*:8: takes no packets, 4 in all"),
+    "leak": ("while (1) if (in_pkt_ready()) read_in_pkt(&packet);", r"stuck at .* does not give back slots 1, 2, 3, 4"),
+    "descriptor": (
+        "while (1) { packet.data = (unsigned char *)0x01F00000; pkt_send(&packet); while (!in_pkt_ready()); "
+        "read_in_pkt(&packet); }",
+        r"error of invalid descriptor, at 0x2\w+, main, .*; last wrong address 0x1f00000$",
+    ),
+    "slot": (
+        "while (1) { packet.port ^= 1; pkt_send(&packet); packet.len = 0; pkt_send(&packet); while (!in_pkt_ready()); "
+        "read_in_pkt(&packet); }",
+        r"error of duplicate slot, at 0x2\w+, main, .*; last wrong address 0x100\w+$",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def card() -> Iterator[Card]:
+    # The model of test_rpu_card
+    options = {"parameters": {"PMEM_KB": 512}, "progress": False}
+    with open_rpu_card(4, {1: "crc", 2: "blacklist"}, **options) as opened:  # type: ignore[arg-type]
+        opened.hang_limit(3e-4)
+        yield opened
+
+
+def service_of(card: Card, wrong: Path | None = None) -> Service:
+    """All units forward, but the last one runs a program of its own."""
+    driver = driver_of(card)
+    programs = dict.fromkeys(driver.all_units(), ("forwarder", elf.read(program.build(["forwarder"]))))
+    if wrong is not None:
+        programs[BAD] = wrong.name, elf.read(program.build([wrong]))
+    for unit, (_, code) in programs.items():
+        driver.load(code, [unit])
+    driver.boot()
+    assert driver.ready()
+    return Service(card, driver, programs)
+
+
+def frames(count: int) -> list[bytes]:
+    rng = random.Random(count)
+    return [rng.randbytes(rng.randint(60, 300)) for _ in range(count)]
+
+
+def passed(card: Card, packets: list[bytes]) -> Counter[bytes]:
+    """What comes out of port 1 for packets into port 0."""
+    card.source(0, packets, timing=10e9)
+    try:
+        assert card.run().idle
+    except HangError:
+        pass  # a unit keeps some
+    return Counter(frame.data for frame in card.received(1))
+
+
+@pytest.mark.parametrize("wrong", WRONGS)
+def test_what_a_program_does_wrong_is_told_and_costs_only_its_own_packets(
+    card: Card, tmp_path: Path, wrong: str
+) -> None:
+    source = tmp_path / "wrong.c"
+    text, told = WRONGS[wrong]
+    source.write_text(f"{HEAD}int main(void) {{\n  init_slots(4, 0, 4096);\n{WAIT}  {text}\n}}\n")
+    service = service_of(card, source)
+    card.sink(1, "memory")
+    packets = frames(200)
+    out = passed(card, packets)
+    service.answer({"command": "stats"})
+    card.run(until=None, cycles=30_000)  # in which nothing moves
+    found = service.answer({"command": "stats"})
+    units = found["units"]
+    assert not out - Counter(packets), "nothing is changed"
+    others = sum(unit["rx_packets"] for unit in units[:BAD])
+    assert sum(unit["tx_packets"] for unit in units[:BAD]) == others
+    assert others + units[BAD]["rx_packets"] == len(packets) and others >= 0.7 * len(packets)
+    assert out.total() == others + units[BAD]["tx_packets"]
+    assert [unit["fault"] for unit in units[:BAD]] == [None] * BAD
+    assert re.search(told, units[BAD]["fault"]), units[BAD]["fault"]
+    assert units[BAD]["program"] == "wrong.c"
+
+    path = str(program.build(["forwarder"]))
+    request = {"command": "load", "units": [BAD], "program": "forwarder", "path": path}
+    if units[BAD]["outstanding"]:
+        with pytest.raises(HeadraceError, match=f"^unit {BAD} keeps packets: force it, and they are lost$"):
+            service.answer(request)
+    service.answer({**request, "force": True})
+    more = frames(100)
+    before = service.driver.counters(BAD)
+    assert passed(card, more) == Counter(more)
+    after = service.answer({"command": "stats"})["units"][BAD]
+    assert after["fault"] is None and after["program"] == "forwarder"
+    assert after["tx_packets"] - before.tx_packets >= len(more) // 5
+
+
+def test_a_unit_is_loaded_anew_while_packets_go_through_the_others(card: Card) -> None:
+    service = service_of(card)
+    card.sink(1, "memory")
+    packets = frames(600)
+    card.source(0, packets, timing=10e9)
+    for unit in (0, 2):
+        card.run(packets=150)
+        path = str(program.build(["forwarder"], optimisation="1"))
+        service.answer({"command": "load", "units": [unit], "program": "again", "path": path})
+        assert service.health(unit).program == "again"
+    assert card.run().idle
+    assert Counter(frame.data for frame in card.received(1)) == Counter(packets)
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        ({"command": "dance"}, "unknown request"),
+        ({"command": "load", "units": [0]}, "request load: KeyError: 'path'"),
+        ({"command": "load", "units": [9], "path": "forwarder", "program": "x"}, "there is no unit 9"),
+        ({"command": "debug", "unit": 9, "do": []}, "there is no unit 9: the card has units 0 to 3"),
+        ({"command": "debug", "unit": 0, "do": [["dance"]]}, "unknown step dance"),
+        ({"command": "debug", "unit": 0, "do": [["read", 0x80, 4]]}, "4 bytes at 0x80: not in a memory of unit 0"),
+        ({"command": "debug", "unit": 0, "do": [["read", 0x800000, CHUNK + 1]]}, "at most"),
+        ({"command": "debug", "unit": 0, "do": [["registers"]]}, "unit 0 runs: halt it first"),
+    ],
+)
+def test_a_wrong_request_is_refused(card: Card, request_: dict[str, object], error: str) -> None:
+    service = service_of(card)
+    if "path" in request_:
+        request_ = {**request_, "path": str(program.build(["forwarder"]))}
+    with pytest.raises(HeadraceError) as refused:
+        service.answer(request_)
+    assert error in str(refused.value)
