@@ -116,7 +116,7 @@ module rpu_unit
   assign reset = rst || core_rst;
 
   // The core
-  logic bus_valid, bus_ready, bus_write, bus_rvalid, bus_error, timer_irq, external_irq, imem_error;
+  logic bus_valid, bus_ready, bus_write, bus_rvalid, bus_error, timer_irq, external_irq, imem_error, wrong;
   logic [31:0] bus_addr, bus_wdata, bus_rdata, bus_pc, imem_error_addr;
   logic [3:0] bus_strb;
   logic imem_valid, imem_ready;
@@ -361,7 +361,6 @@ module rpu_unit
   );
 
   // The last error
-  logic wrong;
   always_ff @(posedge clk) begin
     if (wrong) begin
       error_pc <= access_error != '0 ? bus_pc : program_counter;
