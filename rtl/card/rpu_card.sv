@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer. The host port leads nowhere
-// yet: what units send there is dropped and counted. Requests for DRAM are refused as invalid descriptors.
+// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer, which reach host memory. The
+// host port leads nowhere yet: what units send there is dropped and counted.
 module rpu_card
   import headrace_pkg::*;
 #(
@@ -15,7 +15,7 @@ module rpu_card
     parameter int unsigned ACCELERATORS_HIGH = 0,
     parameter bit ACCELERATOR_SLOTS = 1'b0,
     localparam int unsigned PORTS = 2,
-    localparam int unsigned MEM_W = 64
+    localparam int unsigned MEM_W = DATA_W
 ) (
     input  logic                           clk,
     input  logic                           rst,
@@ -104,6 +104,18 @@ module rpu_card
       .rsp(axil_rsp)
   );
 
+  axi_req_t axi_req;
+  axi_rsp_t axi_rsp;
+  logic [MEM_W-1:0] wdata, rdata;
+  logic [MEM_W/8-1:0] wstrb;
+  axi_ports #(
+      .MEM_W(MEM_W)
+  ) u_axi_ports (
+      .*,
+      .req(axi_req),
+      .rsp(axi_rsp)
+  );
+
   // The host port is port 2 of the engine.
   logic [PORTS-1:0] bad, cut;
   logic engine_idle;
@@ -142,6 +154,11 @@ module rpu_card
       .m_axis_tkeep ({unused_host_keep, tx_tkeep}),
       .m_axis_tlast ({unused_host_last, tx_tlast}),
       .m_axis_cut   ({unused_host_cut, cut}),
+      .axi_req,
+      .axi_wdata    (wdata),
+      .axi_wstrb    (wstrb),
+      .axi_rsp,
+      .axi_rdata    (rdata),
       .idle         (engine_idle),
       .wake_ns
   );
@@ -155,11 +172,6 @@ module rpu_card
     end
   end
 
-  // Neither host memory nor interrupts yet
-  assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awuser, m_axi_awvalid} = '0;
-  assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
-  assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_aruser, m_axi_arvalid,
-      m_axi_rready} = '0;
   assign {irq_valid, irq_function, irq_vector} = '0;
 
 endmodule

@@ -26,6 +26,8 @@ module rpu_control
     input  unit_event_t  [UNITS-1:0]   unit_event,
     input  unit_status_t [UNITS-1:0]   unit_status,
     input  logic                       host_dropped,
+    input  dram_event_t                read_event,
+    input  dram_event_t                write_event,
 
     output logic [UNITS-1:0]           core_rst,
     output logic [UNITS-1:0]           poke,
@@ -33,6 +35,7 @@ module rpu_control
     output logic [UNITS-1:0]           isolate,
     input  logic [UNITS-1:0]           accel_closed,
     input  logic [UNITS-1:0][31:0]     accel_identification,
+    output logic [UNITS-1:0]           dram_error,
     output logic [UNITS-1:0][63:0]     debug_in,
     input  logic [UNITS-1:0][63:0]     debug_out,
     input  core_status_t [UNITS-1:0]   core_status,
@@ -218,6 +221,23 @@ module rpu_control
     end
   end
 
+  logic [UNITS-1:0][63:0] dram_address_q;
+  always_comb begin
+    for (int i = 0; i < UNITS; i++) begin
+      dram_error[i] = (read_event.valid && read_event.failed && read_event.current && read_event.unit == 8'(i))
+          || (write_event.valid && write_event.failed && write_event.current && write_event.unit == 8'(i));
+    end
+  end
+  always_ff @(posedge clk) begin
+    for (int i = 0; i < UNITS; i++) begin
+      if (dram_error[i]) begin
+        dram_address_q[i] <= read_event.valid && read_event.failed && read_event.unit == 8'(i) ? read_event.addr
+            : write_event.addr;
+      end
+    end
+    if (rst) dram_address_q <= '0;
+  end
+
   logic [31:0] host_dropped_q;
   always_ff @(posedge clk) begin
     host_dropped_q <= host_dropped_q + 32'(host_dropped);
@@ -240,6 +260,18 @@ module rpu_control
     regs_in.memory.read_value.value.next    = value_q;
     regs_in.debug.status.busy.next     = debug_busy_q || debug_written_q || debug_taken_q;
     regs_in.debug.read_value.value.next     = debug_value_q;
+    regs_in.dram.reads.count.incr             = read_event.valid && !read_event.failed;
+    regs_in.dram.reads.count.incrvalue        = 1'b1;
+    regs_in.dram.writes.count.incr            = write_event.valid && !write_event.failed;
+    regs_in.dram.writes.count.incrvalue       = 1'b1;
+    regs_in.dram.read_errors.count.incr       = read_event.valid && read_event.failed;
+    regs_in.dram.read_errors.count.incrvalue  = 1'b1;
+    regs_in.dram.write_errors.count.incr      = write_event.valid && write_event.failed;
+    regs_in.dram.write_errors.count.incrvalue = 1'b1;
+    for (int i = 0; i < UNITS; i++) begin
+      regs_in.dram.error_address[2*i].value.next   = dram_address_q[i][31:0];
+      regs_in.dram.error_address[2*i+1].value.next = dram_address_q[i][63:32];
+    end
     for (int i = 0; i < SOURCES; i++) begin
       regs_in.source[i].dropped.count.incr      = source_event[i].dropped;
       regs_in.source[i].dropped.count.incrvalue = 1'b1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units, their accelerators and broadcast between them, behind the load balancer and its fabric.
-// The ports are eth0, eth1 and the host. Latency and backpressure: rpu_fabric, rpu_unit.
+// Units, their accelerators and broadcast between them, behind the load balancer and its fabric, and the units' access
+// to host memory. The ports are eth0, eth1 and the host. Latency and backpressure: rpu_fabric, rpu_unit.
 module rpu_engine
   import axi_pkg::*;
   import rpu_pkg::*;
@@ -39,6 +39,12 @@ module rpu_engine
     output logic [PORTS-1:0]             m_axis_tlast,
     output logic [PORTS-1:0]             m_axis_cut,
 
+    output axi_req_t                     axi_req,      // host memory
+    output logic [DATA_W-1:0]            axi_wdata,
+    output logic [KEEP_W-1:0]            axi_wstrb,
+    input  axi_rsp_t                     axi_rsp,
+    input  logic [DATA_W-1:0]            axi_rdata,
+
     output logic                         idle,
     output logic [63:0]                  wake_ns
 );
@@ -51,7 +57,7 @@ module rpu_engine
   source_event_t [SOURCES-1:0] source_event;
   unit_event_t [UNITS-1:0] unit_event;
   unit_status_t [UNITS-1:0] unit_status;
-  logic fabric_idle, control_idle, broadcast_idle;
+  logic fabric_idle, control_idle, broadcast_idle, dram_idle;
 
   logic [UNITS-1:0] rx_tvalid, rx_tready, rx_tlast, tx_tvalid, tx_tready, tx_tlast;
   logic [UNITS-1:0][DATA_W-1:0] rx_tdata, tx_tdata;
@@ -61,6 +67,15 @@ module rpu_engine
   logic [UNITS-1:0] release_valid, release_ready;
   release_t [UNITS-1:0] released;
   logic [UNITS-1:0] core_rst;
+
+  logic dram_req_tvalid, dram_req_tready, dram_req_tlast, dram_req_cut;
+  logic dram_rsp_tvalid, dram_rsp_tready, dram_rsp_tlast;
+  logic [DATA_W-1:0] dram_req_tdata, dram_rsp_tdata;
+  logic [KEEP_W-1:0] dram_req_tkeep, dram_rsp_tkeep;
+  owner_t dram_req_owner, dram_rsp_owner;
+  logic [UNITS-1:0][LIFE_W-1:0] life;
+  logic [UNITS-1:0] dram_error;
+  dram_event_t read_event, write_event;
 
   rpu_fabric #(
       .DATA_W(DATA_W),
@@ -101,9 +116,53 @@ module rpu_engine
       .tx_axis_tkeep (tx_tkeep),
       .tx_axis_tlast (tx_tlast),
       .tx_axis_tuser (tx_tuser),
+      .dram_req_tvalid,
+      .dram_req_tready,
+      .dram_req_tdata,
+      .dram_req_tkeep,
+      .dram_req_tlast,
+      .dram_req_cut,
+      .dram_req_owner,
+      .dram_rsp_tvalid,
+      .dram_rsp_tready,
+      .dram_rsp_tdata,
+      .dram_rsp_tkeep,
+      .dram_rsp_tlast,
+      .dram_rsp_owner,
+      .life,
       .release_valid,
       .release_ready,
       .release_s     (released)
+  );
+
+  rpu_dram #(
+      .DATA_W(DATA_W),
+      .UNITS(UNITS)
+  ) u_dram (
+      .clk,
+      .rst,
+      .life,
+      .s_axis_tvalid(dram_req_tvalid),
+      .s_axis_tready(dram_req_tready),
+      .s_axis_tdata (dram_req_tdata),
+      .s_axis_tkeep (dram_req_tkeep),
+      .s_axis_tlast (dram_req_tlast),
+      .s_axis_cut   (dram_req_cut),
+      .s_axis_owner (dram_req_owner),
+      .m_axis_tvalid(dram_rsp_tvalid),
+      .m_axis_tready(dram_rsp_tready),
+      .m_axis_tdata (dram_rsp_tdata),
+      .m_axis_tkeep (dram_rsp_tkeep),
+      .m_axis_tlast (dram_rsp_tlast),
+      .m_axis_owner (dram_rsp_owner),
+      .axi_req,
+      .axi_wdata,
+      .axi_wstrb,
+      .axi_rsp,
+      .axi_rdata,
+      .read_event,
+      .write_event,
+      .idle         (dram_idle)
   );
 
   logic [UNITS-1:0] poke, evict, unit_idle, watch, host_valid, host_ready, host_rvalid;
@@ -203,6 +262,7 @@ module rpu_engine
         .accel_tkeep,
         .accel_tlast,
         .accel_irq      (interrupt),
+        .dram_error     (dram_error[u]),
         .poke           (poke[u]),
         .evict          (evict[u]),
         .debug_in       (debug_in[u]),
@@ -247,10 +307,12 @@ module rpu_engine
         .idle          (accel_idle[u])
     );
 
-    // A cycle late, which no counter minds.
+    // Packets alone, and a cycle late, which no counter minds.
+    wire rx_packets = rx_tvalid[u] && rx_tuser[u].port != PORT_DRAM;
+    wire tx_packets = tx_tvalid[u] && (tx_tuser[u].port != PORT_DRAM || tx_tuser[u].to_unit);
     always_ff @(posedge clk) begin
-      rx_traffic[u] <= traffic(rx_tvalid[u], rx_tready[u], rx_tlast[u], rx_tkeep[u]);
-      tx_traffic[u] <= traffic(tx_tvalid[u], tx_tready[u], tx_tlast[u], tx_tkeep[u]);
+      rx_traffic[u] <= traffic(rx_packets, rx_tready[u], rx_tlast[u], rx_tkeep[u]);
+      tx_traffic[u] <= traffic(tx_packets, tx_tready[u], tx_tlast[u], tx_tkeep[u]);
     end
   end
 
@@ -287,12 +349,15 @@ module rpu_engine
       .unit_event,
       .unit_status,
       .host_dropped(m_axis_tvalid[HOST] && m_axis_tready[HOST] && m_axis_tlast[HOST]),
+      .read_event,
+      .write_event,
       .core_rst,
       .poke,
       .evict,
       .isolate,
       .accel_closed,
       .accel_identification,
+      .dram_error,
       .debug_in,
       .debug_out,
       .core_status,
@@ -318,7 +383,8 @@ module rpu_engine
       .idle        (control_idle)
   );
 
-  assign idle = fabric_idle && control_idle && broadcast_idle && unit_idle == '1 && accel_idle == '1 && rx_tvalid == '0;
+  assign idle = fabric_idle && control_idle && broadcast_idle && dram_idle && unit_idle == '1 && accel_idle == '1
+      && rx_tvalid == '0;
 
   always_comb begin
     wake_ns = NEVER;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load balancer and fabric of the RPU card: packets of eth0, eth1, the host and the units' own (loopback) get a unit
-// and a slot of it by the policy that is set; packets of the units go to the ports that they name.
+// and a slot of it by the policy that is set; packets of the units go to the ports that they name. Their requests for
+// host memory go to a port of their own, and what comes back goes past the balancer.
 // A packet waits in its source's store until there is a slot for it. Under the hash policy the packets of a flow come
 // to units, and leave them, in the order in which they arrived, also while units are disabled and enabled, if a unit
 // keeps the order of its packets and releases a slot not before its packet's last beat is taken here.
@@ -56,6 +57,21 @@ module rpu_fabric
     input  logic     [UNITS-1:0][KEEP_W-1:0]  tx_axis_tkeep,
     input  logic     [UNITS-1:0]              tx_axis_tlast,
     input  unit_tx_t [UNITS-1:0]              tx_axis_tuser,
+
+    output logic              dram_req_tvalid,  // to PORT_DRAM
+    input  logic              dram_req_tready,
+    output logic [DATA_W-1:0] dram_req_tdata,
+    output logic [KEEP_W-1:0] dram_req_tkeep,
+    output logic              dram_req_tlast,
+    output logic              dram_req_cut,
+    output owner_t            dram_req_owner,
+    input  logic              dram_rsp_tvalid,  // from there
+    output logic              dram_rsp_tready,
+    input  logic [DATA_W-1:0] dram_rsp_tdata,
+    input  logic [KEEP_W-1:0] dram_rsp_tkeep,
+    input  logic              dram_rsp_tlast,
+    input  owner_t            dram_rsp_owner,
+    output logic     [UNITS-1:0][LIFE_W-1:0]  life,            // of each unit: its resets, counted
 
     input  logic     [UNITS-1:0]              release_valid,
     output logic     [UNITS-1:0]              release_ready,   // always
@@ -321,32 +337,39 @@ module rpu_fabric
 
   // ------------------------------------------------------------------------------------------------ to the units
   logic [UNITS:0][HEADS-1:0] feed_ready;
-  logic [UNITS-1:0] feed_idle, discarded, bad_port, cut;
+  logic [UNITS-1:0] feed_idle, discarded, bad_port, cut, dram_ready;
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_feed
-    logic [HEADS-1:0] request, stale;
-    unit_rx_t [HEADS-1:0] user;
+    logic [HEADS:0] request, stale, ready;  // the last one: from host memory
+    unit_rx_t [HEADS:0] user;
     for (genvar h = 0; h < HEADS; h++) begin : gen_head
       assign request[h] = bus_request[h][u];
       assign stale[h]   = bus_user[h].epoch != epoch[u];
       assign user[h]    = '{port: bus_user[h].port, slot: bus_user[h].slot};
     end
 
+    assign request[HEADS] = dram_rsp_owner.unit == UNIT_W'(u);
+    assign stale[HEADS]   = dram_rsp_owner.life != life[u];
+    assign user[HEADS]    = '{port: PORT_DRAM, slot: '0};
+    assign dram_ready[u]  = ready[HEADS] && request[HEADS];
+    assign feed_ready[u]  = ready[HEADS-1:0];
+
     rpu_unit_feed #(
-        .HEADS(HEADS),
+        .HEADS(HEADS + 1),
         .DATA_W(DATA_W),
-        .USER_W($bits(unit_rx_t))
+        .USER_W($bits(unit_rx_t)),
+        .COUNTED(8'(2 ** HEADS - 1))
     ) u_feed (
         .clk,
         .rst,
         .flush        (flush[u]),
         .s_request    (request),
         .s_stale      (stale),
-        .s_valid      (bus_valid),
-        .s_ready      (feed_ready[u]),
-        .s_data       (bus_data),
-        .s_keep       (bus_keep),
-        .s_last       (bus_last),
+        .s_valid      ({dram_rsp_tvalid, bus_valid}),
+        .s_ready      (ready),
+        .s_data       ({dram_rsp_tdata, bus_data}),
+        .s_keep       ({dram_rsp_tkeep, bus_keep}),
+        .s_last       ({dram_rsp_tlast, bus_last}),
         .s_user       (user),
         .m_axis_tvalid(rx_axis_tvalid[u]),
         .m_axis_tready(rx_axis_tready[u]),
@@ -367,6 +390,18 @@ module rpu_fabric
             slot_error: slot_error[u],
             assigned: assigned_q
         };
+  end
+
+  assign dram_rsp_tready = dram_ready != '0;
+
+  logic [UNITS-1:0] flush_q;
+  always_ff @(posedge clk) begin
+    flush_q <= flush;
+    for (int i = 0; i < int'(UNITS); i++) if (flush[i] && !flush_q[i]) life[i] <= life[i] + 1'b1;
+    if (rst) begin
+      flush_q <= '0;
+      life    <= '0;
+    end
   end
 
   logic [SOURCES-1:0] lot_request;
@@ -412,7 +447,8 @@ module rpu_fabric
   // ------------------------------------------------------------------------------------------------ from the units
   logic from_idle;
   // verilator lint_off UNUSEDSIGNAL
-  unit_tx_t [SOURCES-1:0] m_user;  // tells loopback more, others nothing
+  unit_tx_t [SOURCES:0] m_user;  // tells loopback more, others nothing
+  owner_t [SOURCES:0] m_owner;   // is of interest to host memory alone
   // verilator lint_on UNUSEDSIGNAL
 
   rpu_from_units #(
@@ -422,24 +458,27 @@ module rpu_fabric
       .clk,
       .rst,
       .flush,
+      .life,
       .s_axis_tvalid(tx_axis_tvalid),
       .s_axis_tready(tx_axis_tready),
       .s_axis_tdata (tx_axis_tdata),
       .s_axis_tkeep (tx_axis_tkeep),
       .s_axis_tlast (tx_axis_tlast),
       .s_axis_tuser (tx_axis_tuser),
-      .m_axis_tvalid({loop_valid, m_axis_tvalid}),
-      .m_axis_tready({loop_ready, m_axis_tready}),
-      .m_axis_tdata ({loop_data, m_axis_tdata}),
-      .m_axis_tkeep ({loop_keep, m_axis_tkeep}),
-      .m_axis_tlast ({loop_last, m_axis_tlast}),
-      .m_axis_cut   ({loop_cut, m_axis_cut}),
+      .m_axis_tvalid({dram_req_tvalid, loop_valid, m_axis_tvalid}),
+      .m_axis_tready({dram_req_tready, loop_ready, m_axis_tready}),
+      .m_axis_tdata ({dram_req_tdata, loop_data, m_axis_tdata}),
+      .m_axis_tkeep ({dram_req_tkeep, loop_keep, m_axis_tkeep}),
+      .m_axis_tlast ({dram_req_tlast, loop_last, m_axis_tlast}),
+      .m_axis_cut   ({dram_req_cut, loop_cut, m_axis_cut}),
       .m_axis_tuser (m_user),
+      .m_axis_owner (m_owner),
       .bad_port,
       .cut,
       .idle         (from_idle)
   );
-  assign loop_user = m_user[PORT_LOOPBACK[1:0]];
+  assign loop_user      = m_user[32'(PORT_LOOPBACK)];
+  assign dram_req_owner = m_owner[32'(PORT_DRAM)];
 
   assign idle = &part_idle && &head_idle && &feed_idle && &book_idle && from_idle;
 

@@ -55,6 +55,13 @@ package rpu_fabric_pkg;
     logic [COUNT_W-1:0] outstanding;  // of these with a packet
   } unit_status_t;
 
+  // Beside what goes to PORT_DRAM and comes back: whose it is, and of which time between its resets
+  localparam int unsigned LIFE_W = 16;
+  typedef struct packed {
+    logic [UNIT_W-1:0] unit;
+    logic [LIFE_W-1:0] life;
+  } owner_t;
+
   // What is known of a packet in a store
   typedef struct packed {
     logic [1:0]        source;

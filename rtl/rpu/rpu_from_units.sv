@@ -3,6 +3,7 @@
 // of the next packet: once a unit's last beat is taken, its packet is before all that are taken later.
 // While `flush` of a unit is high, nothing comes from it, and a packet of which a part has gone is ended by one more
 // byte and marked as cut. A packet for a port that there is none of is taken and thrown away.
+// The last port is PORT_DRAM's; beside each packet goes whose it is.
 // Latency: 2 cycles from a beat to the port. Throughput: 1 beat a cycle at each port, with no gap between packets of
 // different units; one cycle between packets of a unit if no other waits.
 // Backpressure: m_axis_tready ends in registers; s_axis_tready comes from registers.
@@ -11,24 +12,27 @@ module rpu_from_units
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned UNITS = 8,
-    localparam int unsigned KEEP_W = DATA_W / 8
+    localparam int unsigned KEEP_W = DATA_W / 8,
+    localparam int unsigned PORTS = SOURCES + 1
 ) (
     input  logic                            clk,
     input  logic                            rst,
     input  logic     [UNITS-1:0]            flush,
+    input  logic     [UNITS-1:0][LIFE_W-1:0] life,
     input  logic     [UNITS-1:0]            s_axis_tvalid,
     output logic     [UNITS-1:0]            s_axis_tready,
     input  logic     [UNITS-1:0][DATA_W-1:0] s_axis_tdata,
     input  logic     [UNITS-1:0][KEEP_W-1:0] s_axis_tkeep,
     input  logic     [UNITS-1:0]            s_axis_tlast,
     input  unit_tx_t [UNITS-1:0]            s_axis_tuser,
-    output logic     [SOURCES-1:0]             m_axis_tvalid,
-    input  logic     [SOURCES-1:0]             m_axis_tready,
-    output logic     [SOURCES-1:0][DATA_W-1:0] m_axis_tdata,
-    output logic     [SOURCES-1:0][KEEP_W-1:0] m_axis_tkeep,
-    output logic     [SOURCES-1:0]             m_axis_tlast,
-    output logic     [SOURCES-1:0]             m_axis_cut,   // with the last beat: the packet is not whole
-    output unit_tx_t [SOURCES-1:0]             m_axis_tuser,
+    output logic     [PORTS-1:0]             m_axis_tvalid,
+    input  logic     [PORTS-1:0]             m_axis_tready,
+    output logic     [PORTS-1:0][DATA_W-1:0] m_axis_tdata,
+    output logic     [PORTS-1:0][KEEP_W-1:0] m_axis_tkeep,
+    output logic     [PORTS-1:0]             m_axis_tlast,
+    output logic     [PORTS-1:0]             m_axis_cut,   // with the last beat: the packet is not whole
+    output unit_tx_t [PORTS-1:0]             m_axis_tuser,
+    output owner_t   [PORTS-1:0]             m_axis_owner,
     output logic     [UNITS-1:0]               bad_port,
     output logic     [UNITS-1:0]               cut,
     output logic                               idle
@@ -42,6 +46,7 @@ module rpu_from_units
   end
 
   typedef struct packed {
+    owner_t            owner;
     unit_tx_t          user;
     logic              cut;
     logic              last;
@@ -50,14 +55,14 @@ module rpu_from_units
   } beat_t;
 
   logic [UNITS-1:0] nowhere;  // the packet has no port to go to
-  logic [SOURCES-1:0][UNITS-1:0] takes, cuts;
-  logic [SOURCES-1:0] out_idle, on;
+  logic [PORTS-1:0][UNITS-1:0] takes, cuts;
+  logic [PORTS-1:0] out_idle, on;
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
-    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(SOURCES);
+    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(PORTS);
   end
 
-  for (genvar d = 0; d < SOURCES; d++) begin : gen_port
+  for (genvar d = 0; d < PORTS; d++) begin : gen_port
     logic [UNITS-1:0] wants, others;
     logic on_q, begun_q, ended_q, out_ready;  // a unit has its turn; a part of its packet has gone; there is no rest
     logic [UNIT_W-1:0] unit_q, next;
@@ -114,6 +119,8 @@ module rpu_from_units
         .s_valid(valid),
         .s_ready(out_ready),
         .s_data ({
+          unit_q,
+          life[index],
           s_axis_tuser[index],
           ended,
           last,
@@ -132,12 +139,13 @@ module rpu_from_units
     assign m_axis_tlast[d] = out.last;
     assign m_axis_cut[d]   = out.cut;
     assign m_axis_tuser[d] = out.user;
+    assign m_axis_owner[d] = out.owner;
   end
 
   always_comb begin
     s_axis_tready = nowhere;
     cut           = '0;
-    for (int unsigned d = 0; d < SOURCES; d++) begin
+    for (int unsigned d = 0; d < PORTS; d++) begin
       s_axis_tready |= takes[d];
       cut |= cuts[d];
     end

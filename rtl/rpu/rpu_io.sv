@@ -56,8 +56,8 @@ module rpu_io
     input  logic         message_valid,   // another unit's store into the broadcast region
     input  logic [23:0]  message_addr,
     input  logic         message_ready,   // there is room for a store of this unit's own
-    input  logic         dram_done,       // a read of DRAM with tag dram_tag is in
-    input  logic [4:0]   dram_tag,
+    input  logic [31:0]  dram_done,       // flags of reads of host memory that are done; flag 0 there is none of
+    input  logic         dram_error,      // a request for host memory has failed
 
     input  logic         accel_irq,
     input  logic         invalid_desc,
@@ -129,7 +129,7 @@ module rpu_io
   desc_t desc_q;
   logic [31:0] low_q;
   logic [63:0] dram_addr_q;
-  logic [7:0] queued_q;
+  logic [7:0] queued_q, writes_q, reads_q;  // of all, writes to and reads from host memory that are queued
   logic push, push_short;
   send_t pushed;
   assign push_short       = write && number == 7'h43;
@@ -191,7 +191,7 @@ module rpu_io
   logic [TIME_W-1:0] now, ring_q;
   logic [31:0] interval_q, dram_flags_q;
   logic rings;
-  logic [15:0] mask_q;
+  logic [15:0] mask_q, interrupting;
   logic [19:0] flags, sticky_q, raised, acknowledged, seen_q;
   logic evict_ready_q;
 
@@ -208,6 +208,7 @@ module rpu_io
     raised[FLAG_DUPLICATE_SLOT] = (update && !bad_number && double_entry) || double_end;
     raised[FLAG_INVALID_SLOT]   = update && bad_number;
     raised[FLAG_INVALID_DESC]   = invalid_desc;
+    raised[FLAG_DRAM_ERROR]     = dram_error;
     raised[FLAG_IMEM+:4]        = access_error;
     flags                       = sticky_q;
     flags[FLAG_PACKET]          = head_valid;
@@ -217,7 +218,12 @@ module rpu_io
   assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL)) != '0;
   assign acknowledged = write && number == 7'h0F ? 20'(mix('0, io_wdata, io_strb)) : '0;
   assign timer_irq    = flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
-  assign external_irq = (flags[15:1] & mask_q[15:1]) != 0 || flags[19:16] != 0;
+  always_comb begin
+    interrupting                  = flags[15:0] & mask_q;
+    interrupting[FLAG_TIMER]      = 1'b0;
+    interrupting[FLAG_DRAM_ERROR] = 1'b0;
+  end
+  assign external_irq = interrupting != '0 || flags[19:16] != 0;
   assign watch        = interval_q != 0;
   assign wake_ns      = {ring_q, 2'b00};
 
@@ -245,7 +251,7 @@ module rpu_io
     for (int i = 0; i < 32; i++) begin
       if (write && number == 7'h08 && io_strb[i/8]) dram_flags_q[i] <= io_wdata[i];
       else if (write && number == 7'h0C && io_strb[0] && io_wdata[4:0] == 5'(i)) dram_flags_q[i] <= 1'b0;
-      else if (dram_done && dram_tag == 5'(i) && i != 0) dram_flags_q[i] <= 1'b1;
+      else if (dram_done[i] && i != 0) dram_flags_q[i] <= 1'b1;
     end
     if (write && number == 7'h07) ring_q <= now + TIME_W'(mix(interval_q, io_wdata, io_strb));
     else if (rings) ring_q <= ring_q + TIME_W'(interval_q);
@@ -255,6 +261,10 @@ module rpu_io
       else if (slot_end && slot_ended == 8'(i + 1)) active_q[i] <= 1'b0;
     end
     queued_q   <= queued_q + 8'(push) - 8'(send_valid && send_ready);
+    writes_q   <= writes_q + 8'(push && pushed.kind == SEND_WRITE)
+        - 8'(send_valid && send_ready && send.kind == SEND_WRITE);
+    reads_q    <= reads_q + 8'(push && pushed.kind == SEND_READ)
+        - 8'(send_valid && send_ready && send.kind == SEND_READ);
     messages_q <= messages_on_q ? messages_q + 8'(wanted && message_room) - 8'(message_there && next_message) : '0;
     sticky_q   <= (sticky_q & ~acknowledged) | raised;
     seen_q     <= seen_q | (raised & ERRORS);
@@ -270,6 +280,8 @@ module rpu_io
       dram_flags_q  <= '0;
       active_q      <= '0;
       queued_q      <= '0;
+      writes_q      <= '0;
+      reads_q       <= '0;
       messages_q    <= '0;
       sticky_q      <= '0;
       seen_q        <= '0;
@@ -327,7 +339,7 @@ module rpu_io
       7'h32: value = filter_mask_q;
       7'h33: value = filter_equal_q;
       7'h34: value = DMEM_BASE | 32'(message_head);
-      7'h35: value = {messages_q, 8'd0, 8'd0, queued_q};
+      7'h35: value = {messages_q, reads_q, writes_q, queued_q};
       7'h36: value = active_q;
       7'h40: value = head_valid ? head_low : '0;
       7'h41: value = head_data;

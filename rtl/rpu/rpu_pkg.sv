@@ -40,6 +40,33 @@ package rpu_pkg;
     desc_t       desc;
   } send_t;
 
+  // The first beat of what a unit sends to PORT_DRAM. The data of a write follow it.
+  typedef struct packed {
+    logic        is_read;
+    logic        data_memory;  // of the unit; otherwise packet memory
+    logic [23:0] addr;         // there
+    logic [4:0]  tag;          // flag that a read sets; 0: none
+    logic [15:0] len;          // not 0
+    logic [63:0] dram_addr;
+  } dram_request_t;
+
+  // The first beat of what comes from PORT_DRAM: a part of what a unit has asked for follows it, unless reading it has
+  // failed.
+  typedef struct packed {
+    logic        data_memory;
+    logic [23:0] addr;
+    logic [4:0]  tag;          // of the last part, otherwise 0
+  } dram_answer_t;
+
+  // A request for host memory is done.
+  typedef struct packed {
+    logic        valid;
+    logic        failed;
+    logic [7:0]  unit;
+    logic        current;      // the unit was not in reset since
+    logic [63:0] addr;         // where it failed, or the beginning of what did
+  } dram_event_t;
+
   // A store into the broadcast region
   typedef struct packed {
     logic [23:0] addr;         // in data memory
@@ -86,6 +113,7 @@ package rpu_pkg;
   localparam int unsigned FLAG_DUPLICATE_SLOT = 10;
   localparam int unsigned FLAG_INVALID_SLOT = 11;
   localparam int unsigned FLAG_INVALID_DESC = 12;
+  localparam int unsigned FLAG_DRAM_ERROR = 13;  // raises no interrupt: firmware may not know it
   localparam int unsigned FLAG_IMEM = 16;
   localparam int unsigned FLAG_DMEM = 17;
   localparam int unsigned FLAG_PMEM = 18;

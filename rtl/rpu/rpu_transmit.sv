@@ -3,9 +3,12 @@
 // slot released once its last beat has been taken; one of no bytes is dropped, its slot released.
 // Latency: 1 cycle from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back
 // to back.
+// A request for host memory goes to PORT_DRAM with a beat of its own before its data (dram_request_t): a write's data
+// are read as a packet's, and a slot that is given back without a packet waits for them; a read may overtake packets,
+// and no write.
 // Backpressure: requests wait for the packet before and for room for releases; the queue of requests is rpu_io's.
-// A request that names what isn't there (kind, port, slot, memory) raises invalid_desc; a packet in a slot is dropped
-// then, so that none is lost by it.
+// A request that names what isn't there (kind, port, slot, memory, flag) raises invalid_desc; a packet in a slot is
+// dropped then, so that none is lost by it.
 module rpu_transmit
   import rpu_pkg::*;
 #(
@@ -23,6 +26,7 @@ module rpu_transmit
     input  send_t             send,
     input  logic [31:0]       active,        // slots with packets, from slot 1
     output logic              invalid_desc,
+    output logic [31:0]       dram_empty,    // flags of reads that ask for no bytes
     output logic              slot_end,      // software gives a slot back, whether it has a packet or not
     output logic [7:0]        slot_ended,
 
@@ -49,6 +53,9 @@ module rpu_transmit
     output logic              idle
 );
 
+  if (DATA_W < 128 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "rpu_transmit: DATA_W must be a power of two from 128 to 1024, not %0d", DATA_W);
+  end
   if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
     $fatal(1, "rpu_transmit: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
   end
@@ -60,6 +67,7 @@ module rpu_transmit
   end
 
   localparam int unsigned RELEASES = 16;
+  localparam int unsigned REQUESTS = 8;
   localparam int unsigned COUNT_W = $clog2(RELEASES + 1);
 
   typedef struct packed {
@@ -69,7 +77,8 @@ module rpu_transmit
 
   // What is asked for
   desc_t desc;
-  logic to_packet, is_packet, is_drop, is_slots, valid_slot, has_slot, in_pmem, in_dmem, valid, slots_room;
+  logic to_packet, is_packet, is_drop, is_slots, is_read, is_write, is_empty, to_reader;
+  logic valid_slot, has_slot, in_pmem, in_dmem, valid, slots_room;
   logic [24:0] desc_end;
   assign desc       = send.desc;
   assign desc_end   = (desc.data[24] ? 25'(desc.data[23:0]) : 25'(desc.data[22:0])) + 25'(desc.len);
@@ -82,9 +91,14 @@ module rpu_transmit
   assign is_packet  = to_packet && valid_slot && (in_pmem || in_dmem) && desc.len != 0
       && (send.kind == SEND_UNIT || desc.port <= PORT_LOOPBACK);
   assign is_slots   = send.kind == SEND_SLOTS && has_slot;
-  assign valid      = is_packet || (is_drop && valid_slot) || is_slots;
+  wire to_dram = (send.kind == SEND_READ && desc.tag < 8'd32) || send.kind == SEND_WRITE;
+  assign is_empty   = to_dram && desc.len == 0;
+  assign is_read    = to_dram && send.kind == SEND_READ && (in_pmem || in_dmem) && desc.len != 0;
+  assign is_write   = to_dram && send.kind == SEND_WRITE && (in_pmem || in_dmem) && desc.len != 0;
+  assign to_reader  = is_packet || is_write;
+  assign valid      = is_packet || (is_drop && valid_slot) || is_slots || is_empty || is_read || is_write;
 
-  // A packet goes to the reader; anything else is over at once, with a release perhaps.
+  // A packet and what is written go to the reader; anything else is over at once, with a release perhaps.
   logic job_ready, done_q, reader_idle, take, end_now, free_now, there;
   user_t job_user, beat_user;
   logic [7:0] done_slot_q;         // of the packet whose last beat was taken a cycle ago
@@ -93,10 +107,71 @@ module rpu_transmit
   logic [COUNT_W-1:0] owed_q;      // releases that wait, and those of packets under way
 
   assign slots_room = owed_q < COUNT_W'(RELEASES - 1);
-  assign job_user   = '{slot: desc.tag, where: '{to_unit: send.kind == SEND_UNIT, port: desc.port}};
-  assign send_ready = slots_room && (is_packet ? job_ready : !done_q);
+  assign job_user   = is_write ? '{slot: '0, where: '{to_unit: 1'b0, port: PORT_DRAM}}
+      : '{slot: desc.tag, where: '{to_unit: send.kind == SEND_UNIT, port: desc.port}};
+  logic start_ready, request_ready;
+  logic [COUNT_W-1:0] writes_q;    // whose data have not left
+  always_comb begin
+    start_ready = slots_room;
+    if (is_read || is_write) start_ready &= request_ready;
+    if (!to_reader && !is_read) start_ready &= !done_q && (writes_q == '0 || !has_slot);
+  end
+  assign send_ready = start_ready && (!to_reader || job_ready);
   assign take       = send_valid && send_ready;
-  assign end_now    = take && !is_packet;
+  assign end_now    = take && !to_reader && !is_read;
+  assign dram_empty = take && is_empty && send.kind == SEND_READ ? 32'd1 << desc.tag[4:0] : '0;
+
+  // Requests for host memory. What is offered stays until it is taken: a packet is not interrupted.
+  dram_request_t request, head;
+  logic head_valid, head_taken, requests_idle, offered_q, offered_head_q, show_head;
+  logic beat_valid, beat_ready, beat_last, write_ends;
+  logic [DATA_W-1:0] beat_data;
+  logic [KEEP_W-1:0] beat_keep;
+
+  assign request = '{
+          is_read: is_read,
+          data_memory: in_dmem,
+          addr: in_dmem ? {1'b0, desc.data[22:0]} : desc.data[23:0],
+          tag: desc.tag[4:0],
+          len: desc.len,
+          dram_addr: send.dram_addr
+      };
+  stream_queue #(
+      .WIDTH($bits(dram_request_t)),
+      .DEPTH(REQUESTS)
+  ) u_requests (
+      .clk,
+      .rst,
+      .s_valid(take && (is_read || is_write)),
+      .s_ready(request_ready),
+      .s_data (request),
+      .m_valid(head_valid),
+      .m_ready(head_taken),
+      .m_data (head),
+      .idle   (requests_idle)
+  );
+
+  assign show_head     = offered_q ? offered_head_q
+      : head_valid && (head.is_read || (beat_valid && beat_user.where.port == PORT_DRAM && !beat_user.where.to_unit));
+  assign m_axis_tvalid = show_head || beat_valid;
+  assign m_axis_tdata  = show_head ? DATA_W'(head) : beat_data;
+  assign m_axis_tkeep  = show_head ? '1 : beat_keep;
+  assign m_axis_tlast  = show_head ? head.is_read : beat_last;
+  assign m_axis_tuser  = show_head ? '{to_unit: 1'b0, port: PORT_DRAM} : beat_user.where;
+  assign beat_ready    = m_axis_tready && !show_head;
+  assign head_taken    = m_axis_tready && show_head;
+  assign write_ends    = beat_valid && beat_ready && beat_last && beat_user.where == '{to_unit: 1'b0, port: PORT_DRAM};
+
+  always_ff @(posedge clk) begin
+    // Behind a write's first beat its data are on offer.
+    offered_q      <= (offered_q || m_axis_tvalid) && !(m_axis_tvalid && m_axis_tready && m_axis_tlast);
+    offered_head_q <= show_head && !m_axis_tready;
+    writes_q       <= writes_q + COUNT_W'(take && is_write) - COUNT_W'(write_ends);
+    if (rst) begin
+      offered_q <= 1'b0;
+      writes_q  <= '0;
+    end
+  end
 
   rpu_reader #(
       .DATA_W(DATA_W),
@@ -105,7 +180,7 @@ module rpu_transmit
   ) u_reader (
       .clk,
       .rst,
-      .job_valid    (send_valid && is_packet && slots_room),
+      .job_valid    (send_valid && to_reader && start_ready),
       .job_ready,
       .job_local    (in_dmem),
       .job_addr     (in_dmem ? {1'b0, desc.data[22:0]} : desc.data[23:0]),
@@ -120,15 +195,14 @@ module rpu_transmit
       .local_done,
       .local_data,
       .rd_addr,
-      .m_axis_tvalid,
-      .m_axis_tready,
-      .m_axis_tdata,
-      .m_axis_tkeep,
-      .m_axis_tlast,
+      .m_axis_tvalid(beat_valid),
+      .m_axis_tready(beat_ready),
+      .m_axis_tdata (beat_data),
+      .m_axis_tkeep (beat_keep),
+      .m_axis_tlast (beat_last),
       .m_axis_tuser (beat_user),
       .idle         (reader_idle)
   );
-  assign m_axis_tuser = beat_user.where;
 
   assign slot_ended   = done_q ? done_slot_q : desc.tag;
   assign slot_end     = (done_q && done_slot_q != 0) || (end_now && to_packet && has_slot);
@@ -152,11 +226,11 @@ module rpu_transmit
       .idle   (queue_idle)
   );
 
-  wire expects = take && (is_packet ? desc.tag != 0 : free_now);
+  wire expects = take && (is_packet ? desc.tag != 0 : free_now);  // what is written has no slot
   wire settled = (release_valid && release_ready);
   wire nothing = done_q && done_slot_q != 0 && !there;  // its slot had no packet
   always_ff @(posedge clk) begin
-    done_q      <= m_axis_tvalid && m_axis_tready && m_axis_tlast;
+    done_q      <= beat_valid && beat_ready && beat_last;
     done_slot_q <= beat_user.slot;
     owed_q      <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
     if (rst) begin
@@ -165,7 +239,7 @@ module rpu_transmit
     end
   end
 
-  assign idle = !send_valid && reader_idle && !done_q && queue_idle;
+  assign idle = !send_valid && reader_idle && !done_q && queue_idle && requests_idle;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

@@ -82,6 +82,8 @@ module rpu_unit
     output logic              accel_tlast,
     input  logic              accel_irq,
 
+    input  logic              dram_error,        // a request of the unit for host memory has failed
+
     input  logic              poke,
     input  logic              evict,
     input  logic [63:0]       debug_in,
@@ -220,6 +222,7 @@ module rpu_unit
   logic [23:0] slot_addr, pw_addr, hw_addr, in_header;
   logic [DATA_W-1:0] w_data;
   logic [KEEP_W-1:0] w_strb;
+  logic [31:0] dram_done, dram_empty;
   desc_t in_desc;
   logic begin_q;                   // the next beat is a packet's first
 
@@ -248,6 +251,7 @@ module rpu_unit
       .header_addr (hw_addr),
       .wr_data     (w_data),
       .wr_strb     (w_strb),
+      .dram_done,
       .desc_valid  (in_valid),
       .desc_ready  (in_ready),
       .desc        (in_desc),
@@ -281,6 +285,7 @@ module rpu_unit
       .send,
       .active     (status.active),
       .invalid_desc,
+      .dram_empty,
       .slot_end,
       .slot_ended,
       .rd_valid   (tx_valid),
@@ -338,15 +343,15 @@ module rpu_unit
       .slot_header,
       .slot_number,
       .slot_addr,
-      .slot_begin   (arrives && begin_q),
+      .slot_begin   (arrives && begin_q && s_axis_tuser.port != PORT_DRAM),
       .slot_begun   (s_axis_tuser.slot),
       .slot_end,
       .slot_ended,
       .message_valid(message_valid && message_ready),
       .message_addr (message.addr),
       .message_ready(broadcast_ready),
-      .dram_done    (1'b0),
-      .dram_tag     ('0),
+      .dram_done    (dram_done | dram_empty),
+      .dram_error,
       .accel_irq,
       .invalid_desc,
       .access_error (access_error | {1'b0, beyond, 1'b0, imem_error}),

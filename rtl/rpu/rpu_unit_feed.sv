@@ -9,6 +9,7 @@ module rpu_unit_feed #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned USER_W = 16,
     parameter int unsigned DEPTH = 32,   // beats of the queue
+    parameter logic [7:0] COUNTED = '1,  // heads whose packets `discarded` tells of
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic                         clk,
@@ -66,6 +67,7 @@ module rpu_unit_feed #(
     end
   end
 
+  wire [HEADS-1:0] counted = HEADS'(COUNTED);
   wire offered = ask[chosen];
   wire throw = flush || s_stale[chosen];
   wire taken = offered && (queue_ready || throw);
@@ -78,7 +80,7 @@ module rpu_unit_feed #(
       begun_q  <= !s_last[chosen];
       chosen_q <= chosen;
     end
-    discarded_q <= taken && throw && s_last[chosen];
+    discarded_q <= taken && throw && s_last[chosen] && counted[chosen];
     if (rst) begin
       begun_q     <= 1'b0;
       chosen_q    <= '0;

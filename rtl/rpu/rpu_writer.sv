@@ -2,6 +2,8 @@
 // Packet DMA into a unit: writes packets from byte `addr` of their slots on into packet memory, the bytes up to the
 // first boundary of 128 bytes into the slot's header, too, and makes a descriptor of each when all of it is in.
 // The header of a slot lies in data memory: its bytes keep the lowest 7 bits of their addresses.
+// What comes from PORT_DRAM begins with a beat that says where it belongs (dram_answer_t), in either memory; it makes
+// no descriptor, but tells a flag once all of it is in.
 // Latency: 3 cycles from the last beat to the descriptor, one more when the last beat lies in two lines. Throughput: a
 // beat a cycle, and a further cycle for such a packet.
 // Backpressure: s_axis_tready is low while a memory has no cycle for a line, or there is no room for a descriptor.
@@ -37,6 +39,8 @@ module rpu_writer
     output logic [23:0]       header_addr,
     output logic [DATA_W-1:0] wr_data,       // for both
     output logic [KEEP_W-1:0] wr_strb,
+
+    output logic [31:0]       dram_done,     // flags of reads of host memory whose data are in
 
     output logic              desc_valid,
     input  logic              desc_ready,
@@ -104,8 +108,17 @@ module rpu_writer
     if (rst) has_header_q <= '0;
   end
 
+  // What comes from host memory
+  dram_answer_t answer_q;
+  logic start_q, second_q;         // the next beat is the first of a packet, or the second of one from host memory
+  wire from_dram = s_axis_tuser.port == PORT_DRAM;
+  wire is_answer = from_dram && start_q;
+  wire dram_answer_t answer = dram_answer_t'(s_axis_tdata[$bits(dram_answer_t)-1:0]);
+  wire [23:0] start_addr = from_dram ? answer_q.addr : addr;
+
   // A beat, turned such that its bytes are where they belong in a line
-  logic valid_q, first_q, last_q, start_q, has_header_beat_q;
+  logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q;
+  logic [4:0] tag_q;
   logic [DATA_W-1:0] turned_q, behind_q;
   count_t bytes_q, end_q;          // end_q: where the beat ends, from the beginning of its first line on
   unit_rx_t user_q;
@@ -114,7 +127,7 @@ module rpu_writer
   logic [16:0] header_block_q;
   logic advance;
 
-  assign turn          = {addr[BYTE_W-1:0], 3'b000};
+  assign turn          = {start_addr[BYTE_W-1:0], 3'b000};
   assign s_axis_tready = !valid_q || advance;
   wire count_t beat_bytes = bytes_of(s_axis_tkeep);
 
@@ -122,19 +135,25 @@ module rpu_writer
     if (s_axis_tvalid && s_axis_tready) begin
       turned_q          <= s_axis_tdata << turn | s_axis_tdata >> (DATA_W - 32'(turn));
       bytes_q           <= beat_bytes;
-      end_q             <= count_t'(addr[BYTE_W-1:0]) + beat_bytes;
-      addr_q            <= addr;
+      end_q             <= count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
+      addr_q            <= start_addr;
       header_block_q    <= header_block;
-      has_header_beat_q <= has_header_q[used];
+      has_header_beat_q <= has_header_q[used] && !from_dram;
       user_q            <= s_axis_tuser;
-      first_q           <= start_q;
+      dram_q            <= from_dram;
+      to_dmem_q         <= from_dram && answer_q.data_memory;
+      tag_q             <= answer_q.tag;
+      first_q           <= start_q || second_q;
       last_q            <= s_axis_tlast;
       start_q           <= s_axis_tlast;
+      second_q          <= is_answer && !s_axis_tlast;
+      if (is_answer) answer_q <= answer;
     end
-    valid_q <= (s_axis_tvalid && s_axis_tready) || (valid_q && !advance);
+    valid_q <= (s_axis_tvalid && s_axis_tready && !is_answer) || (valid_q && !advance);
     if (rst) begin
-      valid_q <= 1'b0;
-      start_q <= 1'b1;
+      valid_q  <= 1'b0;
+      start_q  <= 1'b1;
+      second_q <= 1'b0;
     end
   end
 
@@ -150,9 +169,10 @@ module rpu_writer
   assign final_line = last_q && (tail_q || !spills);
   assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
-  assign desc_room  = !desc_valid || desc_ready;
-  assign in_memory  = 32'(line) < PMEM_LINES;
-  assign in_header  = has_header_beat_q && 17'(line >> (HEADER_BITS - BYTE_W)) == addr_q[23:HEADER_BITS];
+  assign desc_room  = !desc_valid || desc_ready || dram_q;
+  assign in_memory  = 32'(line) < PMEM_LINES && !to_dmem_q;
+  assign in_header  = to_dmem_q
+      || (has_header_beat_q && 17'(line >> (HEADER_BITS - BYTE_W)) == addr_q[23:HEADER_BITS]);
 
   always_comb begin
     for (int i = 0; i < KEEP_W; i++) begin
@@ -163,13 +183,17 @@ module rpu_writer
   end
 
   assign wr_addr      = {line, BYTE_W'(0)};
-  assign header_addr  = {header_block_q, HEADER_BITS'({line, BYTE_W'(0)})};
+  assign header_addr  = to_dmem_q ? wr_addr : {header_block_q, HEADER_BITS'({line, BYTE_W'(0)})};
   assign wr_valid     = valid_q && in_memory && (!in_header || header_ready) && (!final_line || desc_room);
   assign header_valid = valid_q && in_header && (!in_memory || wr_ready) && (!final_line || desc_room);
   assign fire         = valid_q && (!in_memory || wr_ready) && (!in_header || header_ready)
       && (!final_line || desc_room);
   assign advance      = fire && (final_line || !last_q);
-  assign beyond       = fire && !in_memory;
+  assign beyond       = fire && !in_memory && !to_dmem_q;
+  // A part that has failed has no data, and comes behind those of parts before it.
+  wire failed = s_axis_tvalid && s_axis_tready && is_answer && s_axis_tlast;
+  assign dram_done    = ((fire && final_line && dram_q) ? 32'd1 << tag_q : '0)
+      | (failed ? 32'd1 << answer.tag : '0);
 
   always_ff @(posedge clk) begin
     if (fire) begin
@@ -178,11 +202,11 @@ module rpu_writer
       tail_q   <= !advance;
     end
     if (advance) len_q <= len;
-    if (fire && final_line) begin
+    if (fire && final_line && !dram_q) begin
       desc        <= '{data: PMEM_BASE | 32'(addr_q), port: user_q.port, tag: user_q.slot, len: len};
       desc_header <= has_header_beat_q ? {header_block_q, addr_q[HEADER_BITS-1:0]} : '0;
     end
-    desc_valid <= (fire && final_line) || (desc_valid && !desc_ready);
+    desc_valid <= (fire && final_line && !dram_q) || (desc_valid && !desc_ready);
     if (rst) begin
       tail_q     <= 1'b0;
       desc_valid <= 1'b0;
@@ -194,7 +218,7 @@ module rpu_writer
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
-      assert (!s_axis_tvalid || (s_axis_tuser.slot != 0 && s_axis_tuser.slot <= 8'(SLOTS)))
+      assert (!s_axis_tvalid || from_dram || (s_axis_tuser.slot != 0 && s_axis_tuser.slot <= 8'(SLOTS)))
       else $error("%m: a packet for slot %0d", s_axis_tuser.slot);
       assert (!slot_write || (slot_number != 0 && slot_number <= 8'(SLOTS))) else $error("%m: slot %0d", slot_number);
     end

@@ -62,6 +62,16 @@ class SourceCounters:
     refused: int
 
 
+@dataclass(frozen=True)
+class DramCounters:
+    """Requests of units for host memory that are done; parts of reads, and writes, that were answered with an error."""
+
+    reads: int
+    writes: int
+    read_errors: int
+    write_errors: int
+
+
 class RpuDriver:
     """Drives an RPU card through its registers (a bound register map, such as ``Card.regs``).
 
@@ -262,6 +272,18 @@ class RpuDriver:
     def host_dropped(self) -> int:
         """Packets to the host port, which leads nowhere yet."""
         return int(self._regs.host_dropped.read())
+
+    def dram_counters(self) -> DramCounters:
+        """Of the units' access to host memory."""
+        return DramCounters(
+            **{field.name: getattr(self._regs.dram, field.name).read() for field in fields(DramCounters)}
+        )
+
+    def dram_error_address(self, unit: int) -> int:
+        """Where a unit's last request for host memory failed that was answered with an error; 0: none was."""
+        self._mask([unit])
+        low, high = self._regs.dram.error_address[2 * unit], self._regs.dram.error_address[2 * unit + 1]
+        return int(low.read() | high.read() << 32)
 
     def state(self, unit: int) -> UnitState:
         """What a unit is at."""

@@ -216,7 +216,7 @@ async def packets_to_no_port_are_thrown_away(dut: Any) -> None:
     for unit in card.units:
         unit.answer = lambda _, arrival: (arrival.data[0], arrival.data)
     await card.start()
-    card.queues[0].extend(bytes([port]) + numbered(100) for port in [4, 0, 200, 5, 1, 255] * 4)
+    card.queues[0].extend(bytes([port]) + numbered(100) for port in [6, 0, 200, 5, 1, 255] * 4)
     await card.empty()
     assert [len(packets) for packets in card.out] == [4, 4, 0]
     assert sum(card.events["bad_port"].values()) == 16

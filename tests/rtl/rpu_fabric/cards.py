@@ -119,7 +119,13 @@ class Card:
         Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
         for signal in (dut.s_axis_tvalid, dut.s_axis_cut, dut.tx_axis_tvalid, dut.release_valid, dut.flush):
             signal.value = 0
-        for signal in (dut.rx_axis_tready, dut.m_axis_tready, dut.table_write):
+        for signal in (
+            dut.rx_axis_tready,
+            dut.m_axis_tready,
+            dut.table_write,
+            dut.dram_req_tready,
+            dut.dram_rsp_tvalid,
+        ):
             signal.value = 0
         dut.settings.value = self.settings.word()
         dut.rst.value = 1
