@@ -215,7 +215,7 @@ module rpu_io
     flags[FLAG_DRAM]            = dram_flags_q != 0;
     flags[FLAG_BROADCAST]       = message_there;
   end
-  assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL)) != '0;
+  assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL | 20'd1 << FLAG_DRAM_ERROR)) != '0;
   assign acknowledged = write && number == 7'h0F ? 20'(mix('0, io_wdata, io_strb)) : '0;
   assign timer_irq    = flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
   always_comb begin

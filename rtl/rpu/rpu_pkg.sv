@@ -118,7 +118,7 @@ package rpu_pkg;
   localparam int unsigned FLAG_DMEM = 17;
   localparam int unsigned FLAG_PMEM = 18;
   localparam int unsigned FLAG_IO = 19;
-  localparam logic [19:0] ERRORS = 20'hF_1D00;
+  localparam logic [19:0] ERRORS = 20'hF_3D00;
 
   // What happens on a stream in a cycle, for counters
   typedef struct packed {

@@ -10,8 +10,8 @@ from headrace.cards.rpu.elf import Program
 
 FLAGS = {
     0: "timer", 1: "packet", 2: "dram", 3: "broadcast", 4: "poke", 5: "evict", 8: "broadcast_full", 9: "accelerator",
-    10: "duplicate_slot", 11: "invalid_slot", 12: "invalid_descriptor", 16: "instruction_memory", 17: "data_memory",
-    18: "packet_memory", 19: "registers",
+    10: "duplicate_slot", 11: "invalid_slot", 12: "invalid_descriptor", 13: "host_memory", 16: "instruction_memory",
+    17: "data_memory", 18: "packet_memory", 19: "registers",
 }  # fmt: skip
 """Bits of the flags register; 8 and those from 10 on are errors, the last four accesses to what isn't there."""
 CAUSES = {
@@ -26,6 +26,7 @@ _EXCEPTION = "headrace_exception"
 _ACCESS = range(16, 20)
 _FETCH = 1 << 16
 _PACKET = 1
+_HOST_MEMORY = 1 << 13
 _INTERRUPT = 1 << 31
 
 
@@ -107,6 +108,8 @@ class Physician:
             wrong = pc if state.errors_seen & _FETCH else state.error_address  # which is a whole cache line's end
             where = place(program, state.error_pc if accesses else pc)
             return f"stopped at {where}: {self._cause(unit, state, program)}; last wrong address {wrong:#x}"
+        if state.errors_seen == _HOST_MEMORY:
+            return f"error of host memory; last wrong host address {self._driver.dram_error_address(unit):#x}"
         if state.errors_seen:
             return (
                 f"error of {errors}, at {place(program, state.error_pc)}; last wrong address {state.error_address:#x}"

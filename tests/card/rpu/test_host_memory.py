@@ -191,6 +191,7 @@ def test_what_is_not_mapped_is_flagged_and_others_go_on(card: Card) -> None:
     assert (counters.read_errors, counters.write_errors) == (1, 1)
     assert driver.dram_error_address(0) == gap + 4096
     assert driver.dram_error_address(1) == 0
+    assert [driver.state(unit).errors_seen for unit in (0, 1)] == [DRAM_ERROR, 0]
 
 
 def test_pages_that_are_there_are_read_beside_one_that_is_not(card: Card) -> None:
