@@ -34,6 +34,7 @@ need z3 z3 --version
 need libpcap-dev header pcap.h
 need gcc-bpf bpf-gcc --version
 need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc --version
+need gdb-multiarch gdb-multiarch --version
 need libbpf-dev header bpf/bpf.h
 need libxdp-dev header xdp/xsk.h
 need zlib1g-dev header zlib.h

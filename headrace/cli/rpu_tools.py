@@ -26,6 +26,7 @@ headrace rpu debug 3 --memory 0x804000:256
 headrace rpu debug 3 --memory 0x01000000:1M --out packets.bin
 """
 _LINE = 16  # bytes, of a dump
+_GDB_PORT = 3333
 _WIDE = 160  # columns, where there is no terminal
 
 Control = Annotated[
@@ -40,6 +41,7 @@ def add(app: typer.Typer) -> None:
     app.command("stats")(stats_command)
     app.command("debug", epilog=_DEBUG_EPILOG)(debug_command)
     app.command("load")(load_command)
+    app.command("gdb")(gdb_command)
 
 
 def _ask(control: str | None, **request: Any) -> dict[str, Any]:
@@ -228,4 +230,35 @@ def load_command(
     units = parse_units(unit, count)
     _ask(control, command="load", units=units, program=program, path=str(loaded.path), force=force)
     print(f"{program} runs on unit{'s' if len(units) > 1 else ''} {unit}")
+    return 0
+
+
+def gdb_command(
+    unit: Unit,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=0, max=65535, help="TCP port.", show_default="3333 + UNIT")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when the first gdb leaves.")] = False,
+    control: Control = None,
+) -> int:
+    """Serve gdb on one unit of the running card, while the others go on. Ctrl-C ends it."""
+    from headrace.cards.rpu.gdb import GdbServer
+
+    common.become(None)
+
+    def do(steps: Any) -> list[Any]:
+        found: list[Any] = _ask(control, command="debug", unit=unit, do=steps)["results"]
+        return found
+
+    program = do([["program"]])[0]
+    server = GdbServer(do, _GDB_PORT + unit if port is None else port)
+    print(f"gdb-multiarch {program or ''} -ex 'target remote :{server.port}'", flush=True)
+    try:
+        server.serve()
+        while not once:
+            server.serve()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Running]]:
 
     def start(*programs: str) -> Running:
         command = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())", "rpu", "run"]
-        link = ["--port", "0=gen:size=64,count=1000000000", "--rate", "2G", "--policy", "least_loaded"]
+        link = ["--port", "0=gen:size=64,count=1000000000", "--rate", "2G"]
         socket = tmp_path / "rpu.sock"
         started.append(
             subprocess.Popen(
@@ -214,3 +215,104 @@ def test_a_running_card_is_looked_at_and_loaded_anew(run: Callable[..., Running]
 def test_a_look_at_nothing_is_told_in_one_line(tmp_path: Path, arguments: list[str], error: str) -> None:
     done = rpu(*arguments, "--control", "nothing.sock", folder=tmp_path)
     assert done.returncode and done.stderr == f"headrace: {error}\n"
+
+
+COUNTING = """#include "core.h"
+struct Desc packet;
+unsigned int count, bytes;
+__attribute__((noinline)) void add(unsigned int length) {
+  bytes += length;
+  count++;
+}
+__attribute__((noinline)) void handle(struct Desc *desc) {
+  add(desc->len);
+  desc->port ^= 1;
+  pkt_send(desc);
+}
+int main(void) {
+  init_slots(8, 0, 4096);
+  set_masks(0x30);
+  while (1)
+    if (in_pkt_ready()) {
+      read_in_pkt(&packet);
+      handle(&packet);
+    }
+}
+"""
+# Waits until units 0 to 2 have sent something more, while unit 3 stands still.
+OTHERS_GO_ON = """
+import sys
+from headrace.card.control import ask
+from headrace.cards.rpu.service import CONTROL
+
+def sent():
+    units = ask(CONTROL, sys.argv[1], {"command": "stats"})["units"]
+    assert units[3]["halted"]
+    return [unit["tx_packets"] for unit in units]
+
+before = now = sent()
+while any(new == old for new, old in zip(now[:3], before[:3])):
+    now = sent()
+print("unit 3 has sent", now[3] - before[3], "more; the others go on", flush=True)
+"""
+
+
+def test_gdb_debugs_one_unit_while_the_others_go_on(run: Callable[..., Running], tmp_path: Path) -> None:
+    (tmp_path / "counting.c").write_text(COUNTING)
+    (tmp_path / "others.py").write_text(OTHERS_GO_ON)
+    assert rpu("build", "counting.c", "-O", "g", folder=tmp_path).returncode == 0
+    card = run("forwarder@0-2", "counting.elf@3")
+    command = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())", "rpu", "gdb", "3"]
+    server = subprocess.Popen(
+        [*command, "--once", "--port", "0", "--control", str(card.socket)], stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    told = server.stdout.readline()
+    assert told.startswith(f"gdb-multiarch {tmp_path / 'counting.elf'} -ex 'target remote :")
+    others = f"shell {sys.executable} others.py {card.socket}"
+    steps = [
+        *("break handle", "continue", "print packet.len", "backtrace", others, "step", "step", "finish"),
+        *("print count == $before + 1", "delete", "watch bytes", "continue", "delete", "tbreak *handle", "continue"),
+        *(
+            "print $pc == (unsigned) &handle",
+            "hbreak add",
+            "continue",
+            "info registers mcause",
+            "print length",
+            "delete",
+        ),
+        *("set var count = 1000000", "print count", "x/2xw 0x80", "print $sp", "print $sp = $sp - 16", "print $sp"),
+        *("print $sp = $sp + 16", "nexti", "x/i handle"),
+    ]
+    steps.insert(3, "set $before = count")
+    whole = [f"target remote {told.split()[-1].rstrip(chr(39))}", *steps, "detach"]
+    done = subprocess.run(
+        ["gdb-multiarch", "-batch", "-nx", "counting.elf", *(word for step in whole for word in ("-ex", step))],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    said = done.stdout
+    assert server.wait() == 0
+    assert re.search(r"Breakpoint 1, handle \(desc=.*<packet>\) at .*counting.c:8", said), said + done.stderr
+    assert "$1 = 64\n" in said
+    assert re.search(r"#0  handle .*\n#1  0x0*2\w+ in main \(\) at .*counting.c:19\n", said)
+    assert "unit 3 has sent 0 more; the others go on" in said
+    assert re.search(r"add \(length=64\) at .*counting.c:5", said)
+    assert re.search(r"Run till exit.*add|handle .*counting.c:10", said)
+    assert "$2 = 1\n" in said, "count, one packet later"
+    old, new = re.search(r"watchpoint 2: bytes\n\nOld value = (\d+)\nNew value = (\d+)", said).groups()  # type: ignore
+    assert int(new) == int(old) + 64
+    assert "$3 = 1\n" in said
+    assert re.search(r"mcause +0x0\b", said)
+    assert "$4 = 64\n" in said
+    assert "$5 = 1000000\n" in said
+    assert "Cannot access memory at address 0x80" in said + done.stderr
+    places = re.findall(r"\$[678] = \(void \*\) 0x(\w+)", said)
+    assert len(places) == 3 and int(places[0], 16) - 16 == int(places[1], 16) == int(places[2], 16)
+    assert re.search(r"handle>:\s+(?!ebreak)\w", said), "gdb sees the program, not its breakpoints"
+
+    before = card.stats()["units"][3]
+    assert not before["halted"], "detaching resumes the unit"
+    while card.stats()["units"][3]["tx_packets"] == before["tx_packets"]:
+        pass
+    code, errors = card.end()
+    assert code == 0, errors

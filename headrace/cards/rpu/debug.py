@@ -8,6 +8,7 @@ the core runs or not. The other units notice nothing of all that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from headrace.cards.rpu.driver import RpuDriver
@@ -21,6 +22,7 @@ _CONTROL, _INSTRUCTION, _BREAKPOINT = 0x00, 0x04, 0x40
 _STEP, _HALT, _NO_EBREAK, _GO, _EBREAK = 1 << 4, 1 << 17, 1 << 18, 1 << 25, 1 << 26
 _HALTED, _BUSY, _BY_BREAK = 1 << 1, 1 << 2, 1 << 3
 _TURNS = 10_000  # of a wait for the core
+_STEPS = 100  # at most without a look at the user
 
 _ADDI, _LUI, _AUIPC, _JALR, _CSRRS, _FENCE_I, _EBREAK_WORD = 0x13, 0x37, 0x17, 0x67, 0x2073, 0x100F, 0x0010_0073
 _MASK = 0xFFFF_FFFF
@@ -82,6 +84,23 @@ class Debugger:
             self._change_code(pc, _EBREAK_WORD.to_bytes(4, "little"))
         if place is not None:
             self._set_hardware(place, pc)
+
+    def step_within(self, start: int, end: int, watched: Sequence[tuple[int, int]] = ()) -> tuple[bool, int | None]:
+        """Steps, at least once, until the core leaves these addresses, comes to a breakpoint, or changes what is
+        watched, (address, bytes) each. Gives up for now after some steps.
+
+        Says whether it may be stepped on, and the address of what has changed.
+        """
+        before = [self.read_memory(*each) for each in watched]
+        for _ in range(_STEPS):
+            self.step()
+            for each, old in zip(watched, before, strict=True):
+                if self.read_memory(*each) != old:
+                    return False, each[0]
+            pc = self._halted_at()
+            if not start <= pc < end or pc in self._software or pc in self._hardware:
+                return False, None
+        return True, None
 
     def attach(self) -> None:
         """Halts the core; from now on it also halts where its program has an ``ebreak``, or a breakpoint is."""

@@ -150,7 +150,7 @@ class Service:
             "detach": debugger.detach,
             "halt": debugger.halt,
             "resume": debugger.resume,
-            "step": debugger.step,
+            "step": lambda *limits: dict(zip(("on", "changed"), debugger.step_within(*limits), strict=True)),
             "registers": debugger.registers,
             "csrs": debugger.csrs,
             "set_register": debugger.write_register,
