@@ -117,7 +117,9 @@ module rpu_card
   );
 
   // The host port is port 2 of the engine.
-  logic [PORTS-1:0] bad, cut;
+  logic [PORTS-1:0] bad, out_tvalid, out_tready, out_tlast, out_cut, out_dropped, out_idle;
+  logic [PORTS-1:0][DATA_W-1:0] out_tdata;
+  logic [PORTS-1:0][DATA_W/8-1:0] out_tkeep;
   logic engine_idle;
   logic unused_host_ready, unused_host_valid, unused_host_last, unused_host_cut;
   logic [DATA_W-1:0] unused_host_data;
@@ -148,12 +150,13 @@ module rpu_card
       .s_axis_tkeep ({(DATA_W / 8)'(0), rx_tkeep}),
       .s_axis_tlast ({1'b0, rx_tlast}),
       .s_axis_cut   ({1'b0, bad}),
-      .m_axis_tvalid({unused_host_valid, tx_tvalid}),
-      .m_axis_tready({1'b1, tx_tready}),
-      .m_axis_tdata ({unused_host_data, tx_tdata}),
-      .m_axis_tkeep ({unused_host_keep, tx_tkeep}),
-      .m_axis_tlast ({unused_host_last, tx_tlast}),
-      .m_axis_cut   ({unused_host_cut, cut}),
+      .m_axis_tvalid({unused_host_valid, out_tvalid}),
+      .m_axis_tready({1'b1, out_tready}),
+      .m_axis_tdata ({unused_host_data, out_tdata}),
+      .m_axis_tkeep ({unused_host_keep, out_tkeep}),
+      .m_axis_tlast ({unused_host_last, out_tlast}),
+      .m_axis_cut   ({unused_host_cut, out_cut}),
+      .out_dropped,
       .axi_req,
       .axi_wdata    (wdata),
       .axi_wstrb    (wstrb),
@@ -162,14 +165,32 @@ module rpu_card
       .idle         (engine_idle),
       .wake_ns
   );
-  assign idle = engine_idle && axil_quiet(axil_req, axil_rsp);
+  assign idle = engine_idle && out_idle == '1 && axil_quiet(axil_req, axil_rsp);
 
-  always_comb begin
-    for (int i = 0; i < PORTS; i++) begin
-      tx_tuser[i]       = '0;
-      tx_tuser[i].error = cut[i];
-      tx_tuser[i].port  = 8'(i);
-    end
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
+    rpu_port_tx #(
+        .DATA_W(DATA_W),
+        .STORE_KB(STORE_KB),
+        .PORT(p)
+    ) u_tx (
+        .clk,
+        .rst,
+        .time_ns,
+        .s_axis_tvalid(out_tvalid[p]),
+        .s_axis_tready(out_tready[p]),
+        .s_axis_tdata (out_tdata[p]),
+        .s_axis_tkeep (out_tkeep[p]),
+        .s_axis_tlast (out_tlast[p]),
+        .s_cut        (out_cut[p]),
+        .tx_tvalid    (tx_tvalid[p]),
+        .tx_tready    (tx_tready[p]),
+        .tx_tdata     (tx_tdata[p]),
+        .tx_tkeep     (tx_tkeep[p]),
+        .tx_tlast     (tx_tlast[p]),
+        .tx_tuser     (tx_tuser[p]),
+        .dropped      (out_dropped[p]),
+        .idle         (out_idle[p])
+    );
   end
 
   assign {irq_valid, irq_function, irq_vector} = '0;

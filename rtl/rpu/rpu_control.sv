@@ -25,6 +25,7 @@ module rpu_control
     input  source_event_t [SOURCES-1:0] source_event,
     input  unit_event_t  [UNITS-1:0]   unit_event,
     input  unit_status_t [UNITS-1:0]   unit_status,
+    input  logic [1:0]                 out_dropped,
     input  logic                       host_dropped,
     input  dram_event_t                read_event,
     input  dram_event_t                write_event,
@@ -98,6 +99,7 @@ module rpu_control
     settings.policy = policy_e'(regs_out.balancer.policy.value.value);
     settings.enable = regs_out.balancer.enable.units.value;
     settings.open   = regs_out.balancer.open.sources.value;
+    settings.hold   = regs_out.balancer.hold.ports.value;
     settings.prefix = regs_out.balancer.prefix.sources.value;
     for (int i = 0; i < SOURCES; i++) settings.receive[i] = regs_out.balancer.receive[i].units.value;
     for (int i = 0; i < 10; i++) settings.key[KEY_W-1-32*i-:32] = regs_out.balancer.key[i].value.value;
@@ -271,6 +273,10 @@ module rpu_control
     for (int i = 0; i < UNITS; i++) begin
       regs_in.dram.error_address[2*i].value.next   = dram_address_q[i][31:0];
       regs_in.dram.error_address[2*i+1].value.next = dram_address_q[i][63:32];
+    end
+    for (int i = 0; i < 2; i++) begin
+      regs_in.out_dropped[i].count.incr      = out_dropped[i];
+      regs_in.out_dropped[i].count.incrvalue = 1'b1;
     end
     for (int i = 0; i < SOURCES; i++) begin
       regs_in.source[i].dropped.count.incr      = source_event[i].dropped;

@@ -38,6 +38,7 @@ module rpu_engine
     output logic [PORTS-1:0][KEEP_W-1:0] m_axis_tkeep,
     output logic [PORTS-1:0]             m_axis_tlast,
     output logic [PORTS-1:0]             m_axis_cut,
+    input  logic [1:0]                   out_dropped,  // behind m_axis: a packet of eth0, eth1 was dropped
 
     output axi_req_t                     axi_req,      // host memory
     output logic [DATA_W-1:0]            axi_wdata,
@@ -348,6 +349,7 @@ module rpu_engine
       .source_event,
       .unit_event,
       .unit_status,
+      .out_dropped,
       .host_dropped(m_axis_tvalid[HOST] && m_axis_tready[HOST] && m_axis_tlast[HOST]),
       .read_event,
       .write_event,

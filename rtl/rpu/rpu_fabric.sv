@@ -9,7 +9,8 @@
 // flush is high in each cycle in which the unit is in reset, and for 64 cycles at least: its slots are gone until it
 // names them anew, and what is on its way to it is thrown away.
 // Latency: 10 cycles from the last beat of a packet at a source to its first at a unit; 2 from a unit to a port.
-// Backpressure: eth0 and eth1 are always ready and drop, others wait; see the parts.
+// Backpressure: eth0 and eth1 are always ready and drop, unless settings.hold says that they wait as others do; see the
+// parts.
 module rpu_fabric
   import rpu_pkg::*, rpu_fabric_pkg::*;
 #(
@@ -150,6 +151,7 @@ module rpu_fabric
   logic [DATA_W-1:0] loop_data;
   logic [KEEP_W-1:0] loop_keep;
   unit_tx_t loop_user;
+  wire [SOURCES-1:0] hold = {2'b11, settings.hold};
 
   for (genvar s = 0; s < SOURCES; s++) begin : gen_source
     logic s_valid, s_ready, s_last, s_cut;
@@ -180,12 +182,12 @@ module rpu_fabric
         .DATA_W(DATA_W),
         .UNITS(UNITS),
         .PORT(s),
-        .STORE_KB(STORE_KB),
-        .DROP_WHEN_FULL(s < 2)
+        .STORE_KB(STORE_KB)
     ) u_ingress (
         .clk,
         .rst,
         .open         (settings.open[s]),
+        .hold         (hold[s]),
         .key          (settings.key),
         .s_axis_tvalid(s_valid),
         .s_axis_tready(s_ready),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores the packets of one source whole and finds out what the balancer must know of each: its flow hash, or the unit
-// that it names. A packet that finds no room is dropped whole if the source can't wait, and so is, at any source, one
-// of more than the store holds, one that begins while the source is not open, one that its sender cut off and one for a
-// unit that can't be.
+// that it names. A packet that finds no room is dropped whole unless the source is to wait (hold); and so is, whatever
+// is set, one of more than the store holds, one that begins while the source is not open, one that its sender cut off
+// and one for a unit that can't be.
 // Latency: 7 cycles from a packet's last beat to its description, with block RAM.
 // Throughput: 1 beat a cycle, for packets of one beat too.
-// Backpressure: with DROP_WHEN_FULL none, else s_axis_tready comes from a register, low while the store is full.
+// Backpressure: s_axis_tready comes from a register: always high without hold, low while the store is full with it.
 module rpu_ingress
   import rpu_pkg::*, rpu_fabric_pkg::*;
 #(
@@ -13,12 +13,12 @@ module rpu_ingress
     parameter int unsigned UNITS = 8,
     parameter int unsigned PORT = 0,
     parameter int unsigned STORE_KB = 32,
-    parameter bit DROP_WHEN_FULL = 1'b1,
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
     input  logic              rst,
     input  logic              open,
+    input  logic              hold,
     input  logic [ KEY_W-1:0] key,
     input  logic              s_axis_tvalid,
     output logic              s_axis_tready,
@@ -53,20 +53,24 @@ module rpu_ingress
   localparam int unsigned DEPTH = STORE_KB * 1024 / KEEP_W;
 
   // ------------------------------------------------------------------------------------------------------- store
+  localparam int unsigned SPARE = 4;  // beats, which come in before a source is held off
+
   logic begun_q, closed_q, store_dropped, store_idle;
+  logic wait_q;
+  logic [3:0] lately_q;               // a packet's last beat has come in, and is perhaps not at the output yet
+  logic [$clog2(DEPTH):0] used;
   wire taken = s_axis_tvalid && s_axis_tready;
   wire closed = begun_q ? closed_q : !open;  // judged by a packet's first beat
   wire nobody = s_axis_tuser.to_unit && 32'(s_axis_tuser.port) >= UNITS;
 
   packet_fifo #(
       .DATA_W(DATA_W),
-      .DEPTH(DEPTH),
-      .DROP_WHEN_FULL(DROP_WHEN_FULL)
+      .DEPTH(DEPTH)
   ) u_store (
       .clk,
       .rst,
-      .s_axis_tvalid,
-      .s_axis_tready,
+      .s_axis_tvalid(taken),
+      .s_axis_tready(),
       .s_axis_tdata,
       .s_axis_tkeep,
       .s_axis_tlast,
@@ -78,10 +82,22 @@ module rpu_ingress
       .m_axis_tkeep,
       .m_axis_tlast,
       .m_axis_tuser(),
-      .used        (),
+      .used,
       .dropped     (store_dropped),
       .idle        (store_idle)
   );
+
+  // A packet that fills the store alone is not held off: it could never get out.
+  assign s_axis_tready = !wait_q;
+  always_ff @(posedge clk) begin
+    lately_q <= {lately_q[2:0], taken && s_axis_tlast};
+    wait_q   <= hold && used >= ($clog2(DEPTH) + 1)'(DEPTH - SPARE)
+        && (m_axis_tvalid || lately_q != '0 || (taken && s_axis_tlast));
+    if (rst) begin
+      lately_q <= '0;
+      wait_q   <= 1'b0;
+    end
+  end
 
   // ------------------------------------------------------------------------------------------------- description
   logic ended_q, nobody_q, cut_q;

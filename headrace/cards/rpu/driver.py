@@ -236,6 +236,10 @@ class RpuDriver:
             raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
         self._regs.balancer.receive[SOURCES.index(source)].write(self._mask(units))
 
+    def set_hold(self, ports: Iterable[int]) -> None:
+        """Ethernet ports that hold their links off while there is no room, by flow control; others drop."""
+        self._regs.balancer.hold.write(sum(1 << port for port in ports))
+
     def set_key(self, key: bytes) -> None:
         """The 40 bytes of the flow hash's key."""
         if len(key) != 40:
@@ -284,6 +288,10 @@ class RpuDriver:
         self._mask([unit])
         low, high = self._regs.dram.error_address[2 * unit], self._regs.dram.error_address[2 * unit + 1]
         return int(low.read() | high.read() << 32)
+
+    def out_dropped(self) -> list[int]:
+        """By Ethernet port: packets that were dropped on their way out, cut off by a reset or longer than the store."""
+        return [int(counter.read()) for counter in self._regs.out_dropped]
 
     def state(self, unit: int) -> UnitState:
         """What a unit is at."""

@@ -147,10 +147,11 @@ async def what_is_cut_short_or_no_ip_has_no_hash(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(source=[never, seldom], sink=[never, mostly])
-async def packets_are_kept_whole_or_counted(dut: Any, source: Any, sink: Any) -> None:
-    waits, units = not dut.DROP_WHEN_FULL.value, int(dut.UNITS.value)
-    sizes = [random.choice([1, 60, 64, 65, 200, 1000, 1025]) for _ in range(150)]
+@cocotb.parametrize(waits=[False, True], source=[never, seldom], sink=[never, mostly])
+async def packets_are_kept_whole_or_counted(dut: Any, waits: bool, source: Any, sink: Any) -> None:
+    units = int(dut.UNITS.value)
+    dut.hold.value = waits
+    sizes = [random.choice([1, 60, 64, 65, 200, 900, 1000, 1024, 1025]) for _ in range(150)]
     frames = [random.randbytes(size) for size in sizes]
     users = [random.choice([0, 3, TO_UNIT | random.randrange(2 * units)]) for _ in frames]
     cuts = [random.random() < 0.1 for _ in frames]

@@ -28,6 +28,7 @@ class Settings:
     enable: int = EVERY
     receive: list[int] = field(default_factory=lambda: [EVERY] * 4)
     open: int = 15
+    hold: int = 0
     prefix: int = 0
 
     def word(self) -> int:
@@ -35,7 +36,7 @@ class Settings:
         value = self.policy << 16 | self.enable
         for mask in reversed(self.receive):
             value = value << 16 | mask
-        return (value << 8 | self.open << 4 | self.prefix) << 320 | int.from_bytes(KEY, "big")
+        return (value << 10 | self.open << 6 | self.hold << 4 | self.prefix) << 320 | int.from_bytes(KEY, "big")
 
 
 @dataclass
