@@ -43,8 +43,8 @@ module rpu_bus
     output logic [3:0]        reg_wstrb,
     input  logic [31:0]       reg_rdata,
 
-    output logic              dmem_write,    // both memories serve the processor first
-    output logic              dmem_read,
+    output logic              dmem_write,    // both memories serve the processor first; of this one's turns any store
+    output logic              dmem_read,     // and load takes one: no address has to be looked at for that
     output logic [23:0]       dmem_addr,     // of the line's first byte
     input  logic [DATA_W-1:0] dmem_rdata,    // in the cycle after
     output logic              pmem_write,
@@ -93,7 +93,7 @@ module rpu_bus
   logic [3:0] wrong;
   logic [23:0] offset;
   logic [WORD_W-1:0] word_q;
-  logic accel_busy_q, in_broadcast;
+  logic accel_busy_q, in_broadcast, paused_q;
 
   assign offset       = bus_addr[24] ? bus_addr[23:0] : {1'b0, bus_addr[22:0]};
   assign in_broadcast = target == DATA && bus_write && BROADCAST_KB != 0 && offset >= BROADCAST_FROM;
@@ -113,7 +113,7 @@ module rpu_bus
     case (target)
       REGISTERS: bus_ready = io_ready;
       ACCELERATOR: bus_ready = !accel_busy_q || reg_ready;
-      DATA: bus_ready = !in_broadcast || broadcast_ready;
+      DATA: bus_ready = !in_broadcast || (broadcast_ready && !paused_q);
       default: bus_ready = 1'b1;
     endcase
   end
@@ -124,12 +124,15 @@ module rpu_bus
   assign broadcast       = '{addr: offset, data: bus_wdata, strb: bus_strb};
   assign access_error    = taken ? wrong : '0;
 
-  // Data memory, in the same cycle
-  assign dmem_write = taken && target == DATA && bus_write;
-  assign dmem_read  = bus_valid && target == DATA && !bus_write;
+  // Data memory, in the same cycle. What waits leaves the memory to others; a store into the broadcast region tries
+  // every second cycle.
+  logic [3:0] dmem_strb;
+  assign dmem_write = bus_valid && bus_write && !paused_q;
+  assign dmem_read  = bus_valid && !bus_write && !paused_q;
   assign dmem_addr  = offset;
   assign dmem_wdata = {WORDS{bus_wdata}};
-  assign dmem_wstrb = WORDS == 1 ? KEEP_W'(bus_strb) : KEEP_W'(bus_strb) << {word_of(offset), 2'b00};
+  assign dmem_strb  = taken && target == DATA ? bus_strb : '0;
+  assign dmem_wstrb = WORDS == 1 ? KEEP_W'(dmem_strb) : KEEP_W'(dmem_strb) << {word_of(offset), 2'b00};
 
   // Packet memory and the accelerator, a cycle later
   logic pmem_valid_q, pmem_write_q;
@@ -143,6 +146,7 @@ module rpu_bus
   assign pmem_wstrb = WORDS == 1 ? KEEP_W'(pmem_strb_q) : KEEP_W'(pmem_strb_q) << {word_of(pmem_addr_q), 2'b00};
 
   always_ff @(posedge clk) begin
+    paused_q     <= bus_valid && !bus_ready && !(in_broadcast && paused_q);
     pmem_valid_q <= taken && target == PACKET;
     if (taken && target == PACKET) begin
       pmem_write_q <= bus_write;
@@ -163,6 +167,7 @@ module rpu_bus
       word_q   <= word_of(offset);
     end else if (bus_rvalid) source_q <= NONE;
     if (rst) begin
+      paused_q     <= 1'b0;
       pmem_valid_q <= 1'b0;
       accel_busy_q <= 1'b0;
       source_q     <= NONE;

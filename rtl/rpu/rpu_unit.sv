@@ -14,6 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
+    parameter bit BUS_REGS = 1'b0,   // registers between core and memories: loads take 2 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -121,6 +122,9 @@ module rpu_unit
   logic bus_valid, bus_ready, bus_write, bus_rvalid, bus_error, timer_irq, external_irq, imem_error, wrong;
   logic [31:0] bus_addr, bus_wdata, bus_rdata, bus_pc, imem_error_addr;
   logic [3:0] bus_strb;
+  logic core_valid, core_ready, core_write, core_rvalid, core_error;
+  logic [31:0] core_addr, core_wdata, core_rdata;
+  logic [3:0] core_strb;
   logic imem_valid, imem_ready;
   logic [31:0] imem_rdata;
 
@@ -130,15 +134,15 @@ module rpu_unit
       .clk,
       .rst,
       .core_rst,
-      .bus_valid,
-      .bus_ready,
-      .bus_write,
-      .bus_addr,
-      .bus_wdata,
-      .bus_strb,
-      .bus_rvalid,
-      .bus_rdata,
-      .bus_error,
+      .bus_valid(core_valid),
+      .bus_ready(core_ready),
+      .bus_write(core_write),
+      .bus_addr(core_addr),
+      .bus_wdata(core_wdata),
+      .bus_strb(core_strb),
+      .bus_rvalid(core_rvalid),
+      .bus_rdata(core_rdata),
+      .bus_error(core_error),
       .timer_irq,
       .external_irq,
       .imem_error,
@@ -158,6 +162,32 @@ module rpu_unit
       .debug_wdata,
       .debug_rdata
   );
+
+  if (BUS_REGS) begin : gen_bus
+    stream_reg #(
+        .WIDTH(69)
+    ) u_request (
+        .clk,
+        .rst    (reset),
+        .s_valid(core_valid),
+        .s_ready(core_ready),
+        .s_data ({core_write, core_addr, core_wdata, core_strb}),
+        .m_valid(bus_valid),
+        .m_ready(bus_ready),
+        .m_data ({bus_write, bus_addr, bus_wdata, bus_strb}),
+        .idle   ()
+    );
+    always_ff @(posedge clk) begin
+      core_rvalid <= bus_rvalid && !reset;
+      core_rdata  <= bus_rdata;
+      core_error  <= bus_error;
+    end
+  end else begin : gen_bus
+    assign bus_valid  = core_valid;
+    assign core_ready = bus_ready;
+    assign {bus_write, bus_addr, bus_wdata, bus_strb} = {core_write, core_addr, core_wdata, core_strb};
+    assign {core_rvalid, core_rdata, core_error} = {bus_rvalid, bus_rdata, bus_error};
+  end
 
   // Its loads and stores
   logic io_valid, io_ready, io_wait, io_elsewhere;
@@ -309,6 +339,13 @@ module rpu_unit
       .idle       (transmit_idle)
   );
 
+  logic message_in_q;              // another unit's store is in data memory
+  logic [23:0] message_addr_q;
+  always_ff @(posedge clk) begin
+    message_in_q   <= message_valid && message_ready && !reset;
+    message_addr_q <= message.addr;
+  end
+
   rpu_io #(
       .IMEM_KB(IMEM_KB),
       .DMEM_KB(DMEM_KB),
@@ -347,8 +384,8 @@ module rpu_unit
       .slot_begun   (s_axis_tuser.slot),
       .slot_end,
       .slot_ended,
-      .message_valid(message_valid && message_ready),
-      .message_addr (message.addr),
+      .message_valid(message_in_q),
+      .message_addr (message_addr_q),
       .message_ready(broadcast_ready),
       .dram_done    (dram_done | dram_empty),
       .dram_error,
