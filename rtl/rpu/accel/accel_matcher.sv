@@ -227,7 +227,8 @@ module accel_matcher
       .idle    (filter_idle)
   );
 
-  // Bytes are kept for RING rows: 5 of them for the longest pattern, 32 for what waits here and behind, 20 to spare.
+  // Bytes are kept for RING rows: 5 of them for the longest pattern, AHEAD between the oldest bucket that waits and the
+  // rows that are looked up, 16 for what waits here, 20 to spare.
   stream_fifo #(
       .WIDTH    ($bits(candidates_t)),
       .DEPTH    (16),
@@ -239,11 +240,15 @@ module accel_matcher
       .s_ready(rows_ready),
       .s_data (rows),
       .m_valid(candidates_valid),
-      .m_ready(candidates_ready),
+      .m_ready(candidates_ready && near),
       .m_data (candidates),
       .count  (),
       .idle   (candidates_idle)
   );
+
+  localparam logic [RING_W-1:0] AHEAD = RING_W'(RING - 5 - 16 - 20);
+  wire [RING_W-1:0] oldest_row = bucket_item[31+:RING_W];
+  wire near = !bucket_valid || candidates.ring - oldest_row < AHEAD;
 
   matcher_lookup #(
       .ROWS(ROWS)
@@ -254,7 +259,7 @@ module accel_matcher
       .row_valid,
       .row_ring,
       .row_data,
-      .s_valid   (candidates_valid),
+      .s_valid   (candidates_valid && near),
       .s_ready   (candidates_ready),
       .s         (candidates),
       .m_valid   (lookup_valid),

@@ -93,6 +93,23 @@ async def each_match_is_reported_once_and_nothing_else(dut: Any, case: int, stal
 
 
 @behaviour()
+@cocotb.parametrize(distance=[40, 200, 400])
+async def matches_far_apart_wait_for_software(dut: Any, distance: int) -> None:
+    """More than there is room for: matching stops amid bytes that are looked at later, however far it got."""
+    unit = await begin(dut)
+    patterns = [Pattern(random.randbytes(length)) for length in (4, 8, 33, 64)]
+    await load(unit, patterns)
+    payloads = []
+    for index in range(JOBS):
+        parts = [random.choice(patterns).content + random.randbytes(distance) for _ in range(7800 // (distance + 64))]
+        payloads.append(b"".join(parts))
+        await submit(unit, 8192 * index, payloads[-1])
+    for payload in payloads:
+        await cycles(dut.clk, 2000)
+        assert await report(unit, payload) == naive(patterns, payload)
+
+
+@behaviour()
 @cocotb.parametrize(stalls=[never, seldom, mostly])
 async def queued_jobs_are_reported_in_order_and_keep_their_slot(dut: Any, stalls: Any) -> None:
     unit = await begin(dut, stalls, bursts)
