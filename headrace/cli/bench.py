@@ -38,7 +38,10 @@ def register(app: typer.Typer) -> None:
 
 def bench_command(
     group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="filter, capture, bridge, size, stream, sim, all of them, or cost.")
+        str,
+        typer.Argument(
+            metavar="[GROUP]", help="filter, capture, bridge, rpu, size, stream, sim, all of them, or cost."
+        ),
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
     dask: Annotated[

@@ -14,7 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
-    parameter bit BUS_REGS = 1'b0,   // registers between core and memories: loads take 2 cycles more
+    parameter bit BUS_REGS = 1'b0,   // registers before data memory and around the core's bus: loads take 2 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -247,7 +247,7 @@ module rpu_unit
   );
 
   // Packets in. Both memories serve the writer next after the core.
-  logic slot_write, slot_header, pw_valid, hw_valid, in_valid, in_ready, beyond, writer_idle;
+  logic slot_write, slot_header, pw_valid, hw_valid, hw_ready, in_valid, in_ready, beyond, writer_idle;
   logic [7:0] slot_number;
   logic [23:0] slot_addr, pw_addr, hw_addr, in_header;
   logic [DATA_W-1:0] w_data;
@@ -277,18 +277,46 @@ module rpu_unit
       .wr_ready    (!core_pmem_write),
       .wr_addr     (pw_addr),
       .header_valid(hw_valid),
-      .header_ready(!core_dmem_write),
+      .header_ready(hw_ready),
       .header_addr (hw_addr),
       .wr_data     (w_data),
       .wr_strb     (w_strb),
       .dram_done,
       .desc_valid  (in_valid),
-      .desc_ready  (in_ready),
+      .desc_ready  (in_ready && header_there),
       .desc        (in_desc),
       .desc_header (in_header),
       .beyond,
       .idle        (writer_idle)
   );
+
+  // What of it goes to data memory
+  logic hd_valid, hd_ready, header_there;
+  logic [DMEM_W-1:0] hd_line;
+  logic [DATA_W-1:0] hd_data;
+  logic [KEEP_W-1:0] hd_strb;
+  if (BUS_REGS) begin : gen_header
+    stream_reg #(
+        .WIDTH(DMEM_W + DATA_W + KEEP_W)
+    ) u_header (
+        .clk,
+        .rst    (reset),
+        .s_valid(hw_valid),
+        .s_ready(hw_ready),
+        .s_data ({dmem_line(hw_addr), w_data, w_strb}),
+        .m_valid(hd_valid),
+        .m_ready(hd_ready),
+        .m_data ({hd_line, hd_data, hd_strb}),
+        .idle   (header_there)
+    );
+  end else begin : gen_header
+    assign hd_valid     = hw_valid;
+    assign hw_ready     = hd_ready;
+    assign hd_line      = dmem_line(hw_addr);
+    assign hd_data      = w_data;
+    assign hd_strb      = w_strb;
+    assign header_there = 1'b1;
+  end
   wire arrives = s_axis_tvalid && s_axis_tready;
   always_ff @(posedge clk) begin
     if (arrives) begin_q <= s_axis_tlast;
@@ -369,7 +397,7 @@ module rpu_unit
       .wake         (debug_valid),
       .timer_irq,
       .external_irq,
-      .recv_valid   (in_valid),
+      .recv_valid   (in_valid && header_there),
       .recv_ready   (in_ready),
       .recv         (in_desc),
       .recv_header  (in_header),
@@ -506,7 +534,7 @@ module rpu_unit
   end
 
   // Data memory: the core's stores and loads come first and take no time.
-  logic [1:0] unused_dw_ready;
+  logic unused_dw_ready;
   logic unused_dr_ready, unused_dr_done;
   rpu_memory #(
       .DATA_W(DATA_W),
@@ -516,11 +544,11 @@ module rpu_unit
   ) u_dmem (
       .clk,
       .rst,
-      .wr_valid({host_dmem && host_write, message_valid, hw_valid, core_dmem_write}),
-      .wr_ready({dw_ready, message_ready, unused_dw_ready}),
-      .wr_addr ({dmem_line(host_addr[23:0]), dmem_line(message.addr), dmem_line(hw_addr), dmem_line(core_dmem_addr)}),
-      .wr_data ({{WORDS{host_wdata}}, {WORDS{message.data}}, w_data, core_dmem_wdata}),
-      .wr_strb ({strobes(4'hf, host_addr[23:0]), strobes(message.strb, message.addr), w_strb, core_dmem_wstrb}),
+      .wr_valid({host_dmem && host_write, message_valid, hd_valid, core_dmem_write}),
+      .wr_ready({dw_ready, message_ready, hd_ready, unused_dw_ready}),
+      .wr_addr ({dmem_line(host_addr[23:0]), dmem_line(message.addr), hd_line, dmem_line(core_dmem_addr)}),
+      .wr_data ({{WORDS{host_wdata}}, {WORDS{message.data}}, hd_data, core_dmem_wdata}),
+      .wr_strb ({strobes(4'hf, host_addr[23:0]), strobes(message.strb, message.addr), hd_strb, core_dmem_wstrb}),
       .rd_valid({host_dmem && !host_write, txl_valid, core_dmem_read}),
       .rd_ready({dr_ready, txl_ready, unused_dr_ready}),
       .rd_addr ({dmem_line(host_addr[23:0]), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),

@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "size", "stream", "sim")
+GROUPS = ("filter", "capture", "bridge", "rpu", "size", "stream", "sim")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -60,6 +60,10 @@ def run(
             from headrace.evaluate.bench import bridge as bench_bridge
 
             rows += bench_bridge.run(quick, address, report)
+        elif group == "rpu":
+            from headrace.evaluate.bench import rpu as bench_rpu
+
+            rows += bench_rpu.run(quick, address, report)
         elif group == "size":
             from headrace.evaluate.bench import size
 

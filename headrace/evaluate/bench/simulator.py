@@ -24,12 +24,12 @@ def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
         progress("making packets", None)
-        _make(source, count)
+        make(source, count)
         rows = []
         for what, port in (("none accepted", 101), ("all accepted and written", 100)):
             expression = EXPRESSION.replace("100", str(port))
             progress(f"simulating, {what}", None)
-            report = _simulate(expression, source, output)
+            report = simulate(expression, source, output)
             start = time.perf_counter()
             _tcpdump(source, output, expression)
             beside = time.perf_counter() - start
@@ -48,7 +48,8 @@ def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]
     return rows
 
 
-def _make(path: Path, count: int) -> None:
+def make(path: Path, count: int) -> None:
+    """Writes so many packets of 64 bytes (60 and FCS) into a capture."""
     with Card.open("filter", progress=False) as card:
         card.set_rate(WEST, 100e9)
         card.source(WEST, f"gen:size=60,count={count},frame=tcp,sport=100")
@@ -56,7 +57,8 @@ def _make(path: Path, count: int) -> None:
         card.run()
 
 
-def _simulate(expression: str, source: Path, output: Path) -> FilterReport:
+def simulate(expression: str, source: Path, output: Path) -> FilterReport:
+    """A capture through the filter card, with 8 cores."""
     return run_filter(FilterJob([FilterOutput(bpf.compile(expression), str(output))], str(source)))
 
 

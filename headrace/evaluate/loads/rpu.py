@@ -90,6 +90,16 @@ class Stay:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Packets of flows through units that come and go: how many came out behind a later one of their flow."""
+
+    packets: int
+    changes: int
+    misordered: int
+    lost: int
+
+
+@dataclass(frozen=True)
 class Verdicts:
     """A program that tells packets apart, beside an oracle: ``wrong`` packets are out where they shouldn't be, or not
     out where they should."""
@@ -103,7 +113,8 @@ class Verdicts:
 def run(kind: str, **arguments: Any) -> Any:
     """One of this module's loads by its name, for a list of points that has several kinds."""
     loads: dict[str, Callable[..., Any]] = {
-        "build": build, "full": full, "limit": limit, "stay": stay, "firewall": firewall, "intrusion": intrusion,
+        "build": build, "full": full, "limit": limit, "generate": generate, "stay": stay,
+        "firewall": firewall, "intrusion": intrusion, "order": order,
     }  # fmt: skip
     return loads[kind](**arguments)
 
@@ -242,6 +253,36 @@ def stay(units: int, sizes: Sequence[int], loads: Sequence[float], name: str = "
 
 def _number(frame: Any) -> int:
     return int.from_bytes(frame.data[38:42], "big")  # the TCP sequence number
+
+
+def order(units: int = 8, count: int = 60_000, flows: int = 200, seed: int = 1) -> Order:
+    """A full line of flows under the hash policy, while units are disabled and enabled at random."""
+    rng, changes = random.Random(seed), 0
+    numbers = dict.fromkeys(range(flows), 0)
+    frames = []
+    for _ in range(count):
+        flow = rng.randrange(flows)
+        head = bytes(12) + b"\x08\x00" + _ipv4(0x0A000000 + flow, rng)
+        frames.append(head[:42] + numbers[flow].to_bytes(4, "big") + bytes(14))
+        numbers[flow] += 1
+    with _running("forwarder", units) as (card, driver), tempfile.TemporaryDirectory() as folder:
+        driver.set_policy("flow_hash")
+        card.sink(1, "memory")
+        path = Path(folder) / "in.pcap"
+        _write(path, frames)
+        card.source(0, f"pcap:{path}", timing=0.9 * LINE)
+        while not card.run(cycles=rng.randrange(200, 3_000)).idle:
+            unit = rng.randrange(1, units)
+            rng.choice((driver.disable, driver.enable))([unit])
+            changes += 1
+        out = [frame.data for frame in card.received(1)]
+    latest: dict[bytes, int] = {}
+    misordered = 0
+    for data in out:
+        number = int.from_bytes(data[42:46], "big")
+        misordered += number < latest.get(data[26:30], 0)
+        latest[data[26:30]] = max(number, latest.get(data[26:30], 0))
+    return Order(count, changes, misordered, count - len(out))
 
 
 def firewall(count: int = 3_000, seed: int = 1) -> Verdicts:
