@@ -124,7 +124,7 @@ def run_command(
     policy: Annotated[
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
     ] = "round_robin",
-    rate: Annotated[str, typer.Option(metavar="line|recorded|BITS", help="How fast files come in.")] = "line",
+    rate: common.Rate = "lossless",
     seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
     control: rpu_tools.Control = None,
     user: common.User = None,
@@ -160,9 +160,6 @@ def run_command(
 
     sinks = by_port(write or [], "-w")
     common.check_outputs(*sinks.values())
-    parsed = parse_rate(rate)
-    if parsed == "lossless":
-        raise HeadraceError("--rate lossless: the RPU card has no flow control yet; give a lower rate", 2)
     job = RpuJob(
         programs=by_unit(programs, unit),
         sources=by_port(port, "--port"),
@@ -170,7 +167,7 @@ def run_command(
         accelerators=by_unit(accel or [], None),
         units=units,
         policy=policy,  # type: ignore[arg-type]
-        rate=parsed,
+        rate=parse_rate(rate),
         blocklist=blocklist,
         seconds=seconds,
         control=control,

@@ -97,7 +97,6 @@ def test_a_crash_is_told_with_its_source_line(tmp_path: Path, capture: Path) -> 
         (["forwarder", "--blocklist", "in.pcap", "--accel", "crc"], "no unit has the accelerator blacklist"),
         (["forwarder", "--accel", "gpu"], "no accelerator 'gpu'; there are none, crc, checksum, blacklist, matcher"),
         (["forwarder", "-w", "2=x.pcap"], "-w 2=x.pcap: not N=..., with N from 0 to 1"),
-        (["forwarder", "--rate", "lossless"], "--rate lossless: the RPU card has no flow control"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

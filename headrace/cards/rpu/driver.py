@@ -236,9 +236,9 @@ class RpuDriver:
             raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
         self._regs.balancer.receive[SOURCES.index(source)].write(self._mask(units))
 
-    def set_hold(self, ports: Iterable[int]) -> None:
-        """Ethernet ports that hold their links off while there is no room, by flow control; others drop."""
-        self._regs.balancer.hold.write(sum(1 << port for port in ports))
+    def set_flow_control(self, on: bool) -> None:
+        """Lets the Ethernet ports hold their links off while there is no room; otherwise packets are dropped then."""
+        self._regs.balancer.hold.write(0b11 if on else 0)
 
     def set_key(self, key: bytes) -> None:
         """The 40 bytes of the flow hash's key."""

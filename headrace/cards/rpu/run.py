@@ -28,7 +28,7 @@ POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
 class RpuJob:
     """Programs by unit (ELF files, C files or names of programs that come with Headrace), accelerators by unit, what
     the ports receive (``sources``) and the capture files of what they send (``sinks``). A live source is its port's
-    sink, too. ``rate``: "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
+    sink, too. ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
     ``control``: the path of its control socket."""
 
     programs: Mapping[int, str]
@@ -37,7 +37,7 @@ class RpuJob:
     accelerators: Mapping[int, str] = field(default_factory=dict)
     units: int = 8
     policy: Policy = "round_robin"
-    rate: str | float = "line"
+    rate: str | float = "lossless"
     blocklist: str | None = None
     seconds: float | None = None
     control: str | None = None
@@ -118,14 +118,17 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             driver.load_table(table, [unit])
         driver.enable(job.programs)
         driver.ready(job.programs)
+        lossless = job.rate == "lossless"
+        driver.set_flow_control(lossless)
         for port, link in links.items():
-            card.source(port, link.link, timing="line" if link.live else job.rate)
+            card.flow_control(port, lossless)
+            card.source(port, link.link, timing="line" if link.live or lossless else job.rate)
             if link.live:
                 card.sink(port, link.link)
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():
-            card.sink(port, f"pcap:{path}", precision="nano")
+            card.sink(port, f"pcap:{path}", precision="nano", timestamps="card")
         service = Service(card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words)
         live, hung = any(link.live for link in links.values()), False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
@@ -152,7 +155,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         return RpuReport(
             received=stats.rx_frames,
             sent=sum(port.tx_frames for port in stats.ports),
-            dropped=sum(source.dropped + source.refused for source in driver.source_counters().values()),
+            dropped=sum(source.dropped + source.refused for source in driver.source_counters().values())
+            + sum(driver.out_dropped()),
             host_dropped=driver.host_dropped(),
             kept=sum(unit.outstanding for unit in units),
             cycles=stats.cycles,

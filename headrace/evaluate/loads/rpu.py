@@ -308,7 +308,7 @@ def intrusion(count: int = 4_000, seed: int = 1) -> Verdicts:
 
 def _verdicts(name: str, accelerator: str, words: Sequence[Any], frames: list[bytes], kept: list[bytes]) -> Verdicts:
     with _running(name, 1, accelerator, words=words) as (card, driver), tempfile.TemporaryDirectory() as folder:
-        driver.set_hold([0])
+        driver.set_flow_control(True)
         card.flow_control(0, True)
         card.sink(1, "memory")
         path = Path(folder) / "in.pcap"

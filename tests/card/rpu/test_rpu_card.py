@@ -66,6 +66,37 @@ def test_firmware_forwards_every_packet_of_both_ports(card: Card) -> None:
     assert all(driver.state(unit).outstanding == 0 for unit in driver.all_units())
 
 
+@pytest.mark.parametrize("held", [True, False])
+def test_with_flow_control_nothing_is_dropped_however_slow_the_firmware_is(card: Card, held: bool) -> None:
+    driver = forwarding(card, SLOW)
+    driver.set_flow_control(held)
+    packets = frames(900, 90)
+    for port in range(2):
+        card.flow_control(port, held)
+        card.source(port, packets)
+        card.sink(port, "memory")
+    stats = card.run().stats
+    dropped = sum(source.dropped for source in driver.source_counters().values())
+    assert all(bool(port.rx_held_cycles) == held for port in stats.ports)
+    assert (dropped == 0) == held
+    out = [frame for port in range(2) for frame in card.received(port)]
+    assert len(out) + dropped == 2 * len(packets)
+    assert not Counter(frame.data for frame in out) - Counter(packets * 2)
+
+
+def test_packets_leave_whole_with_the_time_at_which_they_do(card: Card) -> None:
+    forwarding(card, "forwarder")
+    begin = card.stats().time_ns
+    packets = frames(200)
+    card.source(0, packets)
+    card.sink(1, "memory")
+    stats = card.run().stats
+    assert stats.ports[1].tx_underruns == 0
+    times = [frame.timestamp_ns for frame in card.received(1)]
+    assert times == sorted(set(times))
+    assert begin < times[0] and times[-1] < stats.time_ns
+
+
 def flow_packets(count: int, flows: int) -> list[bytes]:
     """UDP packets of some flows; the payload tells the flow and the place in it."""
     rng = random.Random(2)

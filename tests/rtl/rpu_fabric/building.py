@@ -13,6 +13,7 @@ BLOCKS = (
     "rpu_parking",
     "rpu_unit_feed",
     "rpu_from_units",
+    "rpu_port_tx",
     "rpu_fabric",
 )
 
