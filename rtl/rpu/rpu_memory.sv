@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wide memory of LINES lines with byte enables, shared by several writers and readers: one line is written and one
 // read in each cycle, the lowest number first.
-// Read latency: 2 cycles from being accepted to rd_done, which says whose data rd_data are; 1 without OUT_REG.
+// Read latency: 1 cycle from being accepted to rd_done, which says whose data rd_data are; one more with OUT_REG behind
+// the memory, and one with IN_REG before it.
 // Backpressure: ready depends on those with lower numbers alone. A read of the line that is being written returns an
 // undefined value.
 module rpu_memory #(
@@ -10,6 +11,7 @@ module rpu_memory #(
     parameter int unsigned WRITERS = 2,
     parameter int unsigned READERS = 2,
     parameter bit OUT_REG = 1'b0,
+    parameter bit IN_REG = 1'b0,
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned ADDR_W = $clog2(LINES)
 ) (
@@ -62,8 +64,39 @@ module rpu_memory #(
     for (int i = 0; i < READERS; i++) rd_ready[i] = (rd_valid & READERS'((1 << i) - 1)) == '0;
   end
 
+  logic wr_en, rd_en;              // of the memory
+  logic [ADDR_W-1:0] ram_wr_addr, ram_rd_addr;
+  logic [DATA_W-1:0] ram_wr_data;
+  logic [KEEP_W-1:0] ram_wr_strb;
+  logic [READERS-1:0] reader;
+
+  if (IN_REG) begin : gen_in
+    always_ff @(posedge clk) begin
+      wr_en       <= wr_valid != '0;
+      ram_wr_addr <= write_addr;
+      ram_wr_data <= write_data;
+      ram_wr_strb <= write_strb;
+      rd_en       <= rd_valid != '0;
+      ram_rd_addr <= read_addr;
+      reader      <= rd_valid & rd_ready;
+      if (rst) begin
+        wr_en  <= 1'b0;
+        rd_en  <= 1'b0;
+        reader <= '0;
+      end
+    end
+  end else begin : gen_in
+    assign wr_en       = wr_valid != '0;
+    assign ram_wr_addr = write_addr;
+    assign ram_wr_data = write_data;
+    assign ram_wr_strb = write_strb;
+    assign rd_en       = rd_valid != '0;
+    assign ram_rd_addr = read_addr;
+    assign reader      = rd_valid & rd_ready;
+  end
+
   always_ff @(posedge clk) begin
-    read_q <= rd_valid & rd_ready;
+    read_q <= reader;
     if (rst) read_q <= '0;
   end
 
@@ -73,12 +106,12 @@ module rpu_memory #(
       .OUT_REG(OUT_REG)
   ) u_ram (
       .clk,
-      .wr_en  (wr_valid != '0),
-      .wr_strb(write_strb),
-      .wr_addr(write_addr),
-      .wr_data(write_data),
-      .rd_en  (rd_valid != '0),
-      .rd_addr(read_addr),
+      .wr_en,
+      .wr_strb(ram_wr_strb),
+      .wr_addr(ram_wr_addr),
+      .wr_data(ram_wr_data),
+      .rd_en,
+      .rd_addr(ram_rd_addr),
       .rd_data
   );
 

@@ -14,7 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
-    parameter bit BUS_REGS = 1'b0,   // registers before data memory and around the core's bus: loads take 2 cycles more
+    parameter bit BUS_REGS = 1'b0,   // registers before memories and around the core's bus: loads take 2 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -247,7 +247,8 @@ module rpu_unit
   );
 
   // Packets in. Both memories serve the writer next after the core.
-  logic slot_write, slot_header, pw_valid, hw_valid, hw_ready, in_valid, in_ready, beyond, writer_idle;
+  logic slot_write, slot_header, pw_valid, hw_valid, hw_ready, header_there, in_valid, in_ready, beyond;
+  logic writer_idle;
   logic [7:0] slot_number;
   logic [23:0] slot_addr, pw_addr, hw_addr, in_header;
   logic [DATA_W-1:0] w_data;
@@ -291,7 +292,7 @@ module rpu_unit
   );
 
   // What of it goes to data memory
-  logic hd_valid, hd_ready, header_there;
+  logic hd_valid, hd_ready;
   logic [DMEM_W-1:0] hd_line;
   logic [DATA_W-1:0] hd_data;
   logic [KEEP_W-1:0] hd_strb;
@@ -564,6 +565,7 @@ module rpu_unit
       .LINES(PMEM_LINES),
       .WRITERS(3),
       .READERS(4),
+      .IN_REG (BUS_REGS),
       .OUT_REG(1'b1)
   ) u_pmem (
       .clk,
