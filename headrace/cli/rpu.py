@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli import common, rpu_tools
-from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.cards.rpu.elf import Program
@@ -36,6 +35,8 @@ headrace rpu run forwarder --port 0=in.pcap -w 1=out.pcap
 headrace rpu run firewall.c@0-5 flows.elf@6,7 --port 0=gen:size=64,count=100000 --policy flow_hash
 
 headrace rpu run firewall --accel blacklist@0-7 --blocklist drop.txt --port 0=in.pcap -w 1=clean.pcap
+
+headrace rpu run intrusion --accel matcher@0-7 --rules web.rules --port 0=in.pcap -w 1=clean.pcap
 
 headrace rpu run forwarder --port 0=tap:west --port 1=tap:east
 
@@ -120,6 +121,9 @@ def run_command(
     blocklist: Annotated[
         str | None, typer.Option(metavar="FILE", help="Addresses and prefixes that the blacklists load.")
     ] = None,
+    rules: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules, whose contents the matchers load.")
+    ] = None,
     units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
     policy: Annotated[
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
@@ -136,7 +140,7 @@ def run_command(
     Exit status 1: a program did something wrong. `headrace rpu stats`, `debug`, `load` and `gdb` reach the card while
     it runs.
     """
-    from headrace.cards.rpu.run import POLICIES, PORTS, RpuJob, parse_units, run
+    from headrace.cards.rpu.run import POLICIES, RpuJob, parse_ports, parse_units, run
     from headrace.net.source import parse_rate
 
     common.one_of("--policy", policy, POLICIES)
@@ -149,26 +153,18 @@ def run_command(
             found |= dict.fromkeys(range(units) if chosen is None else parse_units(chosen, units), name if at else text)
         return found
 
-    def by_port(texts: list[str], option: str) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for text in texts:
-            number, equals, what = text.partition("=")
-            if not equals or number not in map(str, range(PORTS)):
-                raise HeadraceError(f"{option} {text}: not N=..., with N from 0 to {PORTS - 1}", 2)
-            found[int(number)] = what
-        return found
-
-    sinks = by_port(write or [], "-w")
+    sinks = parse_ports(write or [], "-w")
     common.check_outputs(*sinks.values())
     job = RpuJob(
         programs=by_unit(programs, unit),
-        sources=by_port(port, "--port"),
+        sources=parse_ports(port, "--port"),
         sinks=sinks,
         accelerators=by_unit(accel or [], None),
         units=units,
         policy=policy,  # type: ignore[arg-type]
         rate=parse_rate(rate),
         blocklist=blocklist,
+        rules=rules,
         seconds=seconds,
         control=control,
         parameters=common.parameters(parameter),
@@ -201,3 +197,7 @@ def _show_run(report: RpuReport) -> None:
         f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a unit, "
         f"{report.host_dropped:,} to the host port (dropped), {report.kept:,} kept by units; {report.cycles:,} cycles"
     )
+    for rule in report.matches:
+        print(f"sid {rule.sid}: {rule.count:,} matches{f', {rule.message}' if rule.message else ''}")
+    if report.matches_unknown:
+        print(f"{report.matches_unknown:,} matches came too fast to be told by rule")

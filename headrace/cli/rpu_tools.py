@@ -25,6 +25,12 @@ headrace rpu debug 3 --memory 0x804000:256
 
 headrace rpu debug 3 --memory 0x01000000:1M --out packets.bin
 """
+_PROFILE_EPILOG = """Examples:
+
+headrace rpu profile forwarder --port 0=gen:size=64,count=20000
+
+headrace rpu profile firewall.c --accel blacklist --blocklist drop.txt --port 0=in.pcap --lines
+"""
 _LINE = 16  # bytes, of a dump
 _GDB_PORT = 3333
 _WIDE = 160  # columns, where there is no terminal
@@ -42,6 +48,7 @@ def add(app: typer.Typer) -> None:
     app.command("debug", epilog=_DEBUG_EPILOG)(debug_command)
     app.command("load")(load_command)
     app.command("gdb")(gdb_command)
+    app.command("profile", epilog=_PROFILE_EPILOG)(profile_command)
 
 
 def _ask(control: str | None, **request: Any) -> dict[str, Any]:
@@ -261,4 +268,60 @@ def gdb_command(
         pass
     finally:
         server.close()
+    return 0
+
+
+def profile_command(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="An ELF file, a C file or a program's name.")],
+    port: Annotated[list[str], typer.Option("--port", metavar="N=LINK", help="What port 0 or 1 receives.")],
+    accel: Annotated[str, typer.Option(metavar="NAME", help="The unit's accelerator.")] = "none",
+    blocklist: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
+    rules: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20_000,
+    lines: Annotated[bool, typer.Option("--lines", help="By source line, not by function.")] = False,
+    parameter: common.Parameters = None,
+    json: common.Json = False,
+) -> int:
+    """Show in which functions of a program a unit's cycles go.
+
+    One unit runs the program, with packets as fast as it takes them; its program counter is read at random distances of
+    some 100 cycles, until all packets are through. An instruction that waits has the cycles that it waits.
+    """
+    from dataclasses import asdict
+
+    from headrace.cards.rpu.bench import FirmwareBench
+    from headrace.cards.rpu.rules import read_rules
+    from headrace.cards.rpu.run import accelerator_tables, load_program, parse_ports
+    from headrace.net.source import parse_source
+
+    links = {number: parse_source(text) for number, text in parse_ports(port, "--port").items()}
+    if any(link.live for link in links.values()):
+        raise HeadraceError("--port: a profile is of files and generated packets, not of live links", 2)
+    tables = accelerator_tables({0: accel}, blocklist, None if rules is None else read_rules(rules), rules)
+    loaded = load_program(program)
+    parameters = common.parameters(parameter)
+    with FirmwareBench(loaded.path, accelerator=accel, table=tables.get(0, ()), parameters=parameters) as bench:
+        for number, link in links.items():
+            bench.card.source(number, link.link)
+        with common.progress_line() as progress:
+
+            def go_on(count: int) -> bool:
+                if progress is not None and count % 100 == 0:
+                    progress("profile", count / samples)
+                return True
+
+            taken = bench.profile(samples, go_on)
+    shares = taken.lines() if lines else taken.functions()
+    total = taken.samples.total()
+    if json:
+        found = {"cycles": taken.cycles, "packets": taken.packets, "samples": total}
+        print(json_format.dumps({**found, "shares": [asdict(share) for share in shares]}, indent=2))
+        return 0
+    for share in shares:
+        each = "" if share.cycles_per_packet is None else f"{share.cycles_per_packet:10.2f}"
+        print(f"{share.share:7.1%} \xb1 {share.error:5.1%}{each}  {share.name}")
+    print(
+        f"{taken.packets:,} packets in {taken.cycles:,} cycles, {total:,} samples. In each line: share of the cycles, "
+        "its standard error, cycles a packet"
+    )
     return 0

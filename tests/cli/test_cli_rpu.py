@@ -315,3 +315,37 @@ def test_gdb_debugs_one_unit_while_the_others_go_on(run: Callable[..., Running],
         pass
     code, errors = card.end()
     assert code == 0, errors
+
+
+ONE_UNIT = ["--accel", "matcher"]  # the model of tests/card/rpu/test_rpu_bench.py
+
+
+def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
+    (tmp_path / "web.rules").write_text(
+        'alert tcp any any -> any 80 (msg:"shell"; content:"cmd.exe"; nocase; sid:7;)\n'
+        'alert tcp any any -> any 80 (content:"passwd"; sid:9; pcre:"/y/";)\n'
+    )
+    texts = [b"nothing", b"CMD.EXE", b"passwd and passwd"] * 10
+    wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP() / Raw(text * 3) for text in texts])
+    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", "--units", "1", *ONE_UNIT)
+    done = rpu("run", "intrusion", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "headrace: web.rules: not looked at: options pcre (1)\n" in done.stderr
+    assert done.stdout.endswith("sid 7: 30 matches, shell\nsid 9: 60 matches\n")
+    assert [bytes(packet[Raw]) for packet in rdpcap(str(tmp_path / "out.pcap"))] == [b"nothing" * 3] * 10
+    refused = rpu("run", "intrusion", "--rules", "web.rules", "--port", "0=in.pcap", folder=tmp_path)
+    assert refused.stderr == "headrace: web.rules: no unit has the accelerator matcher, which it is for\n"
+    assert refused.returncode == 2
+
+
+def test_a_profile_says_where_cycles_go(tmp_path: Path, capture: Path) -> None:
+    done = rpu("profile", "forwarder", "--port", f"0={capture}", "--json", *ONE_UNIT, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["packets"] == 400 and found["shares"][0]["name"] == "main"
+    assert sum(share["samples"] for share in found["shares"]) == found["samples"] > 20
+    lines = rpu("profile", "forwarder", "--port", f"0={capture}", "--lines", *ONE_UNIT, folder=tmp_path)
+    assert re.search(r" \d+\.\d% ± +\d\.\d% +\d+\.\d\d  \S+\.[ch]:\d+\n", lines.stdout)
+    assert "400 packets in" in lines.stdout.splitlines()[-1]
+    live = rpu("profile", "forwarder", "--port", "0=tap:x", folder=tmp_path)
+    assert live.stderr == "headrace: --port: a profile is of files and generated packets, not of live links\n"

@@ -11,7 +11,7 @@ It is the card's RTL that runs. The first bench compiles the model, others open 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,7 +45,7 @@ class FirmwareBench:
 
         Raises HeadraceError when the program doesn't compile, isn't one, or names no slots.
         """
-        ready_made = len(sources) == 1 and Path(sources[0]).suffix == ".elf"
+        ready_made = len(sources) == 1 and Path(sources[0]).suffix not in (".c", ".S", ".s", "")
         path = sources[0] if ready_made else program.build(sources, defines=defines, optimisation=optimisation)
         self.program = elf.read(path)
         self.card = open_rpu_card(1, {_UNIT: accelerator}, parameters=dict(parameters or {}), progress=False)
@@ -58,7 +58,9 @@ class FirmwareBench:
             self._physician = Physician(self.driver, lambda: self.card.stats().time_ns)
             if not self.driver.ready():
                 raise HeadraceError(f"{path}: {self.health().fault or 'names no slots'}")
+            self.driver.set_flow_control(True)
             for port in _PORTS:
+                self.card.flow_control(port, True)
                 self.card.source(port, [])
                 self.card.sink(port, "memory")
         except BaseException:
@@ -76,7 +78,7 @@ class FirmwareBench:
     # ------------------------------------------------------------------------------------------------ packets
 
     def send(self, packets: Iterable[bytes], port: int = 0) -> None:
-        """Gives packets to a port; they come in the next ``run``, back to back at 100 Gb/s."""
+        """Gives packets to a port; they come in the next ``run``, as fast as the program takes them."""
         self.card.send(port, packets)
 
     def run(self, cycles: int | None = None) -> None:
@@ -136,7 +138,8 @@ class FirmwareBench:
     # ------------------------------------------------------------------------------------------------ cycles
 
     def cycles_per_packet(self, packet: bytes, count: int = 200, port: int = 0) -> float:
-        """Cycles that the unit takes a packet when packets wait all the time. What comes out is thrown away."""
+        """Cycles that the unit takes a packet when packets wait all the time, and no fewer than the line at 100 Gb/s.
+        What comes out is thrown away."""
         self.send([packet] * (_WARM_UP + 8 * count), port)
         self.run(_WARM_UP)
         first = last = self._pace()
@@ -156,6 +159,7 @@ class FirmwareBench:
     def _pace(self) -> tuple[int, int]:
         return self.counters.rx_packets, self.card.stats().cycles
 
-    def profile(self, samples: int | None = None) -> profile.Profile:
-        """As ``run``, with samples of where the core is."""
-        return profile.sample(self.card, self.driver, _UNIT, self.program, samples)
+    def profile(self, samples: int | None = None, go_on: Callable[[int], bool] = lambda _: True) -> profile.Profile:
+        """As ``run``, with samples of where the core is: until all packets are through, or at most so many, or until
+        ``go_on``, which gets their number, wants no more."""
+        return profile.sample(self.card, self.driver, _UNIT, self.program, samples, go_on)

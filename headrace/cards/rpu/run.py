@@ -12,6 +12,7 @@ from headrace.card import HangError
 from headrace.card.control import ControlSocket
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.rpu import elf, program, rules, tables
+from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
@@ -39,6 +40,7 @@ class RpuJob:
     policy: Policy = "round_robin"
     rate: str | float = "lossless"
     blocklist: str | None = None
+    rules: str | None = None
     seconds: float | None = None
     control: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +64,8 @@ class UnitReport:
 @dataclass(frozen=True)
 class RpuReport:
     """Packets of all ports: received, sent, dropped before a unit had them, to the host port (dropped), and what the
-    units did. ``kept``: packets in units at the end."""
+    units did. ``kept``: packets in units at the end. ``matches`` by rule; of ``matches_unknown`` it is not known which,
+    as they came too fast."""
 
     received: int
     sent: int
@@ -71,6 +74,8 @@ class RpuReport:
     kept: int
     cycles: int
     units: tuple[UnitReport, ...]
+    matches: tuple[RuleMatches, ...] = ()
+    matches_unknown: int = 0
 
 
 def parse_units(text: str, count: int) -> list[int]:
@@ -84,6 +89,17 @@ def parse_units(text: str, count: int) -> list[int]:
         if not numbers or numbers[-1] >= count:
             raise HeadraceError(f"units '{text}': the card has units 0 to {count - 1}", 2)
         found += numbers
+    return found
+
+
+def parse_ports(texts: Sequence[str], option: str) -> dict[int, str]:
+    """What texts such as ``0=in.pcap``, values of a command's option, say by port."""
+    found: dict[int, str] = {}
+    for text in texts:
+        number, equals, what = text.partition("=")
+        if not equals or number not in map(str, range(PORTS)):
+            raise HeadraceError(f"{option} {text}: not N=..., with N from 0 to {PORTS - 1}", 2)
+        found[int(number)] = what
     return found
 
 
@@ -102,7 +118,11 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
     links = {port: parse_source(text) for port, text in job.sources.items()}
-    words = _tables(job)
+    rule_file = rules.read_rules(job.rules) if job.rules is not None else None
+    words = accelerator_tables(job.accelerators, job.blocklist, rule_file, job.rules)
+    say = tell or (lambda _: None)
+    if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
+        say(left_out)
     with (
         open_rpu_card(
             job.units, job.accelerators, parameters=dict(job.parameters), progress=progress is not None
@@ -132,7 +152,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         service = Service(card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words)
         live, hung = any(link.live for link in links.values()), False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
-        with _control(job, live, tell or (lambda _: None)) as control:
+        alerts = Alerts(driver, rule_file.rules if rule_file is not None else ())
+        with _control(job, live, say) as control:
             while not stop:
                 wall_s = service.attend(control)
                 if live or service.debugged:
@@ -144,6 +165,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                     break
                 if progress is not None:
                     progress(result.stats.rx_frames)
+                if rule_file is not None:
+                    _look(alerts, service)
                 if result.reason != "wall":
                     break
         card.stop_sources()
@@ -152,6 +175,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             card.run(wall_s=1.0)
         stats = card.stats()
         units = tuple(_unit(service.health(unit, hung)) for unit in sorted(job.programs))
+        if rule_file is not None:
+            _look(alerts, service)
         return RpuReport(
             received=stats.rx_frames,
             sent=sum(port.tx_frames for port in stats.ports),
@@ -161,17 +186,35 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             kept=sum(unit.outstanding for unit in units),
             cycles=stats.cycles,
             units=units,
+            matches=alerts.matches(),
+            matches_unknown=alerts.unknown,
         )
 
 
-def _tables(job: RpuJob) -> dict[int, Sequence[tuple[int, int]]]:
-    """What accelerators load, by unit."""
-    if job.blocklist is None:
-        return {}
-    chosen = [unit for unit, name in job.accelerators.items() if name == "blacklist"]
+def _look(alerts: Alerts, service: Service) -> None:
+    for unit, (_, code) in service.programs.items():
+        alerts.look(unit, code)
+
+
+def accelerator_tables(
+    accelerators: Mapping[int, str], blocklist: str | None, rule_file: rules.RuleFile | None, rules_path: str | None
+) -> dict[int, Sequence[tuple[int, int]]]:
+    """What accelerators load, by unit. Raises HeadraceError when nothing is there that takes it, or it is too much."""
+    found: dict[int, Sequence[tuple[int, int]]] = {}
+    if blocklist is not None:
+        chosen = _with(accelerators, "blacklist", blocklist)
+        found |= dict.fromkeys(chosen, tables.blacklist_words(rules.read_blocklist(blocklist).prefixes))
+    if rule_file is not None:
+        chosen = _with(accelerators, "matcher", str(rules_path))
+        found |= dict.fromkeys(chosen, tables.matcher_words(rule_file.patterns))
+    return found
+
+
+def _with(accelerators: Mapping[int, str], name: str, path: str) -> list[int]:
+    chosen = [unit for unit, found in accelerators.items() if found == name]
     if not chosen:
-        raise HeadraceError(f"{job.blocklist}: no unit has the accelerator blacklist, which it is for", 2)
-    return dict.fromkeys(chosen, tables.blacklist_words(rules.read_blocklist(job.blocklist).prefixes))
+        raise HeadraceError(f"{path}: no unit has the accelerator {name}, which it is for", 2)
+    return chosen
 
 
 @contextmanager
