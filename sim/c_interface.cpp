@@ -231,6 +231,20 @@ int hr_take_irqs(hr_card* card, hr_irq* irqs, size_t limit) {
   return looking(card, [&] { return static_cast<int>(card->card.take_irqs({irqs, limit})); });
 }
 
+int hr_load_slot(hr_card* card, uint32_t number, const char* library) {
+  return guarded(card, [&] {
+    card->card.load_slot(number, library);
+    return HR_OK;
+  });
+}
+
+int hr_unload_slot(hr_card* card, uint32_t number) {
+  return guarded(card, [&] {
+    card->card.unload_slot(number);
+    return HR_OK;
+  });
+}
+
 int hr_attach_console(hr_card* card, const hr_console* console) {
   return guarded(card, [&] {
     card->card.attach_console(*console);

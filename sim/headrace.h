@@ -288,6 +288,11 @@ int hr_write_console(hr_card* card, uint32_t core, const uint8_t* bytes, size_t 
 /* Takes what a core wrote, `limit` bytes at most; gives their number. */
 int hr_read_console(hr_card* card, uint32_t core, uint8_t* bytes, size_t limit);
 
+/* Fills an accelerator slot with a library, empties it before where it isn't; and empties it. The card doesn't know
+ * when: its registers cut the slot off before. */
+int hr_load_slot(hr_card* card, uint32_t number, const char* library);
+int hr_unload_slot(hr_card* card, uint32_t number);
+
 /* Interrupts of a function and vector add 1 to an eventfd from now on, instead of waiting for hr_take_irqs(). */
 int hr_bind_interrupt(hr_card* card, uint16_t function, uint16_t vector, int descriptor);
 int hr_unbind_interrupt(hr_card* card, uint16_t function, uint16_t vector);

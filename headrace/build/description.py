@@ -21,6 +21,8 @@ of a .toml file. The keys of the file:
 ``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
 ``constraints``    a table ``[[constraints]]`` for each: ``any``, a list of comparisons such as ``"A * 2 <= B"``
                    (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
+``black_boxes``    files of modules that are filled later, for lint and synthesis; patterns (optional)
+``modelled``       files that stand for them in the model; patterns (optional)
 ``firmware``       a table ``[firmware]`` of the card's processors; its keys are in ``headrace.build.firmware``
 =================  ===================================================================================================
 """
@@ -53,6 +55,8 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "third_party": list,
     "processor": str,
     "waivers": list,
+    "black_boxes": list,
+    "modelled": list,
     "uses": list,
     "registers": str,
     "ports": int,
@@ -132,6 +136,8 @@ class CardDescription:
     third_party: tuple[str, ...] = ()
     processor: str | None = None
     waivers: tuple[str, ...] = ()
+    black_boxes: tuple[str, ...] = ()
+    modelled: tuple[str, ...] = ()
     firmware: Firmware | None = None
 
     def resolve(self, chosen: Mapping[str, Value] | None = None) -> dict[str, Value]:
@@ -212,6 +218,16 @@ def waiver_files(description: CardDescription) -> list[Path]:
     return _matching(description, description.waivers, "waiver file")
 
 
+def black_box_files(description: CardDescription) -> list[Path]:
+    """What lint and synthesis take for modules that are filled later. Raises HeadraceError when one doesn't exist."""
+    return _matching(description, description.black_boxes, "black box")
+
+
+def modelled_files(description: CardDescription) -> list[Path]:
+    """What stands for them in the model. Raises HeadraceError when one doesn't exist."""
+    return _matching(description, description.modelled, "file of the model")
+
+
 def _matching(description: CardDescription, patterns: Iterable[str], kind: str) -> list[Path]:
     files = []
     for pattern in patterns:
@@ -287,6 +303,8 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         third_party=tuple(table.get("third_party", ())),
         processor=table.get("processor"),
         waivers=tuple(table.get("waivers", ())),
+        black_boxes=tuple(table.get("black_boxes", ())),
+        modelled=tuple(table.get("modelled", ())),
         firmware=parse_firmware(table["firmware"], path) if "firmware" in table else None,
     )
     try:

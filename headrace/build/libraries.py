@@ -31,7 +31,8 @@ def harness_library(progress: bool = False) -> Path:
 
     Raises HeadraceError when a tool or a header is missing.
     """
-    files = [*toolchain.harness_sources(model=False), paths.sim() / "model" / "table.h"]
+    tables = [paths.sim() / "model" / name for name in ("table.h", "slot_table.h")]
+    files = [*toolchain.harness_sources(model=False), *tables]
     contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
     library = folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(), *contents)}.so"
 

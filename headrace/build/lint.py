@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.build.description import CardDescription, rtl_sources, waiver_files
+from headrace.build.description import CardDescription, black_box_files, rtl_sources, waiver_files
 from headrace.build.toolchain import verilator_root
 from headrace.registers.compile import generate_rtl
 
@@ -28,7 +28,7 @@ def lint(card: CardDescription, parameters: Mapping[str, int] | None = None) -> 
         root = verilator_root()
         values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
         run = subprocess.run(
-            [root / "bin" / "verilator_bin", *OPTIONS, "--top-module", card.top, *values, *map(str, [*waiver_files(card), *registers, *rtl_sources(card)])],
+            [root / "bin" / "verilator_bin", *OPTIONS, "--top-module", card.top, *values, *map(str, [*waiver_files(card), *registers, *rtl_sources(card), *black_box_files(card)])],
             env=os.environ | {"VERILATOR_ROOT": str(root)},
             capture_output=True,
             text=True,

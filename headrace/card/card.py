@@ -161,6 +161,17 @@ class Card:
             raise CardError(f"card {self.description.name} has no register description", 2)
         return registers.load_map(self.description.registers).bind(self.read, self.write, self.write_many)
 
+    # Accelerator slots
+
+    def load_slot(self, number: int, library: Path) -> None:
+        """Fills an accelerator slot with what ``headrace.build.slots`` has built, in place of what is there. The card's
+        registers cut the slot off meanwhile. Raises CardError when there is no such slot, or it is none for it."""
+        self._check(self._lib.hr_load_slot(self._open, number, harness.text(cachedir.trusted(library))))
+
+    def unload_slot(self, number: int) -> None:
+        """Empties an accelerator slot. Raises CardError when there is no such slot."""
+        self._check(self._lib.hr_unload_slot(self._open, number))
+
     # Links
 
     def set_rate(self, port: int, bits_per_s: float) -> None:

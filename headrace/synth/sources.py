@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import paths
-from headrace.build.description import load_card, rtl_sources
+from headrace.build.description import black_box_files, load_card, rtl_sources
 from headrace.build.processor import vexriscv
 from headrace.errors import HeadraceError
 
@@ -43,7 +43,7 @@ def find_design(what: str | Path, parameters: Mapping[str, object]) -> tuple[Des
         chosen = {name: value if isinstance(value, int) else str(value) for name, value in parameters.items()}
         registers = [card.registers] if card.registers else []
         values = {name: str(value) for name, value in card.resolve(chosen).items()}
-        return Design(card.name, card.top, rtl_sources(card), registers), values
+        return Design(card.name, card.top, [*rtl_sources(card), *black_box_files(card)], registers), values
 
     design = module_design(str(what), paths.share())
     known = parameter_names(design)

@@ -13,7 +13,7 @@ module rpu_card
     parameter int unsigned STORE_KB = 32,
     parameter int unsigned ACCELERATORS_LOW = 0,
     parameter int unsigned ACCELERATORS_HIGH = 0,
-    parameter bit ACCELERATOR_SLOTS = 1'b0,
+    parameter bit ACCELERATOR_SLOTS = 1'b1,
     localparam int unsigned PORTS = 2,
     localparam int unsigned MEM_W = DATA_W
 ) (

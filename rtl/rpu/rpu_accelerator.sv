@@ -86,7 +86,7 @@ module rpu_accelerator
           .s_axis_tdata (512'(s_axis_tdata)),
           .s_axis_tkeep (64'(s_axis_tkeep)),
           .s_axis_tlast,
-          .interrupt    (slot_interrupt),
+          .irq          (slot_interrupt),
           .idle         (slot_idle)
       );
     end else begin : gen_shell
@@ -116,7 +116,7 @@ module rpu_accelerator
           .s_axis_tdata,
           .s_axis_tkeep,
           .s_axis_tlast,
-          .interrupt    (slot_interrupt),
+          .irq          (slot_interrupt),
           .idle         (slot_idle)
       );
     end

@@ -183,6 +183,16 @@ void Card::write_console(uint32_t core, std::span<const uint8_t> bytes) {
   quiet_ = 0;  // a core that sleeps may want it
 }
 
+void Card::load_slot(uint32_t number, const std::string& library) {
+  slots_.load(model_, number, library);
+  quiet_ = 0;
+}
+
+void Card::unload_slot(uint32_t number) {
+  slots_.unload(model_, number);
+  quiet_ = 0;
+}
+
 void Card::attach_sink(const hr_sink& request) {
   Port& from = port(request.port);
   const int64_t own_bits = model_.sizes().tx_user_bits - kTxMetaBits;

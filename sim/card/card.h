@@ -15,6 +15,7 @@
 #include "card/console.h"
 #include "card/events.h"
 #include "card/model.h"
+#include "card/slots.h"
 #include "error.h"
 #include "headrace.h"
 #include "links/links.h"
@@ -60,6 +61,8 @@ class Card {
   size_t take_irqs(std::span<hr_irq> irqs);
   void attach_console(const hr_console& request);
   void write_console(uint32_t core, std::span<const uint8_t> bytes);
+  void load_slot(uint32_t number, const std::string& library);
+  void unload_slot(uint32_t number);
   Console& console() { return console_; }
   BoundInterrupts& bound_interrupts() { return bound_interrupts_; }
   BoundDoorbells& doorbells() { return doorbells_; }
@@ -160,6 +163,7 @@ class Card {
   const Port& port(uint32_t number) const;
 
   Clock clock_;
+  Slots slots_;  // whose libraries the model needs to the end
   Model model_;
   const Pins pins_;
   const unsigned port_count_;

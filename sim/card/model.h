@@ -29,6 +29,9 @@ class Model {
   void open_trace(const char* path) { check(table_.open_trace(model_, path)); }
   void evaluate_traced(uint64_t time_ps) { check(table_.evaluate_traced(model_, time_ps)); }
 
+  // Gives nullptr, or why it can't be done.
+  const char* fill_slot(uint32_t number, const SlotTable* slot) { return table_.fill_slot(model_, number, slot); }
+
  private:
   static void check(const char* stopped) {
     if (stopped != nullptr) throw Error(HR_ERROR_MODEL, stopped);

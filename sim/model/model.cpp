@@ -1,35 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card's model as the harness takes it: the one file that is compiled with each card.
+#include <svdpi.h>
 #include <verilated.h>
 
 #include <exception>
+#include <map>
 #include <memory>
-#include <stdexcept>
+#include <new>
 #include <string>
 #if VM_TRACE
 #include <verilated_fst_c.h>
 #endif
 
 #include "Vcard.h"
+#include "model/stopping.h"
 #include "model/table.h"
 
 namespace {
 
+using headrace::guarded;
 using headrace::ModelTable;
 using headrace::Pins;
+using headrace::SlotInputs;
+using headrace::SlotOutputs;
+using headrace::SlotTable;
 
-// Thrown where the model stops itself.
-class Stopped : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+// An accelerator slot, and what is in it.
+class Slot {
+ public:
+  Slot() = default;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() { empty(); }
+
+  void empty() {
+    if (inside_ != nullptr) table_->destroy(inside_);
+    inside_ = nullptr;
+    sleeps_ = false;  // a last step tells that nothing is there
+  }
+
+  void fill(const SlotTable& table) {
+    empty();
+    inside_ = table.create();
+    if (inside_ == nullptr) throw std::bad_alloc();
+    table_ = &table;
+    SlotInputs inputs{};
+    inputs.flags = SlotInputs::kReset;
+    SlotOutputs outputs{};
+    for (int cycle = 0; cycle < kResetCycles; ++cycle) step(inputs, outputs);
+    sleeps_ = false;
+  }
+
+  // Whether a step would change nothing.
+  bool sleeps(uint8_t flags) const { return sleeps_ && (inside_ == nullptr || (flags & kAwake) == asleep_); }
+
+  void step(const SlotInputs& inputs, SlotOutputs& outputs) {
+    sleeps_ = true;
+    asleep_ = inputs.flags & kAwake;
+    if (inside_ == nullptr) return;
+    if (const char* stopped = table_->step(inside_, &inputs, &outputs, &sleeps_)) throw headrace::Stopped(stopped);
+  }
+
+ private:
+  static constexpr int kResetCycles = 4;
+  static constexpr uint8_t kAwake = static_cast<uint8_t>(~(SlotInputs::kLast | SlotInputs::kRegWrite));
+
+  const SlotTable* table_ = nullptr;
+  void* inside_ = nullptr;  // nullptr: it is empty
+  bool sleeps_ = false;
+  uint8_t asleep_ = 0;  // the flags with which it does
 };
 
-[[noreturn]] void stop(const char* file, int line, const std::string& what) {
-  const std::string place =
-      file != nullptr && file[0] != '\0' ? " (" + std::string(file) + ":" + std::to_string(line) + ")" : "";
-  throw Stopped("the model stopped: " + what + place);
-}
-
 struct Model {
+  std::map<uint32_t, Slot> slots;
   VerilatedContext context;
   Vcard card{&context};
 #if VM_TRACE
@@ -40,21 +83,24 @@ struct Model {
   }
 #endif
   std::string stopped;
+  bool begun = false;
+
+  void evaluate();
 };
+
+// The model that takes its first step, in which its slots are made.
+thread_local Model* making = nullptr;
+
+void Model::evaluate() {
+  if (!begun) {
+    begun = true;
+    making = this;
+  }
+  card.eval();
+}
 
 Model& of(void* model) {
   return *static_cast<Model*>(model);
-}
-
-template <class Action>
-const char* guarded(Model& model, Action&& action) {
-  try {
-    action();
-    return nullptr;
-  } catch (const std::exception& error) {
-    model.stopped = error.what();
-    return model.stopped.c_str();
-  }
 }
 
 template <class Signal>
@@ -179,12 +225,12 @@ void destroy(void* model) {
 }
 
 const char* evaluate(void* model) {
-  return guarded(of(model), [&] { of(model).card.eval(); });
+  return guarded(of(model).stopped, [&] { of(model).evaluate(); });
 }
 
 const char* open_trace([[maybe_unused]] void* model, [[maybe_unused]] const char* path) {
 #if VM_TRACE
-  return guarded(of(model), [&] {
+  return guarded(of(model).stopped, [&] {
     Model& traced = of(model);
     traced.context.traceEverOn(true);
     traced.context.timeunit(-12);
@@ -200,9 +246,9 @@ const char* open_trace([[maybe_unused]] void* model, [[maybe_unused]] const char
 
 const char* evaluate_traced(void* model, [[maybe_unused]] uint64_t time_ps) {
 #if VM_TRACE
-  return guarded(of(model), [&] {
+  return guarded(of(model).stopped, [&] {
     of(model).context.time(time_ps);
-    of(model).card.eval();
+    of(model).evaluate();
     of(model).trace->dump(time_ps);
   });
 #else
@@ -210,25 +256,49 @@ const char* evaluate_traced(void* model, [[maybe_unused]] uint64_t time_ps) {
 #endif
 }
 
+const char* fill_slot(void* model, uint32_t number, const SlotTable* slot) {
+  return guarded(of(model).stopped, [&] {
+    const auto found = of(model).slots.find(number);
+    if (found == of(model).slots.end()) {
+      throw headrace::Stopped("the card has no accelerator slot " + std::to_string(number));
+    }
+    if (slot == nullptr) {
+      found->second.empty();
+    } else {
+      found->second.fill(*slot);
+    }
+  });
+}
+
 }  // namespace
 
+// What sim/slot/rpu_slot.sv calls. A slot's number is the last index in its place in the model.
+extern "C" {
+
+void* hr_slot_make() {
+  const std::string place = svGetNameFromScope(svGetScope());
+  const size_t index = place.rfind('[');
+  return &making->slots[index == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(place.substr(index + 1)))];
+}
+
+svBit hr_slot_sleeps(void* slot, unsigned char flags) {
+  return static_cast<Slot*>(slot)->sleeps(flags);
+}
+
+unsigned char hr_slot_step(void* slot, unsigned char flags, unsigned addr, unsigned wdata, unsigned char wstrb,
+                           unsigned load_addr, unsigned load_data, const svBitVecVal* tdata, const svBitVecVal* tkeep,
+                           unsigned* rdata, unsigned long long* job) {
+  SlotOutputs outputs{};
+  static_cast<Slot*>(slot)->step({tdata, tkeep, addr, wdata, load_addr, load_data, wstrb, flags}, outputs);
+  *rdata = outputs.reg_rdata;
+  *job = outputs.job;
+  return outputs.flags;
+}
+}
+
 extern "C" __attribute__((visibility("default"))) const ModelTable* hr_get_model() {
-  static constexpr ModelTable kTable{ModelTable::kVersion, HR_PORTS,       HR_DATA_W, HR_MEM_W, HR_ADDRESS_W,
-                                     HR_TX_USER_W,         VM_TRACE,       create,    destroy,  evaluate,
-                                     open_trace,           evaluate_traced};
+  static constexpr ModelTable kTable{ModelTable::kVersion, HR_PORTS,        HR_DATA_W, HR_MEM_W, HR_ADDRESS_W,
+                                     HR_TX_USER_W,         VM_TRACE,        create,    destroy,  evaluate,
+                                     open_trace,           evaluate_traced, fill_slot};
   return &kTable;
-}
-
-// What happens when the model stops itself: the run ends with an error instead of the process.
-
-void vl_finish(const char* file, int line, const char*) {
-  stop(file, line, "$finish");
-}
-
-void vl_stop(const char* file, int line, const char*) {
-  stop(file, line, "$stop or a failed assertion");
-}
-
-void vl_fatal(const char* file, int line, const char*, const char* message) {
-  stop(file, line, message);
 }

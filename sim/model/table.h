@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "model/slot_table.h"
+
 namespace headrace {
 
 // Where the model's signals lie, each with its lowest byte first. Signals of all ports are one vector, port 0 lowest.
@@ -97,7 +99,7 @@ struct Pins {
 inline constexpr unsigned kMostPorts = 64;
 
 struct ModelTable {
-  static constexpr uint32_t kVersion = 2;  // of this file: raise it with every change
+  static constexpr uint32_t kVersion = 3;  // of this file: raise it with every change
 
   uint32_t version;
   // Sizes of the card's ports, in bits.
@@ -114,6 +116,8 @@ struct ModelTable {
   const char* (*evaluate)(void* model);
   const char* (*open_trace)(void* model, const char* path);
   const char* (*evaluate_traced)(void* model, uint64_t time_ps);
+  // Fills a slot, empties it before where it isn't, or (nullptr) leaves it empty.
+  const char* (*fill_slot)(void* model, uint32_t number, const SlotTable* slot);
 };
 
 using GetModel = const ModelTable*();

@@ -6,33 +6,39 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.card import Card
+from headrace.cards.rpu.accelerators import check, library
 from headrace.cards.rpu.driver import RpuDriver
-from headrace.errors import HeadraceError
 
-ACCELERATORS = {"none": 0, "crc": 1, "checksum": 2, "blacklist": 3, "matcher": 4}
 _WAIT_CYCLES = 16
 
 
-def accelerator_parameters(chosen: Mapping[int, str]) -> dict[str, int]:
-    """Parameters of the card for accelerators by unit. Raises HeadraceError for one that there is none of."""
-    kinds = 0
-    for unit, name in chosen.items():
-        if name not in ACCELERATORS:
-            raise HeadraceError(f"no accelerator '{name}'; there are {', '.join(ACCELERATORS)}", 2)
-        kinds |= ACCELERATORS[name] << 4 * unit
-    low, high = kinds & 0xFFFF_FFFF, kinds >> 32
-    return {"ACCELERATORS_LOW": low, "ACCELERATORS_HIGH": high}
-
-
 def open_rpu_card(units: int = 8, accelerators: Mapping[int, str] | None = None, **options: Any) -> Card:
-    """A card with so many units, and accelerators by unit; ``options`` are ``Card.open``'s."""
-    parameters = {"UNITS": units, **accelerator_parameters(accelerators or {}), **options.pop("parameters", {})}
-    return Card.open("rpu", parameters=parameters, **options)
+    """A card with so many units, and accelerators by unit (names, or files: see ``accelerators.library``), which can be
+    changed while it runs; ``options`` are ``Card.open``'s."""
+    for name in (accelerators or {}).values():
+        check(name)
+    card = Card.open("rpu", parameters={"UNITS": units, **options.pop("parameters", {})}, **options)
+    for unit, name in (accelerators or {}).items():
+        load_accelerator(card, unit, name, options.get("progress", True))
+    return card
+
+
+def load_accelerator(card: Card, unit: int, name: str, progress: bool = True) -> None:
+    """Puts an accelerator into a unit's slot, or takes out what is there (``none``).
+
+    The unit is in reset, or its slot isolated: ``RpuDriver.swap`` sees to that. Raises HeadraceError when there is no
+    such accelerator or slot.
+    """
+    found = library(name, int(card.parameters["DATA_W"]), progress)
+    if found is None:
+        card.unload_slot(unit)
+    else:
+        card.load_slot(unit, found)
 
 
 def driver_of(card: Card) -> RpuDriver:
     """The driver of an open card."""
-    return RpuDriver(card.regs, lambda: _pass_time(card))
+    return RpuDriver(card.regs, lambda: _pass_time(card), lambda: card.stats().time_ns)
 
 
 def _pass_time(card: Card) -> None:

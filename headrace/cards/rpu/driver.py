@@ -20,6 +20,8 @@ ACCELERATOR_TABLES = 0x0300_0000
 _MAGIC = 0x5250
 _TURNS = 100_000  # of a wait, some cycles each
 _BOOT_TURNS = 2_000
+_OPEN_TURNS = 4
+_DRAIN_NS = 200_000
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,30 @@ class DramCounters:
     write_errors: int
 
 
+@dataclass(frozen=True)
+class SwapReport:
+    """A change of a unit's accelerator. Times are the card's, in ns: until the unit was empty, until its slot was filled
+    anew, until it had booted with its tables and got packets again. ``dropped``: packets that it had to give up."""
+
+    unit: int
+    accelerator: str  # the identification of what is there now; "": nothing
+    dropped: int
+    drain_ns: int
+    swap_ns: int
+    boot_ns: int
+
+
 class RpuDriver:
     """Drives an RPU card through its registers (a bound register map, such as ``Card.regs``).
 
-    ``advance`` lets the card's time pass while the driver waits for it; a board's driver would sleep.
+    ``advance`` lets the card's time pass while the driver waits for it; a board's driver would sleep. ``now`` is the
+    card's time in ns.
     """
 
-    def __init__(self, regs: Any, advance: Callable[[], None]) -> None:
+    def __init__(self, regs: Any, advance: Callable[[], None], now: Callable[[], int]) -> None:
         self._regs = regs
         self._advance = advance
+        self._now = now
         if regs.card.magic != _MAGIC:
             raise HeadraceError("this is not an RPU card")
         self.units: int = regs.units.read()
@@ -127,8 +144,13 @@ class RpuDriver:
         """Loads a table of ``headrace.cards.rpu.tables``, (offset, word) each, into the accelerators of units, which
         must not be in reset: ``boot`` comes before."""
         chosen = list(units)
+        start, data = 0, bytearray()
         for offset, word in words:
-            self.write(chosen, ACCELERATOR_TABLES + offset, word.to_bytes(4, "little"))
+            if offset != start + len(data):
+                self.write(chosen, ACCELERATOR_TABLES + start, bytes(data))
+                start, data = offset, bytearray()
+            data += word.to_bytes(4, "little")
+        self.write(chosen, ACCELERATOR_TABLES + start, bytes(data))
 
     def load(self, program: Program, units: Iterable[int] | None = None) -> None:
         """Puts a program into units (None: all of them), which stay in reset."""
@@ -169,10 +191,14 @@ class RpuDriver:
         enable = self._regs.balancer.enable
         enable.write(enable.read() | self._mask(units))
 
-    def disable(self, units: Iterable[int]) -> None:
-        """Lets no new packets come to units; under the hash policy, their flows go to others."""
+    def disable(self, units: Iterable[int]) -> list[int]:
+        """Lets no new packets come to units; under the hash policy, their flows go to others. Gives those of them that
+        got packets before."""
+        chosen = list(units)
         enable = self._regs.balancer.enable
-        enable.write(enable.read() & ~self._mask(units))
+        before = enable.read()
+        enable.write(before & ~self._mask(chosen))
+        return [unit for unit in chosen if before >> unit & 1]
 
     def drain(self, unit: int) -> None:
         """Waits until a unit that is disabled has no packet left. Raises HeadraceError when it keeps some."""
@@ -182,6 +208,78 @@ class RpuDriver:
         """Asks a unit's software to give all packets back, and waits until it has."""
         self._unit(unit).control.set(evict=1)
         self._wait(lambda: self._unit(unit).status.evict_ready == 1, f"unit {unit} does not give its packets back")
+
+    def accelerator(self, unit: int) -> str:
+        """The identification of the accelerator that is at work in a unit; "": there is none, or it is isolated."""
+        word = int(self._unit(unit).accelerator.read())
+        return word.to_bytes(4, "little").rstrip(b"\0").decode("ascii", "replace")
+
+    def isolate(self, unit: int, on: bool) -> None:
+        """Cuts a unit's accelerator off, which has it in reset then, or lets it in again; waits until it is cut off."""
+        self._unit(unit).control.set(isolate=int(on))
+        if on:
+            self._wait(lambda: self._unit(unit).status.accel_closed == 1, f"unit {unit} has jobs that do not end")
+
+    def swap(
+        self,
+        unit: int,
+        fill: Callable[[], None],
+        program: Program,
+        table: Iterable[tuple[int, int]] = (),
+        *,
+        force: bool = False,
+        drain_ns: int = _DRAIN_NS,
+    ) -> SwapReport:
+        """Changes a unit's accelerator, its program and its table, while the other units run: disables and drains the
+        unit, isolates and resets it, calls ``fill``, which puts the new accelerator into its slot, boots and enables it.
+
+        Raises HeadraceError, with all as it was, when the unit still has packets after ``drain_ns`` of the card's time;
+        with ``force``, it is asked to give them up (``evict``), and after the same time again they are thrown away.
+        """
+        start = self._now()
+        enabled = self.disable([unit])
+        dropped = 0
+        if not self._empty(unit, drain_ns):
+            held = self.state(unit).outstanding
+            if not force:
+                self.enable(enabled)
+                raise HeadraceError(f"unit {unit} keeps {held} packets: it is as it was")
+            before = self.counters(unit).tx_packets
+            self._unit(unit).control.set(evict=1)
+            self._empty(unit, drain_ns)
+            dropped = max(0, held - (self.counters(unit).tx_packets - before))
+        drained = self._now()
+        self.reset([unit])
+        self.isolate(unit, True)
+        fill()
+        self._advance()
+        self.isolate(unit, False)
+        swapped = self._now()
+        self.load(program, [unit])
+        self.boot([unit], enable=False)
+        for _ in range(_OPEN_TURNS):  # for its identification
+            self._advance()
+        self.load_table(table, [unit])
+        if not self.ready([unit]):
+            raise HeadraceError(f"unit {unit} does not boot: its program names no slots")
+        self.enable([unit])
+        return SwapReport(
+            unit=unit,
+            accelerator=self.accelerator(unit),
+            dropped=dropped,
+            drain_ns=drained - start,
+            swap_ns=swapped - drained,
+            boot_ns=self._now() - swapped,
+        )
+
+    def _empty(self, unit: int, within_ns: int) -> bool:
+        """Waits until a unit has no packets, so much of the card's time at most; says whether it has none."""
+        end = self._now() + within_ns
+        while self._unit(unit).slots.outstanding != 0:
+            if self._now() >= end:
+                return False
+            self._advance()
+        return True
 
     def poke(self, unit: int) -> None:
         """The poke interrupt."""

@@ -40,7 +40,7 @@ module rpu_accel_shell
     input  logic [KEEP_W-1:0] s_axis_tkeep,
     input  logic              s_axis_tlast,
 
-    output logic              interrupt,
+    output logic              irq,
     output logic              idle
 );
 
@@ -59,7 +59,7 @@ module rpu_accel_shell
   access_t access, held_access_q;
   beat_t beat;
   logic access_valid, access_ready, held_q, load_q, want_valid, want_ready, jobs_idle;
-  logic beat_valid, beat_ready, beats_idle, wants_interrupt, accel_idle;
+  logic beat_valid, beat_ready, beats_idle, wants_irq, accel_idle;
   logic [31:0] access_rdata, load_data_q;
   logic [23:0] load_addr_q;
   accel_job_t want;
@@ -108,7 +108,7 @@ module rpu_accel_shell
     load_q     <= load_valid;
     reg_rvalid <= access_valid && access_ready && !access.write;
     reg_rdata  <= access_rdata;
-    interrupt  <= wants_interrupt;
+    irq        <= wants_irq;
     idle       <= accel_idle && !access_valid && beats_idle && jobs_idle && !load_q
         && !load_valid && !s_axis_tvalid;
     if (load_valid) begin
@@ -118,7 +118,7 @@ module rpu_accel_shell
     if (rst) begin
       load_q     <= 1'b0;
       reg_rvalid <= 1'b0;
-      interrupt  <= 1'b0;
+      irq        <= 1'b0;
       idle       <= 1'b1;
     end
   end
@@ -147,7 +147,7 @@ module rpu_accel_shell
       .s_axis_tdata (beat.data),
       .s_axis_tkeep (beat.keep),
       .s_axis_tlast (beat.last),
-      .interrupt    (wants_interrupt),
+      .interrupt    (wants_irq),
       .idle         (accel_idle)
   );
 

@@ -35,7 +35,7 @@ module rpu_slot
     input  logic [63:0]       s_axis_tkeep,
     input  logic              s_axis_tlast,
 
-    output logic              interrupt,
+    output logic              irq,
     output logic              idle
 );
 

