@@ -221,6 +221,7 @@ void* create(Pins* pins) {
 }
 
 void destroy(void* model) {
+  Verilated::threadContextp(&of(model).context);  // out of which the model's scopes take themselves
   delete &of(model);
 }
 

@@ -20,8 +20,13 @@ using headrace::SlotTable;
 constexpr unsigned kPatience = 64;
 constexpr unsigned kMostPatience = 1 << 16;
 
+// Without threads of its own, which a library that is unloaded can't have.
+struct Context : VerilatedContext {
+  Context() { threads(1); }
+};
+
 struct Slot {
-  VerilatedContext context;
+  Context context;
   Vslot model{&context};
   std::string stopped;
   std::vector<char> before;  // the state of the model

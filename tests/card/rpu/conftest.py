@@ -42,7 +42,7 @@ def build(tmp_path: Path, session_cache: Path, monkeypatch: pytest.MonkeyPatch) 
 
 UNITS = 4
 CRC, BLACKLIST = 1, 2
-PARAMETERS = {"PMEM_KB": 512, "ACCELERATORS_LOW": 0x3001}  # unit 0 has a CRC built in, unit 3 a blacklist
+PARAMETERS = {"PMEM_KB": 512}
 
 
 def open_shared() -> Card:

@@ -6,7 +6,7 @@ import itertools
 import random
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
@@ -17,13 +17,20 @@ from scapy.packet import Raw
 
 from headrace.card import Card
 from headrace.cards.rpu import elf, program, tables
-from headrace.cards.rpu.card import driver_of
+from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import RpuDriver
 from headrace.errors import HeadraceError
 
 UNITS = 4
+SMALL = {"PMEM_KB": 512}
 CRC, BLACKLIST = 1, 2
 SLOW = str(Path(__file__).parents[2] / "rtl" / "rpu_unit" / "programs" / "bounce.c")  # some 25 cycles a packet
+
+
+@pytest.fixture
+def card() -> Iterator[Card]:
+    with open_rpu_card(UNITS, {CRC: "crc", BLACKLIST: "blacklist"}, parameters=SMALL, progress=False) as opened:
+        yield opened
 
 
 def forwarding(card: Card, *names: str, defines: Sequence[str] = ()) -> RpuDriver:
