@@ -116,7 +116,9 @@ def run_command(
     unit: Annotated[str | None, typer.Option(metavar="UNITS", help="Units of a program without @: 0-3,6.")] = None,
     accel: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME@UNITS", help="Accelerators: crc, checksum, blacklist, matcher."),
+        typer.Option(
+            metavar="NAME@UNITS", help="Accelerators: crc, checksum, blacklist, matcher, or a SystemVerilog file."
+        ),
     ] = None,
     blocklist: Annotated[
         str | None, typer.Option(metavar="FILE", help="Addresses and prefixes that the blacklists load.")

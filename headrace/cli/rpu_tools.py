@@ -31,6 +31,14 @@ headrace rpu profile forwarder --port 0=gen:size=64,count=20000
 
 headrace rpu profile firewall.c --accel blacklist --blocklist drop.txt --port 0=in.pcap --lines
 """
+_SWAP_EPILOG = """Examples:
+
+headrace rpu swap 4-7 blacklist --program firewall --blocklist drop.txt
+
+headrace rpu swap 3 path/to/mine.sv --program mine.c
+
+headrace rpu swap 3 none
+"""
 _LINE = 16  # bytes, of a dump
 _GDB_PORT = 3333
 _WIDE = 160  # columns, where there is no terminal
@@ -47,6 +55,7 @@ def add(app: typer.Typer) -> None:
     app.command("stats")(stats_command)
     app.command("debug", epilog=_DEBUG_EPILOG)(debug_command)
     app.command("load")(load_command)
+    app.command("swap", epilog=_SWAP_EPILOG)(swap_command)
     app.command("gdb")(gdb_command)
     app.command("profile", epilog=_PROFILE_EPILOG)(profile_command)
 
@@ -237,6 +246,60 @@ def load_command(
     units = parse_units(unit, count)
     _ask(control, command="load", units=units, program=program, path=str(loaded.path), force=force)
     print(f"{program} runs on unit{'s' if len(units) > 1 else ''} {unit}")
+    return 0
+
+
+def swap_command(
+    unit: Annotated[str, typer.Argument(metavar="UNITS", help="Units of the running card: 0-3,6.")],
+    accelerator: Annotated[
+        str,
+        typer.Argument(metavar="ACCELERATOR", help="crc, checksum, blacklist, matcher, none, or a file with one."),
+    ],
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROGRAM", help="An ELF file, a C file or a program's name.", show_default="the one that runs"
+        ),
+    ] = None,
+    blocklist: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Addresses and prefixes for a blacklist.")
+    ] = None,
+    rules: Annotated[str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules for a matcher.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also where a unit keeps packets: they are lost.")] = False,
+    control: Control = None,
+    json: common.Json = False,
+) -> int:
+    """Change the accelerators of units of the running card, one unit after the other.
+
+    Meanwhile a unit's packets go to others, whose own are neither lost nor delayed. Times are the card's.
+    """
+    from headrace.cards.rpu import accelerators
+    from headrace.cards.rpu.run import load_program, parse_units
+    from headrace.cards.rpu.swap import table_of
+
+    common.become(None)
+    accelerators.check(accelerator)
+    table_of(accelerator, blocklist, rules)
+    request: dict[str, Any] = {"command": "swap", "force": force, "accelerator": accelerator}
+    if accelerator not in (accelerators.NONE, *accelerators.KINDS):
+        request["accelerator"] = str(Path(accelerator).resolve())
+    for name, path in (("blocklist", blocklist), ("rules", rules)):
+        if path is not None:
+            request[name] = str(Path(path).resolve())
+    if program is not None:
+        request |= {"program": program, "path": str(Path(load_program(program).path).resolve())}
+    units = parse_units(unit, len(_ask(control, command="stats")["units"]))
+    accelerators.library(accelerator, _ask(control, command="swap", units=[])["data_w"])
+    reports = []
+    for number in units:
+        (report,) = _ask(control, units=[number], **request)["reports"]
+        reports.append(report)
+        if not json:
+            times = ", ".join(f"{step} {report[f'{step}_ns'] / 1000:,.1f} us" for step in ("drain", "swap", "boot"))
+            lost = f"; {report['dropped']} packets lost" if report["dropped"] else ""
+            print(f"unit {number}: {report['accelerator'] or 'no accelerator'}; {times}{lost}")
+    if json:
+        print(json_format.dumps(reports, indent=2))
     return 0
 
 

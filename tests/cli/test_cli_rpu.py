@@ -202,6 +202,30 @@ def test_a_running_card_is_looked_at_and_loaded_anew(run: Callable[..., Running]
     assert "no RPU card runs at" in card.ask("stats").stderr
 
 
+def test_accelerators_are_changed_while_packets_go_through(run: Callable[..., Running], tmp_path: Path) -> None:
+    (tmp_path / "drop.txt").write_text("0.0.0.0/0\n")
+    card = run("forwarder")
+    swapped = card.ask("swap", "1,3", "blacklist", "--program", "firewall", "--blocklist", "drop.txt")
+    assert swapped.returncode == 0, swapped.stderr
+    times = r"drain [\d,.]+ us, swap [\d,.]+ us, boot [\d,.]+ us"
+    for unit, line in zip((1, 3), swapped.stdout.splitlines(), strict=True):
+        assert re.fullmatch(rf"unit {unit}: BLST; {times}", line)
+    units = card.stats()["units"]
+    assert [unit["program"] for unit in units] == ["forwarder", "firewall", "forwarder", "firewall"]
+    (report,) = json.loads(card.ask("swap", "3", "none", "--program", "forwarder", "--json").stdout)
+    assert (report["unit"], report["accelerator"], report["dropped"]) == (3, "", 0)
+    before = card.stats()["units"]
+    while any(new["rx_packets"] == old["rx_packets"] for new, old in zip(card.stats()["units"], before, strict=True)):
+        pass
+    refused = card.ask("swap", "0", "nothing.sv")
+    assert (refused.returncode, refused.stderr) == (2, "headrace: nothing.sv: No such file or directory\n")
+    refused = card.ask("swap", "0", "crc", "--blocklist", "drop.txt")
+    assert refused.returncode == 2
+    assert refused.stderr == "headrace: drop.txt: the accelerator is crc, and the file is for blacklist\n"
+    code, errors = card.end()
+    assert code == 0, errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -209,6 +233,7 @@ def test_a_running_card_is_looked_at_and_loaded_anew(run: Callable[..., Running]
         (["debug", "0", "--memory", "x"], "--memory x: not ADDRESS:BYTES, such as 0x804000:128"),
         (["debug", "0", "--out", "x"], "--out: there is no --memory to write"),
         (["load", "0", "nothing.c"], "nothing.c: no such file"),
+        (["swap", "0", "crc"], "no RPU card runs at nothing.sock: start one with headrace rpu run"),
     ],
 )
 def test_a_look_at_nothing_is_told_in_one_line(tmp_path: Path, arguments: list[str], error: str) -> None:

@@ -76,8 +76,8 @@ class DramCounters:
 
 @dataclass(frozen=True)
 class SwapReport:
-    """A change of a unit's accelerator. Times are the card's, in ns: until the unit was empty, until its slot was filled
-    anew, until it had booted with its tables and got packets again. ``dropped``: packets that it had to give up."""
+    """A change of a unit's accelerator. Times are the card's, in ns: until the unit was empty, then until its slot was
+    filled anew, then until it got packets again. ``dropped``: packets that it had to give up."""
 
     unit: int
     accelerator: str  # the identification of what is there now; "": nothing
@@ -231,7 +231,7 @@ class RpuDriver:
         drain_ns: int = _DRAIN_NS,
     ) -> SwapReport:
         """Changes a unit's accelerator, its program and its table, while the other units run: disables and drains the
-        unit, isolates and resets it, calls ``fill``, which puts the new accelerator into its slot, boots and enables it.
+        unit, isolates and resets it, calls ``fill``, which fills its slot, boots and enables it.
 
         Raises HeadraceError, with all as it was, when the unit still has packets after ``drain_ns`` of the card's time;
         with ``force``, it is asked to give them up (``evict``), and after the same time again they are thrown away.

@@ -15,8 +15,9 @@ from headrace.card import Card
 from headrace.card.control import ControlSocket, Owner
 from headrace.cards.rpu import elf
 from headrace.cards.rpu.debug import Debugger
-from headrace.cards.rpu.driver import RpuDriver
+from headrace.cards.rpu.driver import RpuDriver, SwapReport
 from headrace.cards.rpu.health import Physician, UnitHealth
+from headrace.cards.rpu.swap import swap, table_of
 from headrace.errors import HeadraceError
 
 CONTROL = Owner("rpu", "an RPU card")
@@ -44,7 +45,12 @@ class Service:
         self.card, self.driver = card, driver
         self.programs = dict(programs)
         self.tables = dict(tables or {})
-        self.commands: dict[str, Command] = {"stats": self._stats, "load": self._load, "debug": self._debug}
+        self.commands: dict[str, Command] = {
+            "stats": self._stats,
+            "load": self._load,
+            "swap": self._swap,
+            "debug": self._debug,
+        }
         self.debugged = False  # a core was halted: nothing moves as long as its user thinks
         self._debuggers: dict[int, Debugger] = {}
         self._physician = Physician(driver, lambda: card.stats().time_ns)
@@ -98,6 +104,25 @@ class Service:
                 raise HeadraceError(f"unit {unit}: {Path(name).name} names no slots")
             driver.enable([unit])
 
+    def swap(
+        self,
+        unit: int,
+        accelerator: str,
+        table: Sequence[tuple[int, int]],
+        program: tuple[str, elf.Program] | None = None,
+        force: bool = False,
+    ) -> SwapReport:
+        """Gives a unit another accelerator, and a program with its name (None: the one it has): ``swap.swap``."""
+        if program is None and unit not in self.programs:
+            raise HeadraceError(f"unit {unit} has no program: which is it to run?", 2)
+        chosen = program or self.programs[unit]
+        (report,) = swap(self.card, self.driver, [unit], accelerator, chosen[1], table, force=force)
+        if unit in self._debuggers:
+            self._debuggers.pop(unit).forget()
+        self.programs[unit] = chosen
+        self.tables[unit] = table
+        return report
+
     def _drained(self, unit: int) -> bool:
         for _ in range(_DRAIN_TURNS):
             if self.driver.state(unit).outstanding == 0:
@@ -130,6 +155,18 @@ class Service:
         program = elf.read(str(request["path"]))
         self.load(units, str(request["program"]), program, bool(request.get("force")))
         return {"units": units}
+
+    def _swap(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Without units, only what an accelerator has to be for: ``data_w``."""
+        reports = []
+        if request["units"]:
+            accelerator = str(request["accelerator"])
+            table = table_of(accelerator, request.get("blocklist"), request.get("rules"))
+            program = request.get("program")
+            chosen = None if program is None else (str(program), elf.read(str(request["path"])))
+            for unit in request["units"]:
+                reports.append(asdict(self.swap(int(unit), accelerator, table, chosen, bool(request.get("force")))))
+        return {"data_w": self.card.parameters["DATA_W"], "reports": reports}
 
     def _debug(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """``do``: steps, [name, arguments...] each, one after the other; gives the result of each."""
