@@ -10,6 +10,7 @@ from rpu_unit.unit import Sent, Unit
 from streams import behaviour, bursts, cycles, mostly, never, seldom
 
 HEADERS = 0x0080_4000
+PROGRAM = 0x0200_0000
 
 
 def some_packets(count: int, longest: int = 700) -> list[tuple[bytes, int]]:
@@ -99,7 +100,7 @@ async def registers_say_what_the_unit_is(dut: Any) -> None:
 
 # What a packet makes the program do wrong, the flag that tells it, and whether the packet is sent nonetheless
 FAULTS = {0: (12, False), 1: (12, False), 2: (12, True), 3: (10, False), 4: (11, True), 5: (12, True)}
-WRONG_ADDRESSES = {6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
+WRONG_ADDRESSES = {1: 0x0108_0000 - 59, 6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
 FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True)}
 
 
@@ -109,7 +110,7 @@ async def what_software_does_wrong_is_flagged_and_costs_no_slot(dut: Any) -> Non
     await unit.start()
     await unit.boot("faults")
     order = random.sample(sorted(FAULTS), len(FAULTS))
-    sent = 0
+    sent = seen = 0
     for number, fault in enumerate(order):
         flag, comes = FAULTS[fault]
         payload = bytes([fault]) + random.randbytes(3) + (number + 1).to_bytes(4, "little") + random.randbytes(52)
@@ -126,8 +127,14 @@ async def what_software_does_wrong_is_flagged_and_costs_no_slot(dut: Any) -> Non
         if comes:
             assert unit.sent[-1].payload == payload
         await unit.settle()
+        seen |= 1 << flag
+        assert int(dut.status.value) >> 49 & 0xF_FFFF == seen, "acknowledged, but not forgotten"
         if fault in WRONG_ADDRESSES:
             assert int(dut.error_addr.value) == WRONG_ADDRESSES[fault]
+        assert PROGRAM <= int(dut.error_pc.value) < PROGRAM + (16 << 10)
+    dut.core_rst.value = 1
+    await cycles(dut.clk, 2)
+    assert int(dut.status.value) >> 49 & 0xF_FFFF == int(dut.error_addr.value) == int(dut.error_pc.value) == 0
 
 
 @behaviour()
@@ -223,3 +230,158 @@ async def the_core_reads_and_writes_the_accelerators_registers(dut: Any) -> None
     assert int(dut.debug_out.value) == sum(3 * address for address in range(0, 64, 4))
     assert reads == 16
     assert {address: data for address, (data, _) in written.items()} == {4 * i: 0x1000 + i for i in range(16)}
+
+
+# The debug port: control register, instructions, hardware breakpoints; bits of control and status
+CONTROL, INSTRUCTION, BREAKPOINT = 0x00, 0x04, 0x40
+STEP, HALT, NO_EBREAK, GO = 1 << 4, 1 << 17, 1 << 18, 1 << 25
+HALTED, BUSY, BY_BREAK = 1 << 1, 1 << 2, 1 << 3
+EBREAK = 0x0010_0073
+
+
+class Port:
+    """The debug port of a unit's core."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+
+    async def _access(self, register: int, write: bool, value: int = 0) -> int:
+        dut = self.dut
+        dut.debug_valid.value, dut.debug_write.value = 1, write
+        dut.debug_addr.value, dut.debug_wdata.value = register, value
+        await RisingEdge(dut.clk)
+        while not dut.debug_ready.value:
+            await RisingEdge(dut.clk)
+        dut.debug_valid.value = 0
+        await RisingEdge(dut.clk)
+        return int(dut.debug_rdata.value)
+
+    async def control(self, bits: int) -> None:
+        await self._access(CONTROL, True, bits)
+
+    async def halted(self, limit: int = 200) -> int:
+        """Waits until the core stands still, and gives the program counter."""
+        for _ in range(limit):
+            status = await self._access(CONTROL, False)
+            if status & HALTED and not status & BUSY:
+                return await self._access(INSTRUCTION, False) if status & BY_BREAK else await self.execute(0x17)
+        raise AssertionError(f"the core does not halt in {limit} looks")
+
+    async def execute(self, instruction: int) -> int:
+        """Has the halted core execute an instruction; what that writes."""
+        await self._access(INSTRUCTION, True, instruction)
+        await cycles(self.dut.clk, 4)
+        return await self._access(INSTRUCTION, False)
+
+    async def read(self, number: int) -> int:
+        return await self.execute(0x13 | number << 15)
+
+    async def write(self, number: int, value: int) -> None:
+        await self.execute(0x37 | number << 7 | value + 0x800 & 0xFFFF_F000)
+        await self.execute(0x13 | number << 7 | number << 15 | (value & 0xFFF) << 20)
+
+    async def go(self, pc: int, how: int = 0) -> None:
+        saved = await self.read(1)
+        await self.write(1, pc)
+        await self.execute(0x67 | 1 << 15)
+        await self.write(1, saved)
+        await self.control(GO | how)
+
+    async def set_breakpoint(self, number: int, pc: int | None) -> None:
+        await self._access(BREAKPOINT + 4 * number, True, 0 if pc is None else pc | 1)
+
+
+@behaviour()
+@cocotb.parametrize(sleeps=[True, False])
+async def a_core_is_halted_and_goes_on_as_if_nothing_had_been(dut: Any, sleeps: bool) -> None:
+    """Asleep, and at any moment of its work; between, its registers are read, changed and put back."""
+    unit, port = Unit(dut), Port(dut)
+    await unit.start()
+    await unit.boot("bounce")
+    packets = some_packets(40)
+    if sleeps:
+        while not (unit.slots and dut.idle.value):
+            await RisingEdge(dut.clk)
+        unit.give.extend(packets)
+    else:
+        unit.give.extend(packets)
+        await unit.until(3)
+    for _ in range(8):
+        await cycles(dut.clk, random.randrange(60))
+        await port.control(HALT)
+        pc = await port.halted()
+        assert PROGRAM <= pc < PROGRAM + (16 << 10)
+        registers = [await port.read(number) for number in range(32)]
+        assert registers[0] == 0 and 0x0080_5F00 < registers[2] <= 0x0080_6000
+        for number in random.sample(range(1, 32), 5):
+            value = random.getrandbits(32)
+            await port.write(number, value)
+            assert await port.read(number) == value
+            await port.write(number, registers[number])
+        sent = len(unit.sent)
+        await cycles(dut.clk, 100)
+        assert len(unit.sent) <= sent + 16, "what was sent before goes out; the core sends nothing"
+        assert [await port.read(number) for number in range(32)] == registers
+        await port.go(pc, NO_EBREAK)
+    await unit.until(len(packets))
+    assert [(sent.payload, sent.port) for sent in unit.sent] == [(payload, port_ ^ 1) for payload, port_ in packets]
+    await unit.settle()
+
+
+@behaviour()
+@cocotb.parametrize(hardware=[True, False])
+async def a_core_halts_at_breakpoints_and_steps(dut: Any, hardware: bool) -> None:
+    unit, port = Unit(dut), Port(dut)
+    await unit.start()
+    await unit.boot("bounce")
+    while not (unit.slots and dut.idle.value):
+        await RisingEdge(dut.clk)
+    # The loop that waits for packets: a step goes to each of its instructions, and round it.
+    await port.control(HALT)
+    pc, loop = await port.halted(), []
+    for _ in range(40):
+        loop.append(pc)
+        await port.go(pc, STEP)
+        pc = await port.halted()
+    turns = len(set(loop))
+    assert 2 <= turns <= 12 and loop[turns:] == loop[:-turns], "it goes round"
+    # Where a packet takes it, a breakpoint stops it, once a packet.
+    unit.give.append((random.randbytes(80), 0))
+    path = []
+    while not path or path[-1] in loop:
+        await port.go(pc, STEP)
+        pc = await port.halted()
+        path.append(pc)
+    place = pc
+    original = int.from_bytes(await unit.read(place, 4), "little")
+    if not hardware:
+        await unit.write(place, EBREAK.to_bytes(4, "little"))
+        await port.execute(0x100F)  # fence.i
+    for count in range(1, 5):
+        if hardware:
+            await port.set_breakpoint(~count & 1, None)  # where it stands
+        else:
+            await unit.write(place, original.to_bytes(4, "little"))
+            await port.execute(0x100F)
+        await port.go(pc, STEP)
+        pc = await port.halted()
+        if hardware:
+            await port.set_breakpoint(count & 1, place)
+        else:
+            await unit.write(place, EBREAK.to_bytes(4, "little"))
+            await port.execute(0x100F)
+        await port.go(pc)
+        await cycles(dut.clk, 600)
+        assert len(unit.sent) == count
+        unit.give.append((random.randbytes(80), 0))
+        pc = await port.halted()
+        assert pc == place and int(dut.program_counter.value) in range(PROGRAM, PROGRAM + (16 << 10))
+    if hardware:
+        for number in range(2):
+            await port.set_breakpoint(number, None)
+    else:
+        await unit.write(place, original.to_bytes(4, "little"))
+        await port.execute(0x100F)
+    await port.go(pc, NO_EBREAK)
+    await unit.until(5)
+    await unit.settle()
