@@ -38,7 +38,7 @@ class Debugger:
         self.unit = unit
         self._pc: int | None = None  # where the halted core goes on; None: not known yet
         self._by_break = False
-        self._attached = False  # an ``ebreak`` halts the core; otherwise it is an exception
+        self._attached = False  # an ``ebreak`` halts the core; otherwise it does nothing
         self._hardware: list[int | None] = [None] * HARDWARE_BREAKPOINTS
         self._software: dict[int, bytes] = {}  # the instructions that stood there
 
@@ -108,7 +108,7 @@ class Debugger:
         self.halt()
 
     def detach(self) -> None:
-        """Takes all breakpoints away and lets the core go on; an ``ebreak`` is an exception again."""
+        """Takes all breakpoints away and lets the core go on; an ``ebreak`` does nothing again."""
         if self._driver.in_reset(self.unit):
             self.forget()
             return
