@@ -46,7 +46,8 @@ module rpu_bus
     output logic              dmem_write,    // both memories serve the processor first; of this one's turns any store
     output logic              dmem_read,     // and load takes one: no address has to be looked at for that
     output logic [23:0]       dmem_addr,     // of the line's first byte
-    input  logic [DATA_W-1:0] dmem_rdata,    // in the cycle after
+    input  logic              dmem_done,
+    input  logic [DATA_W-1:0] dmem_rdata,
     output logic              pmem_write,
     output logic              pmem_read,
     output logic [23:0]       pmem_addr,
@@ -189,7 +190,10 @@ module rpu_bus
         value      = reg_rdata;
         bus_rvalid = reg_ready && !reg_write;
       end
-      DATA: value = dmem_rdata[32*word_q+:32];
+      DATA: begin
+        value      = dmem_rdata[32*word_q+:32];
+        bus_rvalid = dmem_done;
+      end
       PACKET: begin
         value      = pmem_rdata[32*word_q+:32];
         bus_rvalid = pmem_done;

@@ -66,6 +66,7 @@ module rpu_transmit
     $fatal(1, "rpu_transmit: SLOTS must be 2, 4, 8, 16 or 32, not %0d", SLOTS);
   end
 
+  localparam unit_tx_t TO_DRAM = '{to_unit: 1'b0, port: PORT_DRAM};
   localparam int unsigned RELEASES = 16;
   localparam int unsigned REQUESTS = 8;
   localparam int unsigned COUNT_W = $clog2(RELEASES + 1);
@@ -107,7 +108,7 @@ module rpu_transmit
   logic [COUNT_W-1:0] owed_q;      // releases that wait, and those of packets under way
 
   assign slots_room = owed_q < COUNT_W'(RELEASES - 1);
-  assign job_user   = is_write ? '{slot: '0, where: '{to_unit: 1'b0, port: PORT_DRAM}}
+  assign job_user   = is_write ? '{slot: '0, where: TO_DRAM}
       : '{slot: desc.tag, where: '{to_unit: send.kind == SEND_UNIT, port: desc.port}};
   logic start_ready, request_ready;
   logic [COUNT_W-1:0] writes_q;    // whose data have not left
@@ -157,10 +158,10 @@ module rpu_transmit
   assign m_axis_tdata  = show_head ? DATA_W'(head) : beat_data;
   assign m_axis_tkeep  = show_head ? '1 : beat_keep;
   assign m_axis_tlast  = show_head ? head.is_read : beat_last;
-  assign m_axis_tuser  = show_head ? '{to_unit: 1'b0, port: PORT_DRAM} : beat_user.where;
+  assign m_axis_tuser  = show_head ? TO_DRAM : beat_user.where;
   assign beat_ready    = m_axis_tready && !show_head;
   assign head_taken    = m_axis_tready && show_head;
-  assign write_ends    = beat_valid && beat_ready && beat_last && beat_user.where == '{to_unit: 1'b0, port: PORT_DRAM};
+  assign write_ends    = beat_valid && beat_ready && beat_last && beat_user.where == TO_DRAM;
 
   always_ff @(posedge clk) begin
     // Behind a write's first beat its data are on offer.

@@ -14,7 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
-    parameter bit BUS_REGS = 1'b0,   // registers before memories and around the core's bus: loads take 2 cycles more
+    parameter bit BUS_REGS = 1'b0,   // registers around the core's bus and the memories: loads take 2 to 3 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -123,7 +123,7 @@ module rpu_unit
   logic [31:0] bus_addr, bus_wdata, bus_rdata, bus_pc, imem_error_addr;
   logic [3:0] bus_strb;
   logic core_valid, core_ready, core_write, core_rvalid, core_error;
-  logic [31:0] core_addr, core_wdata, core_rdata;
+  logic [31:0] core_addr, core_wdata, core_rdata, core_pc;
   logic [3:0] core_strb;
   logic imem_valid, imem_ready;
   logic [31:0] imem_rdata;
@@ -148,7 +148,7 @@ module rpu_unit
       .imem_error,
       .imem_error_addr,
       .program_counter,
-      .bus_pc,
+      .bus_pc    (core_pc),
       .host_valid(imem_valid),
       .host_ready(imem_ready),
       .host_write,
@@ -165,16 +165,16 @@ module rpu_unit
 
   if (BUS_REGS) begin : gen_bus
     stream_reg #(
-        .WIDTH(69)
+        .WIDTH(101)
     ) u_request (
         .clk,
         .rst    (reset),
         .s_valid(core_valid),
         .s_ready(core_ready),
-        .s_data ({core_write, core_addr, core_wdata, core_strb}),
+        .s_data ({core_pc, core_write, core_addr, core_wdata, core_strb}),
         .m_valid(bus_valid),
         .m_ready(bus_ready),
-        .m_data ({bus_write, bus_addr, bus_wdata, bus_strb}),
+        .m_data ({bus_pc, bus_write, bus_addr, bus_wdata, bus_strb}),
         .idle   ()
     );
     always_ff @(posedge clk) begin
@@ -185,7 +185,9 @@ module rpu_unit
   end else begin : gen_bus
     assign bus_valid  = core_valid;
     assign core_ready = bus_ready;
-    assign {bus_write, bus_addr, bus_wdata, bus_strb} = {core_write, core_addr, core_wdata, core_strb};
+    assign {bus_pc, bus_write, bus_addr, bus_wdata, bus_strb} = {
+      core_pc, core_write, core_addr, core_wdata, core_strb
+    };
     assign {core_rvalid, core_rdata, core_error} = {bus_rvalid, bus_rdata, bus_error};
   end
 
@@ -193,7 +195,7 @@ module rpu_unit
   logic io_valid, io_ready, io_wait, io_elsewhere;
   logic [31:0] io_rdata;
   logic [3:0] access_error;
-  logic core_dmem_write, core_dmem_read, core_pmem_write, core_pmem_read, core_pmem_done;
+  logic core_dmem_write, core_dmem_read, core_dmem_done, core_pmem_write, core_pmem_read, core_pmem_done;
   logic [23:0] core_dmem_addr, core_pmem_addr;
   logic [DATA_W-1:0] core_dmem_wdata, core_pmem_wdata, dmem_rdata, pmem_rdata;
   logic [KEEP_W-1:0] core_dmem_wstrb, core_pmem_wstrb;
@@ -231,6 +233,7 @@ module rpu_unit
       .dmem_write(core_dmem_write),
       .dmem_read (core_dmem_read),
       .dmem_addr (core_dmem_addr),
+      .dmem_done (core_dmem_done),
       .dmem_rdata,
       .pmem_write(core_pmem_write),
       .pmem_read (core_pmem_read),
@@ -326,10 +329,30 @@ module rpu_unit
 
   // Packets out
   logic send_valid, send_ready, invalid_desc, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
-  logic transmit_idle;
-  send_t send;
+  logic transmit_idle, asked_valid, asked_ready;
+  send_t asked, send;
   logic [7:0] slot_ended;
   logic [23:0] tx_addr;
+
+  if (BUS_REGS) begin : gen_send
+    stream_reg #(
+        .WIDTH($bits(send_t))
+    ) u_send (
+        .clk,
+        .rst    (reset),
+        .s_valid(asked_valid),
+        .s_ready(asked_ready),
+        .s_data (asked),
+        .m_valid(send_valid),
+        .m_ready(send_ready),
+        .m_data (send),
+        .idle   ()
+    );
+  end else begin : gen_send
+    assign send_valid  = asked_valid;
+    assign asked_ready = send_ready;
+    assign send        = asked;
+  end
 
   rpu_transmit #(
       .DATA_W(DATA_W),
@@ -402,9 +425,9 @@ module rpu_unit
       .recv_ready   (in_ready),
       .recv         (in_desc),
       .recv_header  (in_header),
-      .send_valid,
-      .send_ready,
-      .send,
+      .send_valid   (asked_valid),
+      .send_ready   (asked_ready),
+      .send         (asked),
       .slot_write,
       .slot_header,
       .slot_number,
@@ -432,18 +455,48 @@ module rpu_unit
   );
 
   // The last error
+  typedef struct packed {
+    logic [31:0] bus_pc;
+    logic [31:0] pc;
+    logic [31:0] bus_addr;
+    logic [31:0] imem_addr;
+    logic [23:0] pw_addr;
+    logic [31:0] sent;
+    logic [23:0] slot_addr;
+    logic        any;
+    logic        access;
+    logic        imem;
+    logic        beyond;
+    logic        descriptor;
+  } errors_t;
+  errors_t errors_q;
   always_ff @(posedge clk) begin
-    if (wrong) begin
-      error_pc <= access_error != '0 ? bus_pc : program_counter;
-      if (access_error != '0) error_addr <= bus_addr;
-      else if (imem_error) error_addr <= imem_error_addr;
-      else if (beyond) error_addr <= PMEM_BASE | 32'(pw_addr);
-      else if (invalid_desc || slot_end) error_addr <= send.desc.data;
-      else error_addr <= PMEM_BASE | 32'(slot_addr);
+    errors_q <= '{
+        bus_pc: bus_pc,
+        pc: program_counter,
+        bus_addr: bus_addr,
+        imem_addr: imem_error_addr,
+        pw_addr: pw_addr,
+        sent: send.desc.data,
+        slot_addr: slot_addr,
+        any: wrong,
+        access: access_error != '0,
+        imem: imem_error,
+        beyond: beyond,
+        descriptor: invalid_desc || slot_end
+    };
+    if (errors_q.any) begin
+      error_pc <= errors_q.access ? errors_q.bus_pc : errors_q.pc;
+      if (errors_q.access) error_addr <= errors_q.bus_addr;
+      else if (errors_q.imem) error_addr <= errors_q.imem_addr;
+      else if (errors_q.beyond) error_addr <= PMEM_BASE | 32'(errors_q.pw_addr);
+      else if (errors_q.descriptor) error_addr <= errors_q.sent;
+      else error_addr <= PMEM_BASE | 32'(errors_q.slot_addr);
     end
     if (reset) begin
-      error_addr <= '0;
-      error_pc   <= '0;
+      errors_q.any <= 1'b0;
+      error_addr   <= '0;
+      error_pc     <= '0;
     end
   end
 
@@ -536,12 +589,13 @@ module rpu_unit
 
   // Data memory: the core's stores and loads come first and take no time.
   logic unused_dw_ready;
-  logic unused_dr_ready, unused_dr_done;
+  logic unused_dr_ready;
   rpu_memory #(
       .DATA_W(DATA_W),
       .LINES(DMEM_LINES),
       .WRITERS(4),
-      .READERS(3)
+      .READERS(3),
+      .IN_REG (BUS_REGS)
   ) u_dmem (
       .clk,
       .rst,
@@ -553,7 +607,7 @@ module rpu_unit
       .rd_valid({host_dmem && !host_write, txl_valid, core_dmem_read}),
       .rd_ready({dr_ready, txl_ready, unused_dr_ready}),
       .rd_addr ({dmem_line(host_addr[23:0]), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),
-      .rd_done ({host_dmem_done, txl_done, unused_dr_done}),
+      .rd_done ({host_dmem_done, txl_done, core_dmem_done}),
       .rd_data (dmem_rdata)
   );
 
@@ -582,7 +636,7 @@ module rpu_unit
       .rd_data (pmem_rdata)
   );
 
-  assign idle = writer_idle && transmit_idle && accel_reader_idle && !send_valid && !in_valid && status.active == '0
-      && (core_rst || io_wait);
+  assign idle = writer_idle && transmit_idle && accel_reader_idle && !asked_valid && !send_valid && !in_valid
+      && status.active == '0 && (core_rst || io_wait);
 
 endmodule

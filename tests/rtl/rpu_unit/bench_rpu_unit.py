@@ -11,6 +11,7 @@ from streams import behaviour, bursts, cycles, mostly, never, seldom
 
 HEADERS = 0x0080_4000
 PROGRAM = 0x0200_0000
+SLOWER = 12  # cycles for a packet's four loads, with registers around the bus
 
 
 def some_packets(count: int, longest: int = 700) -> list[tuple[bytes, int]]:
@@ -65,7 +66,7 @@ async def a_packet_takes_few_cycles(dut: Any, program: str, length: int, most: i
     await unit.until(150)
     took = (unit.sent[-1].cycle - unit.sent[49].cycle) / 100
     dut._log.info(f"{program}: {took} cycles a packet of {length} bytes")
-    assert took <= most
+    assert took <= most + SLOWER * int(dut.BUS_REGS.value)
 
 
 @behaviour()

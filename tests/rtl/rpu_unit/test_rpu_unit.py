@@ -26,8 +26,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("data_w", [512, 128])
-def test_rpu_unit(programs: Path, monkeypatch: pytest.MonkeyPatch, data_w: int) -> None:
+@pytest.mark.parametrize(("data_w", "bus_regs"), [(512, 0), (128, 0), (128, 1)])
+def test_rpu_unit(programs: Path, monkeypatch: pytest.MonkeyPatch, data_w: int, bus_regs: int) -> None:
     monkeypatch.setenv("RPU_PROGRAMS", str(programs))
     parts = [simulation.RTL / "rpu" / f"rpu_{part}.sv" for part in PARTS]
     simulation.simulate(
@@ -37,4 +37,5 @@ def test_rpu_unit(programs: Path, monkeypatch: pytest.MonkeyPatch, data_w: int) 
         DATA_W=data_w,
         IMEM_KB=16,
         PMEM_KB=512,
+        BUS_REGS=bus_regs,
     )
