@@ -67,6 +67,20 @@ package rpu_pkg;
     logic [63:0] addr;         // where it failed, or the beginning of what did
   } dram_event_t;
 
+  // The same with what it is, found out once; nothing else is done with one that is not valid but to drop its packet
+  typedef struct packed {
+    send_t send;
+    logic  valid;
+    logic  to_packet;    // of a kind that gives a slot back
+    logic  has_slot;     // and there is such a slot
+    logic  is_packet;
+    logic  is_slots;
+    logic  is_read;      // of host memory
+    logic  is_write;
+    logic  is_empty;     // no bytes of host memory
+    logic  data_memory;  // where its bytes are; otherwise packet memory
+  } checked_t;
+
   // A store into the broadcast region
   typedef struct packed {
     logic [23:0] addr;         // in data memory

@@ -13,9 +13,6 @@ module rpu_transmit
   import rpu_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned DMEM_KB = 32,
-    parameter int unsigned PMEM_KB = 1024,
-    parameter int unsigned SLOTS = 32,
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -23,7 +20,7 @@ module rpu_transmit
 
     input  logic              send_valid,
     output logic              send_ready,
-    input  send_t             send,
+    input  checked_t          send,
     input  logic [31:0]       active,        // slots with packets, from slot 1
     output logic              invalid_desc,
     output logic [31:0]       dram_empty,    // flags of reads that ask for no bytes
@@ -56,16 +53,6 @@ module rpu_transmit
   if (DATA_W < 128 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
     $fatal(1, "rpu_transmit: DATA_W must be a power of two from 128 to 1024, not %0d", DATA_W);
   end
-  if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
-    $fatal(1, "rpu_transmit: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
-  end
-  if (PMEM_KB < 1 || PMEM_KB > 16384 || 2 ** $clog2(PMEM_KB) != PMEM_KB) begin : gen_bad_pmem_kb
-    $fatal(1, "rpu_transmit: PMEM_KB must be a power of two from 1 to 16384, not %0d", PMEM_KB);
-  end
-  if (SLOTS < 2 || SLOTS > 32 || 2 ** $clog2(SLOTS) != SLOTS) begin : gen_bad_slots
-    $fatal(1, "rpu_transmit: SLOTS must be 2, 4, 8, 16 or 32, not %0d", SLOTS);
-  end
-
   localparam unit_tx_t TO_DRAM = '{to_unit: 1'b0, port: PORT_DRAM};
   localparam int unsigned RELEASES = 16;
   localparam int unsigned REQUESTS = 8;
@@ -76,28 +63,15 @@ module rpu_transmit
     unit_tx_t   where;
   } user_t;
 
-  // What is asked for
   desc_t desc;
-  logic to_packet, is_packet, is_drop, is_slots, is_read, is_write, is_empty, to_reader;
-  logic valid_slot, has_slot, in_pmem, in_dmem, valid, slots_room;
-  logic [24:0] desc_end;
-  assign desc       = send.desc;
-  assign desc_end   = (desc.data[24] ? 25'(desc.data[23:0]) : 25'(desc.data[22:0])) + 25'(desc.len);
-  assign in_pmem    = desc.data[31:24] == 8'h01 && desc_end <= 25'(PMEM_KB * 1024);
-  assign in_dmem    = desc.data[31:23] == 9'h001 && desc_end <= 25'(DMEM_KB * 1024);
-  assign valid_slot = desc.tag <= 8'(SLOTS);
-  assign has_slot   = valid_slot && desc.tag != 0;
-  assign to_packet  = send.kind <= SEND_UNIT;
-  assign is_drop    = to_packet && desc.len == 0;
-  assign is_packet  = to_packet && valid_slot && (in_pmem || in_dmem) && desc.len != 0
-      && (send.kind == SEND_UNIT || desc.port <= PORT_LOOPBACK);
-  assign is_slots   = send.kind == SEND_SLOTS && has_slot;
-  wire to_dram = (send.kind == SEND_READ && desc.tag < 8'd32) || send.kind == SEND_WRITE;
-  assign is_empty   = to_dram && desc.len == 0;
-  assign is_read    = to_dram && send.kind == SEND_READ && (in_pmem || in_dmem) && desc.len != 0;
-  assign is_write   = to_dram && send.kind == SEND_WRITE && (in_pmem || in_dmem) && desc.len != 0;
-  assign to_reader  = is_packet || is_write;
-  assign valid      = is_packet || (is_drop && valid_slot) || is_slots || is_empty || is_read || is_write;
+  logic is_packet, is_slots, is_read, is_write, to_reader, in_dmem, slots_room;
+  assign desc      = send.send.desc;
+  assign is_packet = send.is_packet;
+  assign is_slots  = send.is_slots;
+  assign is_read   = send.is_read;
+  assign is_write  = send.is_write;
+  assign to_reader = is_packet || is_write;
+  assign in_dmem   = send.data_memory;
 
   // A packet and what is written go to the reader; anything else is over at once, with a release perhaps.
   logic job_ready, done_q, reader_idle, take, end_now, free_now, there;
@@ -109,18 +83,18 @@ module rpu_transmit
 
   assign slots_room = owed_q < COUNT_W'(RELEASES - 1);
   assign job_user   = is_write ? '{slot: '0, where: TO_DRAM}
-      : '{slot: desc.tag, where: '{to_unit: send.kind == SEND_UNIT, port: desc.port}};
+      : '{slot: desc.tag, where: '{to_unit: send.send.kind == SEND_UNIT, port: desc.port}};
   logic start_ready, request_ready;
   logic [COUNT_W-1:0] writes_q;    // whose data have not left
   always_comb begin
     start_ready = slots_room;
     if (is_read || is_write) start_ready &= request_ready;
-    if (!to_reader && !is_read) start_ready &= !done_q && (writes_q == '0 || !has_slot);
+    if (!to_reader && !is_read) start_ready &= !done_q && (writes_q == '0 || !send.has_slot);
   end
   assign send_ready = start_ready && (!to_reader || job_ready);
   assign take       = send_valid && send_ready;
   assign end_now    = take && !to_reader && !is_read;
-  assign dram_empty = take && is_empty && send.kind == SEND_READ ? 32'd1 << desc.tag[4:0] : '0;
+  assign dram_empty = take && send.is_empty && send.send.kind == SEND_READ ? 32'd1 << desc.tag[4:0] : '0;
 
   // Requests for host memory. What is offered stays until it is taken: a packet is not interrupted.
   dram_request_t request, head;
@@ -135,7 +109,7 @@ module rpu_transmit
           addr: in_dmem ? {1'b0, desc.data[22:0]} : desc.data[23:0],
           tag: desc.tag[4:0],
           len: desc.len,
-          dram_addr: send.dram_addr
+          dram_addr: send.send.dram_addr
       };
   stream_queue #(
       .WIDTH($bits(dram_request_t)),
@@ -206,11 +180,11 @@ module rpu_transmit
   );
 
   assign slot_ended   = done_q ? done_slot_q : desc.tag;
-  assign slot_end     = (done_q && done_slot_q != 0) || (end_now && to_packet && has_slot);
+  assign slot_end     = (done_q && done_slot_q != 0) || (end_now && send.to_packet && send.has_slot);
   assign there        = active[slot_ended[4:0]-5'd1];
   assign free_now     = (slot_end && there) || (end_now && is_slots);
   assign freed        = '{all: !done_q && is_slots, slot: slot_ended};
-  assign invalid_desc = take && !valid;
+  assign invalid_desc = take && !send.valid;
 
   stream_queue #(
       .WIDTH($bits(release_t)),

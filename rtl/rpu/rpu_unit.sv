@@ -329,36 +329,30 @@ module rpu_unit
 
   // Packets out
   logic send_valid, send_ready, invalid_desc, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
-  logic transmit_idle, asked_valid, asked_ready;
-  send_t asked, send;
+  logic transmit_idle, asked_valid, asked_ready, checks_idle;
+  send_t asked;
+  checked_t send;
   logic [7:0] slot_ended;
   logic [23:0] tx_addr;
 
-  if (BUS_REGS) begin : gen_send
-    stream_reg #(
-        .WIDTH($bits(send_t))
-    ) u_send (
-        .clk,
-        .rst    (reset),
-        .s_valid(asked_valid),
-        .s_ready(asked_ready),
-        .s_data (asked),
-        .m_valid(send_valid),
-        .m_ready(send_ready),
-        .m_data (send),
-        .idle   ()
-    );
-  end else begin : gen_send
-    assign send_valid  = asked_valid;
-    assign asked_ready = send_ready;
-    assign send        = asked;
-  end
-
-  rpu_transmit #(
-      .DATA_W(DATA_W),
+  rpu_send_check #(
       .DMEM_KB(DMEM_KB),
       .PMEM_KB(PMEM_KB),
       .SLOTS(SLOTS)
+  ) u_send_check (
+      .clk,
+      .rst    (reset),
+      .s_valid(asked_valid),
+      .s_ready(asked_ready),
+      .s      (asked),
+      .m_valid(send_valid),
+      .m_ready(send_ready),
+      .m      (send),
+      .idle   (checks_idle)
+  );
+
+  rpu_transmit #(
+      .DATA_W(DATA_W)
   ) u_transmit (
       .clk,
       .rst        (reset),
@@ -477,7 +471,7 @@ module rpu_unit
         bus_addr: bus_addr,
         imem_addr: imem_error_addr,
         pw_addr: pw_addr,
-        sent: send.desc.data,
+        sent: send.send.desc.data,
         slot_addr: slot_addr,
         any: wrong,
         access: access_error != '0,
@@ -636,7 +630,7 @@ module rpu_unit
       .rd_data (pmem_rdata)
   );
 
-  assign idle = writer_idle && transmit_idle && accel_reader_idle && !asked_valid && !send_valid && !in_valid
+  assign idle = writer_idle && transmit_idle && accel_reader_idle && !asked_valid && checks_idle && !in_valid
       && status.active == '0 && (core_rst || io_wait);
 
 endmodule

@@ -9,7 +9,7 @@ from headrace.build.processor import vexriscv
 from headrace.cards.rpu import elf, program
 
 PROGRAMS = Path(__file__).parent / "programs"
-PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "transmit", "writer", "unit")
+PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "send_check", "transmit", "writer", "unit")
 
 
 @pytest.fixture(scope="session")
