@@ -17,12 +17,12 @@ from scapy.layers.l2 import Ether
 from headrace.build.models import build_card
 from headrace.card import Card
 from headrace.cards.rpu import accelerators, elf, program, tables
-from headrace.cards.rpu.card import driver_of, load_accelerator
+from headrace.cards.rpu.card import driver_of, load_accelerator, open_rpu_card
 from headrace.cards.rpu.driver import RpuDriver, SwapReport
 from headrace.cards.rpu.swap import swap, table_of
 from headrace.errors import CardError, HeadraceError
 
-CHANGED, OTHERS = 1, (0, 2, 3)
+BUILT_IN, CHANGED, OTHERS = 0, 1, (0, 2, 3)
 LINE = 100e9
 USER = """
 // Counts the stores that it gets.
@@ -131,6 +131,39 @@ def in_order(frames: Sequence[bytes]) -> bool:
             return False
         last[flow] = place
     return True
+
+
+def crc_only(card: Card, unit: int, given: list[bytes]) -> tuple[list[bytes], list[int]]:
+    """What one unit lets pass, and the packets that have left after every 20 cycles."""
+    driver = driver_of(card)
+    driver.load(code("crc"), [unit])
+    driver.boot([unit])
+    assert driver.ready([unit])
+    assert driver.accelerator(unit) == "CR32"
+    card.sink(1, "memory")
+    start = card.stats().ports[1].tx_frames
+    card.source(0, given, timing=15e9)
+    left = []
+    for _ in range(1000):
+        card.run(until=None, cycles=20)
+        left.append(card.stats().ports[1].tx_frames - start)
+    driver.disable([unit])
+    assert driver.state(unit).outstanding == 0
+    return [frame.data for frame in card.received(1)], left
+
+
+def test_a_built_in_accelerator_and_one_in_a_slot_take_the_same_cycles() -> None:
+    rng = random.Random(7)
+    bodies = [rng.randbytes(rng.randint(60, 1000)) for _ in range(60)]
+    given = [data + (zlib.crc32(data) ^ (rng.random() < 0.3)).to_bytes(4, "little") for data in bodies]
+    parameters = {"PMEM_KB": 512, "ACCELERATORS_LOW": 1}
+    with open_rpu_card(2, {CHANGED: "crc"}, parameters=parameters, progress=False) as card:
+        built_in, left = crc_only(card, BUILT_IN, given)
+        card.close_files()
+        in_slot, left_slot = crc_only(card, CHANGED, given)
+    assert in_slot == built_in
+    assert left_slot == left
+    assert 20 < len(built_in) < 60 and len(set(left)) > 20
 
 
 def feed(card: Card, given: list[bytes], change: Callable[[], None]) -> list[tuple[int, bytes]]:
