@@ -404,6 +404,13 @@ int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, ui
   });
 }
 
+int hr_write_packets(hr_card* card, hr_writer* writer, const hr_packet* packets, size_t count) {
+  return looking(card, [&] {
+    writer->writer.write(card->card.memory(), {packets, count});
+    return HR_OK;
+  });
+}
+
 int hr_close_writer(hr_card* card, hr_writer* writer, uint64_t received, uint64_t dropped) {
   return looking(card, [&] {
     writer->writer.close(received, dropped);

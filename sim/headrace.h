@@ -349,6 +349,8 @@ void hr_memory_drop(void* kept);
 hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink); /* NULL on error */
 int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result);
+/* Writes packets that lie anywhere in host memory, function 0's, each with its time. */
+int hr_write_packets(hr_card* card, hr_writer* writer, const hr_packet* packets, size_t count);
 /* The packets that are in the file, or in its buffer: without those that could not be written. */
 hr_totals hr_get_writer_totals(const hr_writer* writer);
 /* Finishes the file; pcapng tells how many packets came in, and how many of them were dropped. */

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from headrace.card import interface as harness
 from headrace.card.card import pick
 from headrace.card.stats import FileTotals
@@ -143,6 +146,16 @@ class RecordWriter:
             file_bytes=result.file_bytes,
             next_ns=result.next_ns,
         )
+
+    def write_packets(self, packets: npt.NDArray[np.void]) -> None:
+        """Writes packets that lie in host memory: an array of ``headrace.card.packet_memory.PACKET``.
+
+        Raises CardError when the file can't be written, or a packet isn't within a mapped range of function 0.
+        """
+        if len(packets) == 0:
+            return
+        array = self._ffi.cast("const hr_packet *", self._ffi.from_buffer(np.ascontiguousarray(packets)))
+        self._card._check(self._lib.hr_write_packets(self._card._open, self._open, array, len(packets)))
 
     def close(self, received: int = 0, dropped: int = 0) -> None:
         """Finishes the file; pcapng notes the packets that came in, and those dropped of them. May be called again.

@@ -108,7 +108,8 @@ def _show(built: Program, path: str, json: bool) -> None:
 def run_command(
     programs: Annotated[list[str], typer.Argument(metavar="PROGRAM[@UNITS]...", help="Programs, and their units.")],
     port: Annotated[
-        list[str], typer.Option("--port", metavar="N=LINK", help="What port 0 or 1 receives; a live link sends, too.")
+        list[str],
+        typer.Option("--port", metavar="N=LINK", help="What port 0, 1 or host receives; a live link sends, too."),
     ],
     write: Annotated[
         list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
@@ -155,11 +156,11 @@ def run_command(
             found |= dict.fromkeys(range(units) if chosen is None else parse_units(chosen, units), name if at else text)
         return found
 
-    sinks = parse_ports(write or [], "-w")
+    sinks = parse_ports(write or [], "-w", host=True)
     common.check_outputs(*sinks.values())
     job = RpuJob(
         programs=by_unit(programs, unit),
-        sources=parse_ports(port, "--port"),
+        sources=parse_ports(port, "--port", host=True),
         sinks=sinks,
         accelerators=by_unit(accel or [], None),
         units=units,
@@ -197,7 +198,7 @@ def _show_run(report: RpuReport) -> None:
     Console().print(table)
     print(
         f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a unit, "
-        f"{report.host_dropped:,} to the host port (dropped), {report.kept:,} kept by units; {report.cycles:,} cycles"
+        f"{report.host_dropped:,} at the host port, {report.kept:,} kept by units; {report.cycles:,} cycles"
     )
     for rule in report.matches:
         print(f"sid {rule.sid}: {rule.count:,} matches{f', {rule.message}' if rule.message else ''}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer, which reach host memory. The
-// host port leads nowhere yet: what units send there is dropped and counted.
+// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer, which reach host memory, and
+// rings there for the host's packets.
 module rpu_card
   import headrace_pkg::*;
 #(
@@ -96,18 +96,57 @@ module rpu_card
 );
   import axi_pkg::*;
 
-  axil_req_t axil_req;
-  axil_rsp_t axil_rsp;
+  localparam logic [1:0][31:0] AXIL_BASES = {32'h2000, 32'h0};  // host rings, RPUs: as in regs/rpu_card.rdl
+  localparam int unsigned MANAGERS = 4;                         // of host memory: units, and three of the rings
+
+  axil_req_t host_req;
+  axil_rsp_t host_rsp;
+  axil_req_t [1:0] axil_req;
+  axil_rsp_t [1:0] axil_rsp;
+  logic axil_idle;
   axil_ports u_axil_ports (
       .*,
-      .req(axil_req),
-      .rsp(axil_rsp)
+      .req(host_req),
+      .rsp(host_rsp)
+  );
+  axil_demux #(
+      .BLOCKS(2),
+      .BASES(AXIL_BASES)
+  ) u_axil_demux (
+      .clk,
+      .rst,
+      .s_req(host_req),
+      .s_rsp(host_rsp),
+      .m_req(axil_req),
+      .m_rsp(axil_rsp),
+      .idle (axil_idle)
   );
 
+  axi_req_t [MANAGERS-1:0] axi_reqs;
+  axi_rsp_t [MANAGERS-1:0] axi_rsps;
+  logic [MANAGERS-1:0][MEM_W-1:0] wdatas;
+  logic [MANAGERS-1:0][MEM_W/8-1:0] wstrbs;
   axi_req_t axi_req;
   axi_rsp_t axi_rsp;
   logic [MEM_W-1:0] wdata, rdata;
   logic [MEM_W/8-1:0] wstrb;
+  logic mux_idle;
+  axi_mux #(
+      .MANAGERS(MANAGERS),
+      .MEM_W(MEM_W)
+  ) u_mux (
+      .clk,
+      .rst,
+      .s_req  (axi_reqs),
+      .s_wdata(wdatas),
+      .s_wstrb(wstrbs),
+      .s_rsp  (axi_rsps),
+      .m_req  (axi_req),
+      .m_wdata(wdata),
+      .m_wstrb(wstrb),
+      .m_rsp  (axi_rsp),
+      .idle   (mux_idle)
+  );
   axi_ports #(
       .MEM_W(MEM_W)
   ) u_axi_ports (
@@ -120,12 +159,14 @@ module rpu_card
   logic [PORTS-1:0] bad, out_tvalid, out_tready, out_tlast, out_cut, out_dropped, out_idle;
   logic [PORTS-1:0][DATA_W-1:0] out_tdata;
   logic [PORTS-1:0][DATA_W/8-1:0] out_tkeep;
-  logic engine_idle;
-  logic unused_host_ready, unused_host_valid, unused_host_last, unused_host_cut;
-  logic [DATA_W-1:0] unused_host_data;
-  logic [DATA_W/8-1:0] unused_host_keep;
+  logic engine_idle, rings_idle;
+  logic [63:0] engine_wake_ns, rings_wake_ns;
+  logic to_host_valid, to_host_ready, to_host_last, to_host_cut;
+  logic from_host_valid, from_host_ready, from_host_last, from_host_cut;
+  logic [DATA_W-1:0] to_host_data, from_host_data;
+  logic [DATA_W/8-1:0] to_host_keep, from_host_keep;
   always_comb begin
-    for (int i = 0; i < PORTS; i++) bad[i] = rx_tuser[i].error;
+    for (int port = 0; port < PORTS; port++) bad[port] = rx_tuser[port].error;
   end
 
   rpu_engine #(
@@ -142,30 +183,65 @@ module rpu_card
       .clk,
       .rst,
       .time_ns,
-      .axil_req,
-      .axil_rsp,
-      .s_axis_tvalid({1'b0, rx_tvalid}),
-      .s_axis_tready({unused_host_ready, rx_tready}),
-      .s_axis_tdata ({DATA_W'(0), rx_tdata}),
-      .s_axis_tkeep ({(DATA_W / 8)'(0), rx_tkeep}),
-      .s_axis_tlast ({1'b0, rx_tlast}),
-      .s_axis_cut   ({1'b0, bad}),
-      .m_axis_tvalid({unused_host_valid, out_tvalid}),
-      .m_axis_tready({1'b1, out_tready}),
-      .m_axis_tdata ({unused_host_data, out_tdata}),
-      .m_axis_tkeep ({unused_host_keep, out_tkeep}),
-      .m_axis_tlast ({unused_host_last, out_tlast}),
-      .m_axis_cut   ({unused_host_cut, out_cut}),
+      .axil_req     (axil_req[0]),
+      .axil_rsp     (axil_rsp[0]),
+      .s_axis_tvalid({from_host_valid, rx_tvalid}),
+      .s_axis_tready({from_host_ready, rx_tready}),
+      .s_axis_tdata ({from_host_data, rx_tdata}),
+      .s_axis_tkeep ({from_host_keep, rx_tkeep}),
+      .s_axis_tlast ({from_host_last, rx_tlast}),
+      .s_axis_cut   ({from_host_cut, bad}),
+      .m_axis_tvalid({to_host_valid, out_tvalid}),
+      .m_axis_tready({to_host_ready, out_tready}),
+      .m_axis_tdata ({to_host_data, out_tdata}),
+      .m_axis_tkeep ({to_host_keep, out_tkeep}),
+      .m_axis_tlast ({to_host_last, out_tlast}),
+      .m_axis_cut   ({to_host_cut, out_cut}),
       .out_dropped,
-      .axi_req,
-      .axi_wdata    (wdata),
-      .axi_wstrb    (wstrb),
-      .axi_rsp,
+      .axi_req      (axi_reqs[0]),
+      .axi_wdata    (wdatas[0]),
+      .axi_wstrb    (wstrbs[0]),
+      .axi_rsp      (axi_rsps[0]),
       .axi_rdata    (rdata),
-      .idle         (engine_idle),
-      .wake_ns
+      .wake_ns      (engine_wake_ns),
+      .idle         (engine_idle)
   );
-  assign idle = engine_idle && out_idle == '1 && axil_quiet(axil_req, axil_rsp);
+
+  rpu_host_rings #(
+      .DATA_W(DATA_W)
+  ) u_rings (
+      .clk,
+      .rst,
+      .time_ns,
+      .axil_req     (axil_req[1]),
+      .axil_rsp     (axil_rsp[1]),
+      .s_axis_tvalid(to_host_valid),
+      .s_axis_tready(to_host_ready),
+      .s_axis_tdata (to_host_data),
+      .s_axis_tkeep (to_host_keep),
+      .s_axis_tlast (to_host_last),
+      .s_axis_cut   (to_host_cut),
+      .m_axis_tvalid(from_host_valid),
+      .m_axis_tready(from_host_ready),
+      .m_axis_tdata (from_host_data),
+      .m_axis_tkeep (from_host_keep),
+      .m_axis_tlast (from_host_last),
+      .m_axis_cut   (from_host_cut),
+      .axi_req      (axi_reqs[3:1]),
+      .axi_wdata    (wdatas[3:1]),
+      .axi_wstrb    (wstrbs[3:1]),
+      .axi_rsp      (axi_rsps[3:1]),
+      .axi_rdata    (rdata),
+      .irq_valid,
+      .irq_ready,
+      .irq_function,
+      .irq_vector,
+      .wake_ns      (rings_wake_ns),
+      .idle         (rings_idle)
+  );
+
+  assign idle    = engine_idle && rings_idle && mux_idle && axil_idle && out_idle == '1;
+  assign wake_ns = engine_wake_ns < rings_wake_ns ? engine_wake_ns : rings_wake_ns;
 
   for (genvar p = 0; p < PORTS; p++) begin : gen_port
     rpu_port_tx #(
@@ -192,7 +268,5 @@ module rpu_card
         .idle         (out_idle[p])
     );
   end
-
-  assign {irq_valid, irq_function, irq_vector} = '0;
 
 endmodule

@@ -26,7 +26,6 @@ module rpu_control
     input  unit_event_t  [UNITS-1:0]   unit_event,
     input  unit_status_t [UNITS-1:0]   unit_status,
     input  logic [1:0]                 out_dropped,
-    input  logic                       host_dropped,
     input  dram_event_t                read_event,
     input  dram_event_t                write_event,
 
@@ -240,12 +239,6 @@ module rpu_control
     if (rst) dram_address_q <= '0;
   end
 
-  logic [31:0] host_dropped_q;
-  always_ff @(posedge clk) begin
-    host_dropped_q <= host_dropped_q + 32'(host_dropped);
-    if (rst) host_dropped_q <= '0;
-  end
-
   always_comb begin
     regs_in                         = '{default: '0};
     regs_in.units.value.next        = UNITS;
@@ -254,7 +247,6 @@ module rpu_control
     regs_in.memories.imem_kb.next   = 12'(IMEM_KB);
     regs_in.memories.dmem_kb.next   = 12'(DMEM_KB);
     regs_in.pmem_kb.value.next      = PMEM_KB;
-    regs_in.host_dropped.value.next = host_dropped_q;
     regs_in.memory.word_address.value.we    = asked_valid;
     regs_in.memory.word_address.value.next  = asked.addr + 32'd4;
     regs_in.memory.status.busy.next    = !queue_idle || write_q || read_q;

@@ -51,7 +51,6 @@ module rpu_engine
 );
 
   localparam logic [63:0] NEVER = '1;
-  localparam int unsigned HOST = 32'(PORT_HOST);
 
   settings_t settings;
   table_write_t table_write;
@@ -350,7 +349,6 @@ module rpu_engine
       .unit_event,
       .unit_status,
       .out_dropped,
-      .host_dropped(m_axis_tvalid[HOST] && m_axis_tready[HOST] && m_axis_tlast[HOST]),
       .read_event,
       .write_event,
       .core_rst,

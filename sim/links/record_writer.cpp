@@ -56,11 +56,8 @@ hr_writer_result RecordWriter::write(std::span<const uint8_t> ring, uint32_t fro
     frame.wire_length = header.length;
     frame.cut = true;
     frame.lost = lost;
-    const Record record{&frame, header.captured, time};
-    add(taken_, record.totals());
-    sink_->take(record);
+    put(frame, header.captured, time);
     lost = 0;
-    time_ns_ = time_ns;
     ++result.packets;
     result.captured_bytes += header.captured;
     result.wire_bytes += header.length;
@@ -69,6 +66,26 @@ hr_writer_result RecordWriter::write(std::span<const uint8_t> ring, uint32_t fro
   result.file_bytes = sink_->size();
   if (limits.flush != 0) sink_->flush();
   return result;
+}
+
+void RecordWriter::write(HostMemory& memory, std::span<const hr_packet> packets) {
+  for (const hr_packet& packet : packets) {
+    TxFrame frame;
+    frame.data = memory.at(0, packet.address, packet.length);
+    if (frame.data == nullptr) throw Error(HR_ERROR_USAGE, "a packet to write is not in one range of host memory");
+    frame.length = packet.length;
+    frame.wire_length = packet.wire_length;
+    frame.cut = packet.wire_length != packet.length;
+    put(frame, packet.length,
+        {static_cast<int64_t>(packet.timestamp_ns / kNsPerSecond), static_cast<int64_t>(packet.timestamp_ns % kNsPerSecond), true});
+  }
+}
+
+void RecordWriter::put(TxFrame& frame, uint32_t length, const RecordTime& time) {
+  const Record record{&frame, length, time};
+  add(taken_, record.totals());
+  sink_->take(record);
+  time_ns_ = Pacing::time_ns(time);
 }
 
 // Bytes of the ring in one piece.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the records of a capture ring in host memory into files: what the ring holds is the body of a pcap file with
-// times in nanoseconds, which a sink takes record by record.
+// times in nanoseconds, which a sink takes record by record. Packets that lie anywhere in host memory go the same way.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "headrace.h"
 #include "links/sink.h"
+#include "memory/host_memory.h"
 #include "wire/arrivals.h"
 
 namespace headrace {
@@ -22,6 +23,8 @@ class RecordWriter {
   // Writes the records between two byte counts, as far as the limits let it. Throws Error when the file can't be
   // written, or when what is there is no record.
   hr_writer_result write(std::span<const uint8_t> ring, uint32_t from, uint32_t to, const hr_writer_limits& limits);
+  // Writes packets of host memory, function 0's. Throws Error when one isn't within a mapped range, too.
+  void write(HostMemory& memory, std::span<const hr_packet> packets);
   void close(uint64_t received, uint64_t dropped);
   // Of the packets in the file.
   hr_totals totals() const { return without(taken_, sink_->lost()); }
@@ -29,6 +32,7 @@ class RecordWriter {
  private:
   struct Header;
 
+  void put(TxFrame& frame, uint32_t length, const RecordTime& time);
   const uint8_t* bytes(std::span<const uint8_t> ring, uint32_t at, uint32_t size);
 
   std::unique_ptr<Sink> sink_;

@@ -57,6 +57,33 @@ def test_packets_go_through_different_programs_into_a_file(tmp_path: Path, captu
     assert len(rdpcap(str(tmp_path / "on.pcap"))) == 200
 
 
+BOTH_WAYS = Path(__file__).parents[1] / "card" / "rpu" / "programs" / "host.c"
+
+
+def test_the_host_port_takes_and_gives_packets(tmp_path: Path, capture: Path) -> None:
+    """What comes from the wire goes to the host, and what comes from the host to port 1."""
+    done = rpu(
+        *("run", str(BOTH_WAYS), "--port", "0=gen:size=200,count=300", "--port", f"host={capture}"),
+        *("-w", "host=host.pcap", "-w", "1=wire.pcap", *CARD, "--rate", "5G", "--json"),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["received"], report["sent"], report["dropped"], report["kept"]) == (700, 700, 0, 0)
+    assert (report["from_host"], report["to_host"], report["host_dropped"]) == (400, 300, 0)
+    wire = [bytes(packet) for packet in rdpcap(str(tmp_path / "wire.pcap"))]
+    assert Counter(wire) == Counter(bytes(packet) for packet in rdpcap(str(capture)))
+    host = rdpcap(str(tmp_path / "host.pcap"))
+    assert [len(packet) for packet in host] == [200] * 300
+    assert [packet.time for packet in host] == sorted(packet.time for packet in host)
+
+
+def test_without_a_sink_packets_to_the_host_are_dropped_and_counted(tmp_path: Path, capture: Path) -> None:
+    done = rpu("run", str(BOTH_WAYS), "--port", f"0={capture}", *CARD, "--rate", "5G", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "400 at the host port" in done.stdout
+
+
 def test_a_blocklist_is_what_the_firewall_drops(tmp_path: Path, capture: Path) -> None:
     (tmp_path / "drop.txt").write_text("# a list\n10.0.3.0/24\n10.0.5.7 ; one address\n")
     blocked = [ipaddress.ip_network("10.0.3.0/24"), ipaddress.ip_network("10.0.5.7/32")]

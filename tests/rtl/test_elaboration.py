@@ -297,6 +297,11 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_unit_feed", {"DEPTH": 3}),
     ("rpu_from_units", {"DATA_W": 96}),
     ("rpu_from_units", {"UNITS": 17}),
+    ("rpu_ring_fetch", {"MEM_W": 64}),
+    ("rpu_ring_fetch", {"DEPTH": 12}),
+    ("rpu_ring_receive", {"DATA_W": 64}),
+    ("rpu_ring_receive", {"STORE_KB": 3}),
+    ("rpu_ring_transmit", {"DATA_W": 1024}),
     ("rpu_dram", {"DATA_W": 64}),
     ("rpu_dram", {"UNITS": 17}),
     ("rpu_dram", {"READS": 12}),
@@ -379,7 +384,7 @@ FREE = {
     "noc_switch": {"SINKS"},
 }
 # Wholes whose parts have each of their parameters, by the same name.
-COMPOSED = {"capture_avalon", "capture_filters", "rpu_engine", "rpu_unit"}
+COMPOSED = {"capture_avalon", "capture_filters", "rpu_engine", "rpu_host_rings", "rpu_unit"}
 
 
 @pytest.mark.parametrize(("block", "parameters", "words"), [(b, p, w or tuple(p)) for b, p, *w in WRONG], ids=str)

@@ -94,8 +94,9 @@ class RpuDriver:
     card's time in ns.
     """
 
-    def __init__(self, regs: Any, advance: Callable[[], None], now: Callable[[], int]) -> None:
-        self._regs = regs
+    def __init__(self, registers: Any, advance: Callable[[], None], now: Callable[[], int]) -> None:
+        regs = self._regs = registers.rpu
+        self.rings = registers.rings
         self._advance = advance
         self._now = now
         if regs.card.magic != _MAGIC:
@@ -372,8 +373,10 @@ class RpuDriver:
         }
 
     def host_dropped(self) -> int:
-        """Packets to the host port, which leads nowhere yet."""
-        return int(self._regs.host_dropped.read())
+        """Packets to the host port that were lost: its ring is off, they are longer than their buffer, or host memory
+        has answered with an error."""
+        lost = self.rings.receive
+        return int(lost.dropped.read() + lost.too_long.read() + lost.errors.read())
 
     def dram_counters(self) -> DramCounters:
         """Of the units' access to host memory."""

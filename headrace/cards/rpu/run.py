@@ -16,12 +16,16 @@ from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
+from headrace.cards.rpu.rings import HostPort
 from headrace.cards.rpu.service import CONTROL, Service
 from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import parse_source
 
 PORTS = 2
+HOST = 2  # the host port's number
+_WAIT_MS = 50
+_LIVE_S = 0.001  # of wall time, between looks at a live link of the host
 POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
 
 
@@ -70,6 +74,8 @@ class RpuReport:
     received: int
     sent: int
     dropped: int
+    from_host: int  # of those received
+    to_host: int  # of those sent
     host_dropped: int
     kept: int
     cycles: int
@@ -92,14 +98,17 @@ def parse_units(text: str, count: int) -> list[int]:
     return found
 
 
-def parse_ports(texts: Sequence[str], option: str) -> dict[int, str]:
-    """What texts such as ``0=in.pcap``, values of a command's option, say by port."""
+def parse_ports(texts: Sequence[str], option: str, host: bool = False) -> dict[int, str]:
+    """What texts such as ``0=in.pcap``, values of a command's option, say by port; ``host``: ``host=in.pcap`` goes, too."""
     found: dict[int, str] = {}
     for text in texts:
         number, equals, what = text.partition("=")
-        if not equals or number not in map(str, range(PORTS)):
-            raise HeadraceError(f"{option} {text}: not N=..., with N from 0 to {PORTS - 1}", 2)
-        found[int(number)] = what
+        is_host = host and number == "host"
+        if not equals or not (is_host or number in map(str, range(PORTS))):
+            raise HeadraceError(
+                f"{option} {text}: not N=..., with N from 0 to {PORTS - 1}{', or host' if host else ''}", 2
+            )
+        found[HOST if is_host else int(number)] = what
     return found
 
 
@@ -140,7 +149,11 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         driver.ready(job.programs)
         lossless = job.rate == "lossless"
         driver.set_flow_control(lossless)
+        host = HostPort(card, driver.rings)
         for port, link in links.items():
+            if port == HOST:
+                host.send(link.link, link.live)
+                continue
             card.flow_control(port, lossless)
             card.source(port, link.link, timing="line" if link.live or lossless else job.rate)
             if link.live:
@@ -148,7 +161,12 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():
-            card.sink(port, f"pcap:{path}", precision="nano", timestamps="card")
+            if port != HOST:
+                card.sink(port, f"pcap:{path}", precision="nano", timestamps="card")
+        if HOST in job.sinks:
+            host.receive(f"pcap:{job.sinks[HOST]}")
+        elif HOST in links and links[HOST].kind == "tap":
+            host.receive(links[HOST].link)
         service = Service(card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words)
         live, hung = any(link.live for link in links.values()), False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
@@ -158,8 +176,11 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                 wall_s = service.attend(control)
                 if live or service.debugged:
                     card.hang_limit(0)
+                busy = host.serve()
+                if host.live:
+                    wall_s = _LIVE_S if wall_s is None else min(wall_s, _LIVE_S)
                 try:
-                    result = card.run(wall_s=wall_s, until_ns=end_ns)
+                    result = card.run("interrupt", wall_s=wall_s, until_ns=end_ns)
                 except HangError:  # a program that neither sends its packets nor sleeps
                     hung = True
                     break
@@ -167,19 +188,25 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                     progress(result.stats.rx_frames)
                 if rule_file is not None:
                     _look(alerts, service)
-                if result.reason != "wall":
+                if result.reason == "cycles" or (result.idle and not (busy or host.serve() or host.wait(_WAIT_MS))):
                     break
         card.stop_sources()
+        host.end()
         if stop and not stop.at_once:
             card.hang_limit(0)
             card.run(wall_s=1.0)
+            host.serve()
+        host.close()
         stats = card.stats()
+        from_host, to_host = host.counted()
         units = tuple(_unit(service.health(unit, hung)) for unit in sorted(job.programs))
         if rule_file is not None:
             _look(alerts, service)
         return RpuReport(
-            received=stats.rx_frames,
-            sent=sum(port.tx_frames for port in stats.ports),
+            received=stats.rx_frames + from_host,
+            sent=sum(port.tx_frames for port in stats.ports) + to_host,
+            from_host=from_host,
+            to_host=to_host,
             dropped=sum(source.dropped + source.refused for source in driver.source_counters().values())
             + sum(driver.out_dropped()),
             host_dropped=driver.host_dropped(),
