@@ -99,7 +99,8 @@ def parse_units(text: str, count: int) -> list[int]:
 
 
 def parse_ports(texts: Sequence[str], option: str, host: bool = False) -> dict[int, str]:
-    """What texts such as ``0=in.pcap``, values of a command's option, say by port; ``host``: ``host=in.pcap`` goes, too."""
+    """What texts such as ``0=in.pcap``, values of a command's option, say by port; with ``host``, ``host=in.pcap``,
+    too."""
     found: dict[int, str] = {}
     for text in texts:
         number, equals, what = text.partition("=")
