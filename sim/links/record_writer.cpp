@@ -77,7 +77,8 @@ void RecordWriter::write(HostMemory& memory, std::span<const hr_packet> packets)
     frame.wire_length = packet.wire_length;
     frame.cut = packet.wire_length != packet.length;
     put(frame, packet.length,
-        {static_cast<int64_t>(packet.timestamp_ns / kNsPerSecond), static_cast<int64_t>(packet.timestamp_ns % kNsPerSecond), true});
+        {static_cast<int64_t>(packet.timestamp_ns / kNsPerSecond),
+         static_cast<int64_t>(packet.timestamp_ns % kNsPerSecond), true});
   }
 }
 
