@@ -64,7 +64,7 @@ int main(void) {
 
   unsigned char *place = buffers + 2;
   for (unsigned int number = 0; COUNT == 0 || number != COUNT; number++) {
-    *(unsigned int *)(place + HEADERS) = bswap_32(number);
+    *(unsigned int *)(place + HEADERS) = load_be32(&number);
     SEND_LOW = DESC_PORT(PORT) | SIZE;
     RPU_BARRIER();
     SEND_HIGH_GO = (unsigned int)place;

@@ -32,7 +32,8 @@ def demo_command(
 ) -> int:
     """Record real traffic, filter it with the card and with tcpdump, and show what the card can and can't do.
 
-    The exit code is 1 if a file of the card is not byte for byte tcpdump's.
+    Then a firewall in C on the RPU card. The exit code is 1 if a file of the filter card is not byte for byte
+    tcpdump's, or the firewall lets other packets pass than tcpdump.
     """
     from pathlib import Path
 
@@ -43,7 +44,7 @@ def demo_command(
     with common.progress_line() as progress:
         found = demo.run(Path(folder), packets, progress)
     Console().print(_screen(found))
-    return 0 if all(comparison.same for comparison in found.comparisons) else 1
+    return 0 if found.firewall.same and all(comparison.same for comparison in found.comparisons) else 1
 
 
 def _screen(found: Demo) -> RenderableType:
@@ -67,6 +68,7 @@ def _screen(found: Demo) -> RenderableType:
             title_align="left",
         ),
         Panel(_limits(found), title="5  Where the limit is", title_align="left"),
+        Panel(_firewall(found), title="6  C firmware on RISC-V packet processors: a firewall", title_align="left"),
     ]
     folder = found.traffic.path.parent
     parts.append(
@@ -112,4 +114,26 @@ def _limits(found: Demo) -> RenderableType:
         "every packet is passed on.",
         "",
         table,
+    )
+
+
+def _firewall(found: Demo) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    firewall = found.firewall
+    table = Table("unit", "program", "packets in", "out", "dropped", box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for unit in firewall.report.units:
+        counts = (unit.rx_packets, unit.tx_packets, unit.rx_packets - unit.tx_packets)
+        table.add_row(str(unit.unit), unit.program, *(f"{count:,}" for count in counts))
+    verdict = Text("= what tcpdump lets pass", "green") if firewall.same else Text("not tcpdump's", "bold red")
+    return Group(
+        f"What {', '.join(firewall.blocked)} send is dropped; flows stay on their unit and in order.",
+        "",
+        table,
+        "",
+        Text.assemble(f"{firewall.path}: {firewall.report.sent:,} packets ", verdict),
     )

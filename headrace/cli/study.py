@@ -34,6 +34,15 @@ headrace study bridge --quick --out quick-study
 headrace study bridge --update-docs
 """
 
+_RPU_EPILOG = """Examples:
+
+headrace study rpu
+
+headrace study rpu --quick --out quick-study
+
+headrace study rpu --update-docs
+"""
+
 app = typer.Typer(
     name="study",
     help="Repeat a published system's measurements on a card, and go on where they end.",
@@ -112,6 +121,25 @@ def bridge_command(
     from headrace.evaluate.study import bridge, bridge_page, bridge_report
 
     return _run("bridge", (bridge, bridge_page, bridge_report), out, quick, json, cluster, update_docs)
+
+
+@app.command("rpu", epilog=_RPU_EPILOG)
+def rpu_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Repeat what a thesis measured of Rosebud on a board, on the RPU card: its figures 4.2 and 4.3 and its table 4.1.
+
+    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock; a board's configuration port is
+    estimated. Files go to rpu-study unless --out says otherwise; points go there as they are found, and a study that
+    was ended goes on with those that are left. The exit code is 1 when a packet is lost while accelerators change.
+    """
+    from headrace.evaluate.study import rpu, rpu_page, rpu_report
+
+    return _run("rpu", (rpu, rpu_page, rpu_report), out, quick, json, cluster, update_docs)
 
 
 def _run(

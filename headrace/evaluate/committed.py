@@ -12,12 +12,19 @@ from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
+from headrace.evaluate.study import rpu as rpu_study
 from headrace.evaluate.study.bridge_points import SEED_PARAMETERS
 
 _BENCH = "headrace/evaluate/bench"
 _LOADS = "headrace/evaluate/loads"
 _TIMING = ("sim/memory/axi_memory.h", "sim/wire/*.h")  # host memory and MACs
 _BRIDGE = (f"{_LOADS}/bridge*.py", *(f"headrace/cards/bridge/{name}.py" for name in ("host", "receive", "send")))
+_RPU = (
+    "sim/wire/*.h",
+    f"{_LOADS}/rpu.py",
+    *(f"headrace/cards/rpu/{name}.py" for name in ("driver", "program", "swap", "tables")),
+    *(f"firmware/{files}" for files in ("include/*.h", "lib/*.[chS]", "programs/*.c")),
+)
 _SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
 
@@ -69,6 +76,21 @@ MEASUREMENTS = {
             (*_TIMING, *_BRIDGE, f"{_BENCH}/bridge.py", f"{_BENCH}/parts.py", *_SYNTH),
             _TABLES,
             _bridge_settings,
+        ),
+        Measurement(
+            "study rpu",
+            ("rpu_card",),
+            ("rpu",),
+            _RPU,
+            ("docs/study-rpu.md", *(f"docs/images/study-rpu-{name}.svg" for name in ("forwarding", "crc", "stay"))),
+            lambda: rpu_study.all_points(False),
+        ),
+        Measurement(
+            "bench rpu",
+            ("rpu_card",),
+            ("rpu",),
+            (*_RPU, f"{_BENCH}/rpu.py", *_SYNTH),
+            _TABLES,
         ),
         Measurement(
             "bench size",

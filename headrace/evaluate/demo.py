@@ -1,9 +1,11 @@
-"""The demo: real traffic through the filter card, tcpdump beside it, and where the card's limits are."""
+"""The demo: real traffic through the filter card and through C firmware on the RPU card, tcpdump beside them, and where
+the limits are."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from headrace.cards.filter.run import (
     run_filter,
     run_measure,
 )
+from headrace.cards.rpu.run import RpuJob, RpuReport
+from headrace.cards.rpu.run import run as run_rpu
 from headrace.engines.filter import Slot
 from headrace.errors import HeadraceError
 from headrace.evaluate import report
@@ -34,6 +38,7 @@ FILTERS = {
 LENGTHS = (5, 11, 15, 17, 18, 20, 25, 35, 50)  # instructions a packet, for the limits
 SMALLEST = 60  # bytes without FCS
 WIRE_OVERHEAD = 24  # FCS, preamble and gap
+UNITS = 4  # of the RPU card
 
 Progress = Callable[[str, float | None], None]
 
@@ -58,6 +63,16 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Firewall:
+    """The traffic through a firewall in C on the RPU card. ``same``: what passed is what tcpdump lets pass."""
+
+    blocked: list[str]
+    path: Path
+    report: RpuReport
+    same: bool
+
+
+@dataclass(frozen=True)
 class Demo:
     """All that the demo found."""
 
@@ -66,10 +81,12 @@ class Demo:
     comparisons: list[Comparison]
     protocols: dict[int, tuple[int, int]]
     limits: list[Limit]
+    firewall: Firewall
 
 
 def run(folder: Path, packets: int = 30_000, progress: Progress | None = None) -> Demo:
-    """Records traffic, filters it with four programs, compares with tcpdump, measures, and looks for the limits.
+    """Records traffic, filters it with four programs, compares with tcpdump, measures, looks for the limits, and sends
+    it through a firewall.
 
     Files go to ``folder``, which is made. Raises HeadraceError where tcpdump or a compiler is missing.
     """
@@ -99,7 +116,46 @@ def run(folder: Path, packets: int = 30_000, progress: Progress | None = None) -
     report.measurement_plot(measurement, protocols, str(folder / "protocols.png"))
     show("looking for the limits", None)
     limits = find_limits()
-    return Demo(traffic, found, comparisons, protocols, limits)
+    show("a firewall in C on the RPU card (its card is built once, in two minutes)", None)
+    return Demo(traffic, found, comparisons, protocols, limits, run_firewall(capture, folder))
+
+
+def run_firewall(capture: Path, folder: Path) -> Firewall:
+    """Drops what the three sources of most IPv4 packets send, on four units with the accelerator for blocklists."""
+    blocked = [address for address, _ in Counter(_sources(capture)).most_common(3)]
+    blocklist, output = folder / "drop.txt", folder / "passed.pcap"
+    blocklist.write_text("".join(f"{address}\n" for address in blocked))
+    units = range(UNITS)
+    found = run_rpu(
+        RpuJob(
+            programs=dict.fromkeys(units, "firewall"),
+            accelerators=dict.fromkeys(units, "blacklist"),
+            sources={0: str(capture)},
+            sinks={1: str(output)},
+            units=UNITS,
+            policy="flow_hash",
+            blocklist=str(blocklist),
+        )
+    )
+    beside = folder / "passed-tcpdump.pcap"
+    _tcpdump(capture, beside, f"not (ip and ({' or '.join(f'src host {address}' for address in blocked)}))")
+    same = Counter(_packets(output)) == Counter(_packets(beside))
+    if same:
+        beside.unlink()
+    return Firewall(blocked, output, found, same)
+
+
+def _packets(capture: Path) -> Iterator[bytes]:
+    from scapy.utils import RawPcapReader
+
+    with RawPcapReader(str(capture)) as reader:
+        yield from (data for data, _ in reader)
+
+
+def _sources(capture: Path) -> Iterator[str]:
+    for data in _packets(capture):
+        if data[12:14] == b"\x08\x00":
+            yield ".".join(map(str, data[26:30]))
 
 
 def find_limits(lengths: tuple[int, ...] = LENGTHS, packets: int = 25_000) -> list[Limit]:
@@ -125,15 +181,20 @@ def instructions_per_packet(size: int, cores: int, clock_hz: float) -> float:
 
 def _compare(name: str, capture: Path, output: FilterOutput, packets: int) -> Comparison:
     beside = capture.with_name(f"{name}-tcpdump.pcap")
-    command = ["tcpdump", "-r", str(capture), "-w", str(beside), FILTERS[name]]
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise HeadraceError("tcpdump is not installed: apt-get install tcpdump") from None
-    except subprocess.CalledProcessError as error:
-        raise HeadraceError(f"tcpdump: {error.stderr.strip().splitlines()[-1]}") from None
+    _tcpdump(capture, beside, FILTERS[name])
     path = Path(str(output.path))
     same = path.read_bytes() == beside.read_bytes()
     if same:
         beside.unlink()
     return Comparison(name, FILTERS[name], path, packets, same)
+
+
+def _tcpdump(capture: Path, output: Path, expression: str) -> None:
+    try:
+        subprocess.run(
+            ["tcpdump", "-r", str(capture), "-w", str(output), expression], check=True, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        raise HeadraceError("tcpdump is not installed: apt-get install tcpdump") from None
+    except subprocess.CalledProcessError as error:
+        raise HeadraceError(f"tcpdump: {error.stderr.strip().splitlines()[-1]}") from None

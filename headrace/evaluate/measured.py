@@ -56,8 +56,9 @@ class Measurement:
         """Of a tree: a few digits for each folder of sources, for the parameters and for the settings."""
         found: dict[str, list[str]] = defaultdict(list)
         for path in sorted({*_rtl(self.tops, root), *_matching(self.code, root)}):
-            place = path.relative_to(root)
-            found[place.parent.as_posix()].append(f"{place.name} {tokens(path.suffix, path.read_text())}")
+            # A processor lies in the cache, made of a package.
+            place = path.relative_to(root).parent.as_posix() if path.is_relative_to(root) else path.parent.name
+            found[place].append(f"{path.name} {tokens(path.suffix, path.read_text())}")
         defaults = [load_card(root / "rtl/card" / f"{card}.toml") for card in self.cards]
         found["parameters"] = [f"{card.clock_hz} {card.mem_w} {card.resolve()}" for card in defaults]
         for firmware in (card.firmware for card in defaults if card.firmware):

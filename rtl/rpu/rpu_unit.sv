@@ -329,11 +329,31 @@ module rpu_unit
 
   // Packets out
   logic send_valid, send_ready, invalid_desc, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
-  logic transmit_idle, asked_valid, asked_ready, checks_idle;
-  send_t asked;
+  logic transmit_idle, queued_valid, queued_ready, asked_valid, asked_ready, checks_idle;
+  send_t queued, asked;
   checked_t send;
   logic [7:0] slot_ended;
   logic [23:0] tx_addr;
+
+  if (BUS_REGS) begin : gen_send
+    stream_reg #(
+        .WIDTH($bits(send_t))
+    ) u_asked (
+        .clk,
+        .rst    (reset),
+        .s_valid(queued_valid),
+        .s_ready(queued_ready),
+        .s_data (queued),
+        .m_valid(asked_valid),
+        .m_ready(asked_ready),
+        .m_data (asked),
+        .idle   ()
+    );
+  end else begin : gen_send
+    assign asked_valid  = queued_valid;
+    assign queued_ready = asked_ready;
+    assign asked        = queued;
+  end
 
   rpu_send_check #(
       .DMEM_KB(DMEM_KB),
@@ -419,9 +439,9 @@ module rpu_unit
       .recv_ready   (in_ready),
       .recv         (in_desc),
       .recv_header  (in_header),
-      .send_valid   (asked_valid),
-      .send_ready   (asked_ready),
-      .send         (asked),
+      .send_valid   (queued_valid),
+      .send_ready   (queued_ready),
+      .send         (queued),
       .slot_write,
       .slot_header,
       .slot_number,
@@ -630,7 +650,7 @@ module rpu_unit
       .rd_data (pmem_rdata)
   );
 
-  assign idle = writer_idle && transmit_idle && accel_reader_idle && !asked_valid && checks_idle && !in_valid
-      && status.active == '0 && (core_rst || io_wait);
+  assign idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
+      && !in_valid && status.active == '0 && (core_rst || io_wait);
 
 endmodule

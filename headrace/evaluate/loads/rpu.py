@@ -19,7 +19,8 @@ from typing import Any
 from headrace.card import Card
 from headrace.cards.rpu import elf, program, tables
 from headrace.cards.rpu.card import driver_of, open_rpu_card
-from headrace.cards.rpu.driver import RpuDriver
+from headrace.cards.rpu.driver import RpuDriver, SwapReport
+from headrace.cards.rpu.swap import swap as change_accelerators
 from headrace.net import pcap
 from headrace.traffic import made
 
@@ -35,6 +36,7 @@ _SPAN = 20_000
 _LEAST_PACKETS = 200  # of a span
 _MAKING = 120_000  # cycles, in which a generator makes its packets' headers
 _COLD = 64  # packets
+_BOOTED_NS, _ENABLED_NS = 500, 200  # after a window's start and before its end
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,20 @@ class Stay:
     least: float
     mean: float
     most: float
+    clock_hz: int
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Units whose accelerators were changed in a full line: the card's time for it, packets that were lost, and the
+    longest stay of a packet in cycles; ``most_without``: the same where the units were only disabled."""
+
+    drain_ns: int
+    swap_ns: int
+    boot_ns: int
+    lost: int
+    most: float
+    most_without: float
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,7 @@ def run(kind: str, **arguments: Any) -> Any:
     """One of this module's loads by its name, for a list of points that has several kinds."""
     loads: dict[str, Callable[..., Any]] = {
         "build": build, "full": full, "limit": limit, "generate": generate, "stay": stay,
-        "firewall": firewall, "intrusion": intrusion, "order": order,
+        "firewall": firewall, "intrusion": intrusion, "order": order, "swap": swap,
     }  # fmt: skip
     return loads[kind](**arguments)
 
@@ -223,32 +239,94 @@ def generate(units: int, sizes: Sequence[int]) -> list[Limit]:
 
 
 def stay(units: int, sizes: Sequence[int], loads: Sequence[float], name: str = "forwarder") -> list[Stay]:
-    """Packets in a line of some load, without the first ones, which find a cold instruction cache.
-
-    Packets have numbers, come at known distances, and leave with their time. What that is beside their arrival is known
-    by the first one: how long that takes in an idle card is the harness's own measure.
-    """
+    """Packets in a line of some load, without the first ones, which find a cold instruction cache."""
     found = []
     for size in sizes:
-        with _running(name, units) as (card, _):
-            card.expect_passthrough(0, 1)
-            card.source(0, f"gen:size={size - FCS},count=1")
-            card.run()
-            cold = card.stats().latency_cycles
-        assert cold is not None
         for load in loads:
             with _running(name, units) as (card, _):
                 card.sink(1, "memory")
                 count = _COLD + max(300, round(_SPAN * load / card.clock_hz * LINE / 8 / (size + GAP)))
-                card.source(0, f"gen:size={size - FCS},count={count},frame=tcp,rate={round(load * LINE / 1e6)}M")
+                card.source(0, f"{_numbered(size, load)},count={count}")
                 card.run()
-                frames = sorted(card.received(1), key=_number)
-                assert [_number(frame) for frame in frames] == list(range(count))
-                gap = (size + GAP) * 8 / (load * LINE) * 1e9
-                times = [frame.timestamp_ns - frames[0].timestamp_ns - i * gap for i, frame in enumerate(frames)]
-                cycles = [cold[0] + time * card.clock_hz / 1e9 for time in times[_COLD:]]
-                found.append(Stay(size, load, len(cycles), min(cycles), sum(cycles) / len(cycles), max(cycles)))
+                cycles = _stays(card, size, load)
+                assert len(cycles) == count - _COLD
+                found.append(
+                    Stay(size, load, len(cycles), min(cycles), sum(cycles) / len(cycles), max(cycles), card.clock_hz)
+                )
     return found
+
+
+def swap(units: int, changed: int, size: int = 64) -> Swap:
+    """Some units get an accelerator, one after the other, while a full line goes through all of them; and the same line
+    while the same units are only disabled for as long. Stays are those of packets that leave while a unit is out: the
+    first ones of a unit that has just booted find a cold instruction cache."""
+    reports: list[SwapReport] = []
+    forwarder = elf.read(program.build(["forwarder"]))
+
+    def change(card: Card, driver: RpuDriver, unit: int) -> None:
+        reports.extend(change_accelerators(card, driver, [unit], "crc", forwarder))
+
+    def disable(card: Card, driver: RpuDriver, unit: int) -> None:
+        driver.disable([unit])
+        report = reports[unit]
+        total_ns = report.drain_ns + report.swap_ns + report.boot_ns
+        card.run(until=None, cycles=round(total_ns * card.clock_hz / 1e9))
+        driver.enable([unit])
+
+    most, lost = [], []
+    for meanwhile in (change, disable):
+        with _running("forwarder", units) as (card, driver):
+            card.sink(1, "memory")
+            card.source(0, _numbered(size, 1))
+            card.run(until=None, cycles=_WARM)
+            windows = []
+            for unit in range(changed):
+                start_ns = card.stats().time_ns + _BOOTED_NS
+                meanwhile(card, driver, unit)
+                windows.append((start_ns, card.stats().time_ns - _ENABLED_NS))
+                card.run(until=None, cycles=_WARM)
+            card.end_source(0)
+            stats = card.run().stats
+            lost.append(stats.ports[0].rx_frames - stats.ports[1].tx_frames)
+            most.append(max(_stays(card, size, 1, windows)))
+    return Swap(
+        drain_ns=sum(report.drain_ns for report in reports),
+        swap_ns=sum(report.swap_ns for report in reports),
+        boot_ns=sum(report.boot_ns for report in reports),
+        lost=lost[0],
+        most=most[0],
+        most_without=most[1],
+    )
+
+
+def _numbered(size: int, load: float) -> str:
+    """Packets that have numbers and come at known distances."""
+    return f"gen:size={size - FCS},frame=tcp,rate={round(load * LINE / 1e6)}M"
+
+
+def _stays(card: Card, size: int, load: float, windows: Sequence[tuple[int, int]] = ()) -> list[float]:
+    """Cycles in the card of the packets of ``_numbered`` that came out, but for the first ones; in ``windows`` of the
+    card's time, if there are some.
+
+    They leave with their time. What that is beside their arrival is known by the first one: how long that takes in an
+    idle card is the harness's own measure.
+    """
+    frames = sorted(card.received(1), key=_number)
+    gap = (size + GAP) * 8 / (load * LINE) * 1e9
+    first = _first_stay(int(card.parameters["UNITS"]), size)
+    chosen = [frame for frame in frames[_COLD:] if not windows or any(a <= frame.timestamp_ns <= b for a, b in windows)]
+    times = [frame.timestamp_ns - frames[0].timestamp_ns - _number(frame) * gap for frame in chosen]
+    return [first + time * card.clock_hz / 1e9 for time in times]
+
+
+@cache
+def _first_stay(units: int, size: int) -> int:
+    with _running("forwarder", units) as (card, _):
+        card.expect_passthrough(0, 1)
+        card.source(0, f"{_numbered(size, 1)},count=1")
+        latency = card.run().stats.latency_cycles
+    assert latency is not None
+    return latency[0]
 
 
 def _number(frame: Any) -> int:

@@ -42,3 +42,20 @@ EMBEDNET_SIZES = {
     ("s2h", "64 KB"): (588, 484, 16),
 }
 """Tables 5.1 and 5.2: LUTs, flip-flops and BRAM36 on a Virtex-6, by ISE."""
+
+RPU_FORWARDING_GBIT_S = {"peak of 8 units": 100.0, "64 bytes, 8 units": 40.0, "peak of one unit": 25.0}
+"""The thesis on Rosebud on the U55C (chapter 4): in words, "around 40 %" and "peak"; its points are in figures only."""
+RPU_CRC_GBIT_S = 80.0
+"""Its peak with the CRC accelerator, reached at 2,000 bytes and more."""
+RPU_RECONFIGURATION_S = {1: 2.34, 4: 9.02, 8: 16.50}
+"""Its table 4.1: seconds by the number of units."""
+MCAP_MBYTE_S = (3.0, 6.0)
+"""AMD's XAPP1338: what the configuration port that the thesis used, MCAP, takes in typical systems."""
+ICAP_MBYTE_S = 500.0
+"""The same: the port inside of a device of several dies, as the U55C's."""
+
+
+def rosebud_cycles(size: int) -> int:
+    """Cycles in which Rosebud's RTL forwards a packet of ``size`` bytes, FCS counted: the beats of 16 bytes and 12, or
+    16 for the smallest packets; simulated."""
+    return max(14, -(-size // 16) + 12)

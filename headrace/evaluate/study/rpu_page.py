@@ -1,0 +1,30 @@
+"""The figures of docs/study-rpu.md, by the names of their slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.evaluate.study import rpu_report
+from headrace.evaluate.study.published import ICAP_MBYTE_S, MCAP_MBYTE_S, RPU_RECONFIGURATION_S
+
+if TYPE_CHECKING:
+    from headrace.evaluate.study.rpu import RpuStudy
+
+FIGURES = {"figure_4_2": "study-rpu-forwarding", "figure_4_3": "study-rpu-crc", "stay": "study-rpu-stay"}
+"""Those that the page shows, and their names there."""
+
+
+def values(study: RpuStudy) -> dict[str, str | None]:
+    """Of a whole study."""
+    tables = {
+        "rates": rpu_report.rates_table,
+        "crc": rpu_report.crc_table,
+        "cycles": rpu_report.cycles_table,
+        "stays": rpu_report.stays_table,
+        "swaps": rpu_report.swaps_table,
+    }
+    found: dict[str, str | None] = {f"rpu.{name}": f"\n\n{table(study)}\n\n" for name, table in tables.items()}
+    sizes = [RPU_RECONFIGURATION_S[1] * rate for rate in MCAP_MBYTE_S]
+    found["rpu.bitstream"] = f"{sizes[0]:.0f} to {sizes[1]:.0f}"
+    found["rpu.icap"] = f"{ICAP_MBYTE_S:.0f}"
+    return found
