@@ -14,7 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
-    parameter bit BUS_REGS = 1'b0,   // registers around the core's bus and the memories: loads take 2 to 3 cycles more
+    parameter bit BUS_REGS = 1'b0,   // registers around the core's bus and the memories: loads take 2 to 4 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -609,7 +609,8 @@ module rpu_unit
       .LINES(DMEM_LINES),
       .WRITERS(4),
       .READERS(3),
-      .IN_REG (BUS_REGS)
+      .IN_REG (BUS_REGS),
+      .OUT_REG(BUS_REGS)
   ) u_dmem (
       .clk,
       .rst,

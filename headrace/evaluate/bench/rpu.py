@@ -19,7 +19,7 @@ from headrace.evaluate.points import run_points
 SMALL, LARGE, JUMBO = 64, 1500, 9000
 LEAST_SHARE = 0.12  # of the filter card's packets a wall second
 LEAST_MHZ = 80
-ECP5_UNIT = {"DATA_W": 128, "IMEM_KB": 16, "PMEM_KB": 32, "BUS_REGS": 1}
+ECP5_UNIT = {"DATA_W": 128, "IMEM_KB": 8, "PMEM_KB": 16, "SLOTS": 8, "BUS_REGS": 1}
 """A unit that fits an ECP5 with others: 128 bits, and registers where its routing is slow."""
 MATCHER_SIZES = (64, 128, 256, 512, 1024, 1500, 9000)
 
@@ -201,7 +201,7 @@ def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator
         ("a unit of 512 bits, 1 MB of packet memory", "rpu_unit", {}),
         ("its core, with debug port and instruction memory", "rpu_core", {}),
         ("balancer and fabric of eight units, 512 bits", "rpu_fabric", {}),
-        ("a unit of 128 bits, 32 KB of packet memory", "rpu_unit", ECP5_UNIT),
+        ("a unit of 128 bits, 16 KB of packet memory", "rpu_unit", ECP5_UNIT),
     )
     for what, module, parameters in parts:
         progress(f"size of {module}", None)
