@@ -14,8 +14,7 @@ data come a cycle later at the earliest. The data bus keeps the names of its por
 ``ERR``         with ``RSP``: there are none, and the processor takes exception 5
 ==============  =======================================================================================================
 
-An external interrupt is one as RISC-V has it: no mask of the package's own, CSR 0xBC0, stands before it. The
-32 registers lie in distributed RAM, whose data are there sooner.
+An external interrupt is one as RISC-V has it: no mask of the package's own, CSR 0xBC0, stands before it.
 
 Two outputs say where the processor is: ``pipeline_PC``, with ``pipeline_valid``, of the oldest instruction that is not
 finished, and ``execute_stage_PC``, of the one that offers an access on the data bus.
@@ -59,9 +58,6 @@ _CHANGES = {
         "dBus_rsp_ready = dBusWishbone_RSP;"
     ),
     "dBus_rsp_error = 1'b0;": "dBus_rsp_error = dBusWishbone_ERR;",
-    '(* ram_style = "block" *) reg [31:0] RegFilePlugin_regFile': (
-        '(* ram_style = "distributed" *) reg [31:0] RegFilePlugin_regFile'
-    ),
     "(_zz_CsrPlugin_csrMapping_readDataInit & externalInterruptArray_regNext);": "externalInterruptArray_regNext;",
 }
 

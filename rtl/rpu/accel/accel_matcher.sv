@@ -229,6 +229,9 @@ module accel_matcher
 
   // Bytes are kept for RING rows: 5 of them for the longest pattern, AHEAD between the oldest bucket that waits and the
   // rows that are looked up, 16 for what waits here, 20 to spare.
+  localparam logic [RING_W-1:0] AHEAD = RING_W'(RING - 5 - 16 - 20);
+  wire [RING_W-1:0] oldest_row = bucket_item[31+:RING_W];
+  wire near = !bucket_valid || candidates.ring - oldest_row < AHEAD;
   stream_fifo #(
       .WIDTH    ($bits(candidates_t)),
       .DEPTH    (16),
@@ -245,10 +248,6 @@ module accel_matcher
       .count  (),
       .idle   (candidates_idle)
   );
-
-  localparam logic [RING_W-1:0] AHEAD = RING_W'(RING - 5 - 16 - 20);
-  wire [RING_W-1:0] oldest_row = bucket_item[31+:RING_W];
-  wire near = !bucket_valid || candidates.ring - oldest_row < AHEAD;
 
   matcher_lookup #(
       .ROWS(ROWS)
