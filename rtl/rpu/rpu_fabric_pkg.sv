@@ -40,7 +40,7 @@ package rpu_fabric_pkg;
   // One cycle each.
   typedef struct packed {
     logic refused;  // a packet to a unit that does not exist or is not enabled was dropped: loopback only
-    logic dropped;  // a packet was dropped because there was no room for it, or the source is not open
+    logic dropped;  // a packet was dropped: no room for it, the source is not open, or the packet is bad
   } source_event_t;
 
   typedef struct packed {

@@ -35,7 +35,7 @@ module rpu_ingress
     output logic [DATA_W-1:0] m_axis_tdata,
     output logic [KEEP_W-1:0] m_axis_tkeep,
     output logic              m_axis_tlast,
-    output logic              dropped,        // for lack of room, or not open
+    output logic              dropped,        // for lack of room, not open, or cut off by who sent it
     output logic              refused,        // no such unit
     output logic              idle
 );
@@ -172,7 +172,8 @@ module rpu_ingress
       .idle   (list_idle)
   );
 
-  assign dropped = ended_q && store_dropped && !nobody_q && !cut_q;
+  // What a unit's reset has cut off is among the unit's errors.
+  assign dropped = ended_q && store_dropped && !nobody_q && !(cut_q && PORT == 32'(PORT_LOOPBACK));
   assign refused = ended_q && store_dropped && nobody_q;
   assign idle    = store_idle && key_idle && hash_idle && list_idle && !begun_q;
 
