@@ -18,8 +18,19 @@ from headrace.evaluate.committed import MEASUREMENTS
 from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
 from headrace.evaluate.loads.bridge_traffic import Latency
 from headrace.evaluate.loads.capture import Flow, Single
+from headrace.evaluate.loads.rpu import Limit, Stay, Swap
 from headrace.evaluate.measured import slots, stale
-from headrace.evaluate.study import bridge, bridge_figures, bridge_page, capture, capture_figures, capture_page
+from headrace.evaluate.study import (
+    bridge,
+    bridge_figures,
+    bridge_page,
+    capture,
+    capture_figures,
+    capture_page,
+    rpu,
+    rpu_figures,
+    rpu_page,
+)
 from headrace.evaluate.study.bridge_rows import SizeRow
 from headrace.evaluate.study.kernel_path import KernelRow
 
@@ -29,7 +40,7 @@ REPOSITORY = paths.share()
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "tree"
-    for folder in ("rtl", "regs", "sim", "headrace", "docs"):
+    for folder in ("rtl", "regs", "sim", "firmware", "headrace", "docs"):
         shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "README.md", root)
     monkeypatch.setattr(measured.paths, "share", lambda: root)
@@ -139,6 +150,32 @@ def test_the_captures_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert lines_of(found["capture.table"])["72 bytes"][:3] == ["73", "49", "88"]
     assert lines_of(found["capture.software"])["tcpdump (libpcap)"] == ["1.2 µs", "1.2 µs"]
     assert stale([MEASUREMENTS["study capture"]], tree) == []
+
+
+def rpu_load(kind: str, units: int, **point: Any) -> Any:
+    """16 cycles a packet and unit, but no more than a line; a us for each unit that is changed."""
+    if kind == "swap":
+        return Swap(*(1000 * point["changed"] for _ in range(3)), 0, 50.0, 50.0)
+    [size] = point["sizes"]
+    if kind == "stay":
+        return [Stay(size, load, 100, 30.0, 40.0, 50.0, 250_000_000) for load in point["loads"]]
+    cycles = max(16 / units, (size + 20) / 50)
+    return [Limit(size, 1000, round(1000 * cycles), 250_000_000)]
+
+
+def test_the_rpus_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpu, "run_points", run_here(rpu_load))
+    monkeypatch.setattr(rpu.rpu_loads, "build", lambda _units: None)
+    draw_only(monkeypatch, rpu_figures, rpu_page.FIGURES)
+    assert main(["study", "rpu", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-rpu.md").read_text())
+    assert lines_of(found["rpu.rates"])["64 bytes"] == ["76.2", "64.0", "64.0", "64.0", "64.0", *["8.0"] * 4]
+    assert lines_of(found["rpu.crc"])["1,500 bytes"] == ["98.7", "98.7", "98.7"]
+    assert lines_of(found["rpu.cycles"])["1,500 bytes"] == ["106", *["30.4"] * 4]
+    assert lines_of(found["rpu.stays"])["64 bytes"] == ["160 (30 to 50)"] * 3
+    assert lines_of(found["rpu.swaps"])["8"][:6] == ["8.0", "8.0", "8.0", "24.0", "112 to 225", "16.50"]
+    assert found["rpu.bitstream"] == "7 to 14"
+    assert stale([MEASUREMENTS["study rpu"]], tree) == []
 
 
 def test_without_root_the_software_path_stays_as_it_was(

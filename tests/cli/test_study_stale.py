@@ -16,17 +16,24 @@ from headrace.evaluate import committed, measured
 from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
-from headrace.evaluate.study import bridge_page, capture_page
+from headrace.evaluate.study import bridge_page, capture_page, rpu_page
 
 REPOSITORY = paths.share()
-PAGES = ("README.md", "docs/performance.md", "docs/study-capture.md", "docs/study-bridge.md", "docs/stream.md")
+PAGES = (
+    "README.md",
+    "docs/performance.md",
+    "docs/study-capture.md",
+    "docs/study-bridge.md",
+    "docs/study-rpu.md",
+    "docs/stream.md",
+)
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources and the manual in which every figure has just been measured."""
     root = tmp_path_factory.mktemp("tree")
-    for folder in ("rtl", "regs", "sim", "headrace", "docs"):
+    for folder in ("rtl", "regs", "sim", "firmware", "headrace", "docs"):
         shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "README.md", root)
     for measurement in MEASUREMENTS.values():
@@ -209,8 +216,8 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
 def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
     known = set(page._NAMES) | {f"{group}.table" for group in (*GROUPS, COST)}
-    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks"}
-    for module, prefix in ((bridge_page, "bridge"), (capture_page, "capture")):
+    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks", "rpu.size"}
+    for module, prefix in ((bridge_page, "bridge"), (capture_page, "capture"), (rpu_page, "rpu")):
         assert module.__file__ is not None
         known |= {f"{prefix}.{word}" for word in re.findall(r'"(\w+)": ', Path(module.__file__).read_text())}
         known |= {f"{prefix}.{word}" for word in re.findall(r'found\["(\w+)"\] =', Path(module.__file__).read_text())}

@@ -16,15 +16,17 @@ FIGURES = {"figure_4_2": "study-rpu-forwarding", "figure_4_3": "study-rpu-crc", 
 
 def values(study: RpuStudy) -> dict[str, str | None]:
     """Of a whole study."""
-    tables = {
-        "rates": rpu_report.rates_table,
-        "crc": rpu_report.crc_table,
-        "cycles": rpu_report.cycles_table,
-        "stays": rpu_report.stays_table,
-        "swaps": rpu_report.swaps_table,
-    }
-    found: dict[str, str | None] = {f"rpu.{name}": f"\n\n{table(study)}\n\n" for name, table in tables.items()}
     sizes = [RPU_RECONFIGURATION_S[1] * rate for rate in MCAP_MBYTE_S]
-    found["rpu.bitstream"] = f"{sizes[0]:.0f} to {sizes[1]:.0f}"
-    found["rpu.icap"] = f"{ICAP_MBYTE_S:.0f}"
-    return found
+    tables = {
+        "rates": rpu_report.rates_table(study),
+        "crc": rpu_report.crc_table(study),
+        "cycles": rpu_report.cycles_table(study),
+        "stays": rpu_report.stays_table(study),
+        "swaps": rpu_report.swaps_table(study),
+    }
+    words = {
+        "bitstream": f"{sizes[0]:.0f} to {sizes[1]:.0f}",
+        "icap": f"{ICAP_MBYTE_S:.0f}",
+    }
+    found = {name: f"\n\n{table}\n\n" for name, table in tables.items()} | words
+    return {f"rpu.{name}": value for name, value in found.items()}
