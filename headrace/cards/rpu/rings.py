@@ -109,7 +109,7 @@ class Receiver:
         """``link``: ``pcap:FILE`` or ``tap:NAME``. Raises CardError when it can't be opened."""
         self._writer = None if link is None else RecordWriter(card, link, precision="nano")
         self.ring = Ring(card, registers, entries)
-        self._buffer = buffer
+        self._buffer, self._taken = buffer, 0
         self._buffers = card.memory.allocate(entries * buffer)
         self._post(entries)
         self.ring.arm()
@@ -120,7 +120,7 @@ class Receiver:
 
     def take(self) -> npt.NDArray[np.void]:
         """The packets that have come, as an array of ``PACKET``; ``release`` gives their buffers back."""
-        count = self.ring.fresh()
+        self._taken = count = self.ring.fresh()
         at = self.ring.places(self.ring.seen, count)
         rows, found = self.ring.table[at], np.empty(count, PACKET)
         found["address"] = self._buffers + at.astype(np.uint64) * np.uint64(self._buffer)
@@ -129,17 +129,17 @@ class Receiver:
         return good
 
     def release(self) -> None:
-        """Lets the card use the buffers of all packets that are done."""
-        count = self.ring.fresh()
-        self.ring.seen += count
-        self._post(count)
+        """Lets the card use the buffers of the packets that were taken; others may have come meanwhile."""
+        self.ring.seen += self._taken
+        self._post(self._taken)
+        self._taken = 0
         self.ring.arm()
 
     def serve(self) -> bool:
         """Brings what has come to the link, and says whether there was something."""
-        if not self.ring.fresh():
-            return False
         packets = self.take()
+        if not self._taken:
+            return False
         if self._writer is not None:
             self._writer.write_packets(packets)
         self.release()

@@ -190,6 +190,7 @@ def test_interrupts_come_for_enough_packets_or_after_a_time(card: Card, driver: 
     receiver.ring.arm()
     assert card.run("interrupt").reason == "interrupt"
     card.irqs()
+    receiver.take()
     receiver.release()
     receiver.ring.moderate(10, 5_000)
     start = card.stats().time_ns

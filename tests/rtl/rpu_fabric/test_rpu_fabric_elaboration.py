@@ -16,7 +16,8 @@ def lint(block: str, **parameters: int) -> str:
     command = [verilator, "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", "-Wno-PINCONNECTEMPTY", "--timescale", "1ns/1ps"]
     command += ["--top-module", block, *(f"-I{RTL / layer}" for layer in ("rpu", "stream", "memory"))]
     command += [f"-G{name}={value}" for name, value in parameters.items()]
-    sources = (RTL / "rpu" / f"{name}.sv" for name in ("rpu_pkg", "rpu_fabric_pkg", block))
+    names = ("pkg/headrace_pkg", "rpu/rpu_pkg", "rpu/rpu_fabric_pkg", f"rpu/{block}")
+    sources = (RTL / f"{name}.sv" for name in names)
     run = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, check=False)
     return run.stderr if run.returncode else ""
 
