@@ -131,7 +131,7 @@ def _firewall(found: Demo) -> RenderableType:
         table.add_row(str(unit.unit), unit.program, *(f"{count:,}" for count in counts))
     verdict = Text("= what tcpdump lets pass", "green") if firewall.same else Text("not tcpdump's", "bold red")
     return Group(
-        f"What {', '.join(firewall.blocked)} send is dropped; flows stay on their unit and in order.",
+        f"What {', '.join(firewall.blocked)} sends is dropped; flows stay on their unit and in order.",
         "",
         table,
         "",

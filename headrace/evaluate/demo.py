@@ -121,8 +121,8 @@ def run(folder: Path, packets: int = 30_000, progress: Progress | None = None) -
 
 
 def run_firewall(capture: Path, folder: Path) -> Firewall:
-    """Drops what the three sources of most IPv4 packets send, on four units with the accelerator for blocklists."""
-    blocked = [address for address, _ in Counter(_sources(capture)).most_common(3)]
+    """Drops what the source of most IPv4 packets sends, on four units with the accelerator for blocklists."""
+    blocked = [address for address, _ in Counter(_sources(capture)).most_common(1)]
     blocklist, output = folder / "drop.txt", folder / "passed.pcap"
     blocklist.write_text("".join(f"{address}\n" for address in blocked))
     units = range(UNITS)
