@@ -39,6 +39,7 @@ module rpu_port_tx
 
   logic store_idle;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
       .DATA_W(DATA_W),

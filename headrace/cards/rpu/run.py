@@ -179,7 +179,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                     card.hang_limit(0)
                 busy = host.serve()
                 if host.live:
-                    wall_s = _LIVE_S if wall_s is None else min(wall_s, _LIVE_S)
+                    wall_s = min(wall_s, _LIVE_S)
                 try:
                     result = card.run("interrupt", wall_s=wall_s, until_ns=end_ns)
                 except HangError:  # a program that neither sends its packets nor sleeps

@@ -87,11 +87,9 @@ class Service:
         meanwhile. A unit that keeps packets is refused (HeadraceError), or with ``force`` loses them."""
         driver = self.driver
         for unit in units:
-            enabled = driver.state(unit).enabled
-            driver.disable([unit])
+            enabled = driver.disable([unit])
             if not force and not self._drained(unit):
-                if enabled:
-                    driver.enable([unit])
+                driver.enable(enabled)
                 raise HeadraceError(f"unit {unit} keeps packets: force it, and they are lost")
             driver.load(program, [unit])
             if unit in self._debuggers:

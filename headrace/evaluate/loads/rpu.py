@@ -334,7 +334,7 @@ def _number(frame: Any) -> int:
 
 
 def order(units: int = 8, count: int = 60_000, flows: int = 200, seed: int = 1) -> Order:
-    """A full line of flows under the hash policy, while units are disabled and enabled at random."""
+    """Flows on 90 % of a line under the hash policy, while units are disabled and enabled at random."""
     rng, changes = random.Random(seed), 0
     numbers = dict.fromkeys(range(flows), 0)
     frames = []

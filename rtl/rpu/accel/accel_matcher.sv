@@ -232,6 +232,7 @@ module accel_matcher
   localparam logic [RING_W-1:0] AHEAD = RING_W'(RING - 5 - 16 - 20);
   wire [RING_W-1:0] oldest_row = bucket_item[31+:RING_W];
   wire near = !bucket_valid || candidates.ring - oldest_row < AHEAD;
+
   stream_fifo #(
       .WIDTH    ($bits(candidates_t)),
       .DEPTH    (16),
