@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unit that packets of a flow go to: that of the hash's entry in a table, which begins as entry modulo UNITS. If
-// that unit is not usable, or there is none of its number, other bits of the hash choose among those that are: so the
-// flows of usable units stay where they are, and those of one that is not are spread over the others.
+// that unit is not usable, or there is none of its number, the entry's number chooses among those that are: so the
+// flows of usable units stay where they are, and those of one that is not are spread over the others. All flows of an
+// entry go to the same unit: who keeps flows in order needs not know more of them than their entry.
 // Combinational. `ready` is low for 2**ENTRY_W cycles after reset, while the table gets its first contents.
 module rpu_flow_target
   import rpu_fabric_pkg::*;
@@ -11,7 +12,7 @@ module rpu_flow_target
     input  logic              clk,
     input  logic              rst,
     input  table_write_t      write,
-    input  logic [      31:0] hash,
+    input  logic [ENTRY_W-1:0] entry,  // the lowest bits of the flow's hash
     input  logic [ UNITS-1:0] usable,
     output logic              found,   // there is a usable unit
     output logic [UNIT_W-1:0] unit,
@@ -45,12 +46,14 @@ module rpu_flow_target
       .wr_en  (init || write.valid),
       .wr_addr(init ? init_q[ENTRY_W-1:0] : write.entry),
       .wr_data(init ? init_unit_q : write.unit),
-      .rd_addr(hash[ENTRY_W-1:0]),
+      .rd_addr(entry),
       .rd_data(listed)
   );
 
-  // The unit of the table, one of four that bits of the hash name, and at last the first usable one after these.
+  // The unit of the table, one of four that the highest bits of the entry's products name, and at last the first usable
+  // one after these. The factors spread the entries of up to three units that go well over the others.
   localparam int unsigned TRIES = 4;
+  localparam logic [TRIES-1:0][ENTRY_W-1:0] FACTORS = {7'd119, 7'd27, 7'd97, 7'd59};
   localparam int unsigned TRY_W = UNITS > 1 ? $clog2(UNITS) : 1;
   logic [MAX_UNITS-1:0] mask;
   logic [TRIES-1:0][UNIT_W-1:0] named;
@@ -59,7 +62,7 @@ module rpu_flow_target
     mask            = '0;
     mask[UNITS-1:0] = usable;
     for (int unsigned i = 0; i < TRIES; i++) begin
-      named[i] = UNIT_W'(hash[ENTRY_W+UNIT_W*i+:TRY_W]);
+      named[i] = UNIT_W'((entry * FACTORS[i]) >> (ENTRY_W - TRY_W));
       if (32'(named[i]) >= UNITS) named[i] = named[i] - UNIT_W'(UNITS);
     end
     unit = '0;

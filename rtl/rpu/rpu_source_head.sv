@@ -93,7 +93,7 @@ module rpu_source_head
       .clk,
       .rst,
       .write,
-      .hash  (next.hash),
+      .entry (next.hash[ENTRY_W-1:0]),
       .usable,
       .found (target_found),
       .unit  (target),

@@ -378,7 +378,7 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
         'alert tcp any any -> any 80 (content:"passwd"; sid:9; pcre:"/y/";)\n'
     )
     texts = [b"nothing", b"CMD.EXE", b"passwd and passwd"] * 7  # 63 matches: what a unit keeps
-    wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP() / Raw(text * 3) for text in texts])
+    wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP(sport=9, dport=9) / Raw(text * 3) for text in texts])
     arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", "--units", "1", *ONE_UNIT)
     done = rpu("run", "intrusion", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
