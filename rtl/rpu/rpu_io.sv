@@ -297,16 +297,17 @@ module rpu_io
   // Sleep
   logic [3:0] polls_q;             // in vain, one after the other
   logic [TIME_W-1:0] wakes_q;
-  logic in_vain, awake;
+  logic in_vain, awake, overslept_q;
   assign in_vain = read && !head_valid && (number == 7'h23 || number == 7'h40);
-  assign awake   = head_valid || timer_irq || external_irq || wake || now >= wakes_q;
+  assign awake   = head_valid || timer_irq || external_irq || wake || overslept_q;
   always_ff @(posedge clk) begin
     if (access || io_elsewhere) polls_q <= !in_vain || polls_q == POLLS ? '0 : polls_q + 1'b1;
     if (in_vain) begin
       asleep_number_q <= number;
       wakes_q         <= now + SLEEP;
     end
-    io_wait <= io_wait ? !awake : in_vain && polls_q == POLLS;
+    overslept_q <= now >= wakes_q && !in_vain;
+    io_wait     <= io_wait ? !awake : in_vain && polls_q == POLLS;
     if (rst) begin
       polls_q <= '0;
       io_wait <= 1'b0;

@@ -580,8 +580,8 @@ module rpu_unit
   assign host_pmem  = host_valid && host_memory == PACKETS && !host_waits_q;
 
   always_ff @(posedge clk) begin
-    if (host_valid && host_ready && !host_write) begin
-      host_waits_q  <= 1'b1;
+    if (!host_waits_q) begin
+      host_waits_q  <= host_valid && host_ready && !host_write;
       host_memory_q <= host_memory;
       host_word_q   <= $clog2(WORDS)'(host_addr[BYTE_W-1:0] >> 2);
     end else if (host_rvalid) host_waits_q <= 1'b0;

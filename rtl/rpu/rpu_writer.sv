@@ -64,6 +64,7 @@ module rpu_writer
   localparam int unsigned LINE_W = 24 - BYTE_W;
   localparam int unsigned SLOT_W = $clog2(SLOTS);
   localparam int unsigned HEADER_BITS = 7;
+  localparam int unsigned BLOCK_LINES = 2 ** (HEADER_BITS - BYTE_W);  // of those that a header slot repeats
   localparam int unsigned PMEM_LINES = PMEM_KB * 1024 / KEEP_W;
 
   typedef logic [BYTE_W-1:0] offset_t;
@@ -159,25 +160,25 @@ module rpu_writer
 
   // The lines: what the beat before has left of its bytes, and the beat's own up to the line's end. tail_q: the rest of
   // the last beat, in a line of its own.
-  logic tail_q, spills, final_line, desc_room, in_memory, in_header, fire;
+  logic tail_q, spills, final_line, desc_room, in_memory, in_block, in_block_q, in_header, fire;
   logic [LINE_W-1:0] line_q, line;
   logic [15:0] len_q, len;
   offset_t offset;
 
   assign offset     = addr_q[BYTE_W-1:0];
-  assign spills     = end_q > count_t'(KEEP_W);
+  assign spills     = end_q[BYTE_W] && end_q[BYTE_W-1:0] != '0;
   assign final_line = last_q && (tail_q || !spills);
   assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
   assign desc_room  = !desc_valid || desc_ready || dram_q;
   assign in_memory  = 32'(line) < PMEM_LINES && !to_dmem_q;
-  assign in_header  = to_dmem_q
-      || (has_header_beat_q && 17'(line >> (HEADER_BITS - BYTE_W)) == addr_q[23:HEADER_BITS]);
+  assign in_block   = (first_q && !tail_q) || in_block_q;
+  assign in_header  = to_dmem_q || (has_header_beat_q && in_block);
 
   always_comb begin
     for (int i = 0; i < KEEP_W; i++) begin
       wr_data[8*i+:8] = i < 32'(offset) && !tail_q ? behind_q[8*i+:8] : turned_q[8*i+:8];
-      if (tail_q) wr_strb[i] = i < 32'(end_q) - KEEP_W;
+      if (tail_q) wr_strb[i] = i < 32'(end_q[BYTE_W-1:0]);
       else wr_strb[i] = i < 32'(offset) ? !first_q : i < 32'(end_q);
     end
   end
@@ -197,9 +198,10 @@ module rpu_writer
 
   always_ff @(posedge clk) begin
     if (fire) begin
-      line_q   <= line + 1'b1;
-      behind_q <= turned_q;
-      tail_q   <= !advance;
+      line_q     <= line + 1'b1;
+      in_block_q <= in_block && line % LINE_W'(BLOCK_LINES) != LINE_W'(BLOCK_LINES - 1);
+      behind_q   <= turned_q;
+      tail_q     <= !advance;
     end
     if (advance) len_q <= len;
     if (fire && final_line && !dram_q) begin
