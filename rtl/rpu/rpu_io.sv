@@ -217,13 +217,12 @@ module rpu_io
   end
   assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL | 20'd1 << FLAG_DRAM_ERROR)) != '0;
   assign acknowledged = write && number == 7'h0F ? 20'(mix('0, io_wdata, io_strb)) : '0;
-  assign timer_irq    = flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
   always_comb begin
     interrupting                  = flags[15:0] & mask_q;
     interrupting[FLAG_TIMER]      = 1'b0;
     interrupting[FLAG_DRAM_ERROR] = 1'b0;
   end
-  assign external_irq = interrupting != '0 || flags[19:16] != 0;
+  wire interrupts = (flags[FLAG_TIMER] && mask_q[FLAG_TIMER]) || interrupting != '0 || flags[19:16] != 0;
   assign watch        = interval_q != 0;
   assign wake_ns      = {ring_q, 2'b00};
 
@@ -253,6 +252,8 @@ module rpu_io
       else if (write && number == 7'h0C && io_strb[0] && io_wdata[4:0] == 5'(i)) dram_flags_q[i] <= 1'b0;
       else if (dram_done[i] && i != 0) dram_flags_q[i] <= 1'b1;
     end
+    timer_irq    <= flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
+    external_irq <= interrupting != '0 || flags[19:16] != 0;
     if (write && number == 7'h07) ring_q <= now + TIME_W'(mix(interval_q, io_wdata, io_strb));
     else if (rings) ring_q <= ring_q + TIME_W'(interval_q);
 
@@ -269,6 +270,8 @@ module rpu_io
     sticky_q   <= (sticky_q & ~acknowledged) | raised;
     seen_q     <= seen_q | (raised & ERRORS);
     if (rst) begin
+      timer_irq     <= 1'b0;
+      external_irq  <= 1'b0;
       interval_q    <= '0;
       evict_ready_q <= 1'b0;
       mask_q        <= 16'hFFF0;
@@ -299,7 +302,7 @@ module rpu_io
   logic [TIME_W-1:0] wakes_q;
   logic in_vain, awake, overslept_q;
   assign in_vain = read && !head_valid && (number == 7'h23 || number == 7'h40);
-  assign awake   = head_valid || timer_irq || external_irq || wake || overslept_q;
+  assign awake   = head_valid || interrupts || wake || overslept_q;
   always_ff @(posedge clk) begin
     if (access || io_elsewhere) polls_q <= !in_vain || polls_q == POLLS ? '0 : polls_q + 1'b1;
     if (in_vain) begin

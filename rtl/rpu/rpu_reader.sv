@@ -52,8 +52,9 @@ module rpu_reader #(
   localparam int unsigned BYTE_W = $clog2(KEEP_W);
   localparam int unsigned LINE_W = 24 - BYTE_W;
   localparam int unsigned DEPTH = 16;   // beats at the output
-  localparam int unsigned MARGIN = 4;   // beats that come without being counted as lines under way
+  localparam int unsigned MARGIN = 5;   // beats that come without being counted as lines under way
   localparam int unsigned COUNT_W = $clog2(DEPTH + 1);
+  localparam int unsigned LEFT_W = 17 - BYTE_W;
 
   typedef logic [BYTE_W-1:0] offset_t;
   typedef struct packed {
@@ -74,45 +75,51 @@ module rpu_reader #(
 
   // The piece that is read, line by line
   logic busy_q, gap_q;
-  logic [LINE_W-1:0] line_q, last_line_q;
+  logic [LINE_W-1:0] line_q;
+  logic [LEFT_W-1:0] left_q;       // lines behind this one
+  logic last_q;                    // there is none
   line_t piece_q, asked;
-  logic [COUNT_W-1:0] flying_q, waiting;
-  logic flying_local_q, room, issue, job_done;
+  logic [COUNT_W-1:0] flying, flying_q, waiting;
+  logic flies_q, flying_local_q, room_q, may_issue, issue, job_done;
 
-  wire [23:0] job_end = job_addr + 24'(job_len) - 1'b1;
   wire [15:0] job_rest = job_len - 1'b1;
+  wire [16:0] job_end = 17'(job_addr[BYTE_W-1:0]) + 17'(job_rest);  // from the first line's first byte on
   wire in_local = HAS_LOCAL && piece_q.data_memory;
-  wire other_flies = HAS_LOCAL && flying_q != '0 && flying_local_q != in_local;
+  wire other_flies = HAS_LOCAL && flies_q && flying_local_q != in_local;
 
   assign asked.offset      = piece_q.offset;
   assign asked.bytes       = piece_q.bytes;
   assign asked.first       = piece_q.first;
-  assign asked.last        = line_q == last_line_q;
+  assign asked.last        = last_q;
   assign asked.more        = piece_q.more;
   assign asked.data_memory = in_local;
   assign asked.user        = piece_q.user;
 
-  assign room        = flying_q + waiting <= COUNT_W'(DEPTH - MARGIN) && !other_flies && !gap_q;
-  assign rd_valid    = busy_q && room && !in_local;
-  assign local_valid = busy_q && room && in_local;
+  assign may_issue   = busy_q && room_q && !other_flies && !gap_q;
+  assign rd_valid    = may_issue && !in_local;
+  assign local_valid = may_issue && in_local;
   assign rd_addr     = {line_q, BYTE_W'(0)};
   assign issue       = (rd_valid && rd_ready) || (local_valid && local_ready);
-  assign job_ready   = !busy_q || (issue && asked.last);
-  assign job_done    = issue && asked.last;
+  assign job_done    = issue && last_q;
+  assign job_ready   = !busy_q || job_done;
 
   logic got, asked_ready, line_valid;
   line_t line;
-  assign got = rd_done || (HAS_LOCAL && local_done);
+  assign got    = rd_done || (HAS_LOCAL && local_done);
+  assign flying = flying_q + COUNT_W'(issue) - COUNT_W'(got);
 
   always_ff @(posedge clk) begin
     if (issue) begin
       line_q         <= line_q + 1'b1;
+      left_q         <= left_q - 1'b1;
+      last_q         <= left_q == LEFT_W'(1);
       piece_q.first  <= 1'b0;
       flying_local_q <= in_local;
     end
     if (job_valid && job_ready) begin
       line_q              <= job_addr[23:BYTE_W];
-      last_line_q         <= job_end[23:BYTE_W];
+      left_q              <= job_end[16:BYTE_W];
+      last_q              <= job_end[16:BYTE_W] == '0;
       piece_q.offset      <= job_addr[BYTE_W-1:0];
       piece_q.bytes       <= job_rest[BYTE_W-1:0];
       piece_q.first       <= 1'b1;
@@ -124,11 +131,14 @@ module rpu_reader #(
     end
     busy_q   <= (job_valid && job_ready) || (busy_q && !job_done);
     gap_q    <= job_done && asked.more && !asked.first;  // for the last beat, which comes without a line
-    flying_q <= flying_q + COUNT_W'(issue) - COUNT_W'(got);
+    flying_q <= flying;
+    flies_q  <= flying != '0;
+    room_q   <= flying_q + waiting <= COUNT_W'(DEPTH - MARGIN);
     if (rst) begin
       busy_q   <= 1'b0;
       gap_q    <= 1'b0;
       flying_q <= '0;
+      flies_q  <= 1'b0;
     end
   end
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a unit sends: takes what software has asked for, in order. A packet is read out of the unit's memories, and its
 // slot released once its last beat has been taken; one of no bytes is dropped, its slot released.
-// Latency: 1 cycle from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back
+// Latency: 2 cycles from a request to the first read, and rpu_reader's. Throughput: as rpu_reader's, short packets back
 // to back.
 // A request for host memory goes to PORT_DRAM with a beat of its own before its data (dram_request_t): a write's data
 // are read as a packet's, and a slot that is given back without a packet waits for them; a read may overtake packets,
@@ -148,6 +148,29 @@ module rpu_transmit
     end
   end
 
+  // What is to be read next waits here, so that requests need not hear what the memories do.
+  typedef struct packed {
+    logic        in_dmem;
+    logic [23:0] addr;
+    logic [15:0] len;
+    user_t       user;
+  } job_t;
+  job_t job;
+  logic job_valid, job_taken;
+  stream_reg #(
+      .WIDTH($bits(job_t))
+  ) u_job (
+      .clk,
+      .rst,
+      .s_valid(send_valid && to_reader && start_ready),
+      .s_ready(job_ready),
+      .s_data ({in_dmem, request.addr, desc.len, job_user}),
+      .m_valid(job_valid),
+      .m_ready(job_taken),
+      .m_data (job),
+      .idle   ()
+  );
+
   rpu_reader #(
       .DATA_W(DATA_W),
       .USER_W($bits(user_t)),
@@ -155,12 +178,12 @@ module rpu_transmit
   ) u_reader (
       .clk,
       .rst,
-      .job_valid    (send_valid && to_reader && start_ready),
-      .job_ready,
-      .job_local    (in_dmem),
-      .job_addr     (in_dmem ? {1'b0, desc.data[22:0]} : desc.data[23:0]),
-      .job_len      (desc.len),
-      .job_user,
+      .job_valid,
+      .job_ready    (job_taken),
+      .job_local    (job.in_dmem),
+      .job_addr     (job.addr),
+      .job_len      (job.len),
+      .job_user     (job.user),
       .rd_valid,
       .rd_ready,
       .rd_done,

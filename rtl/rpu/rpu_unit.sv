@@ -294,6 +294,9 @@ module rpu_unit
       .idle        (writer_idle)
   );
 
+  logic [31:0] dram_done_q;
+  always_ff @(posedge clk) dram_done_q <= reset ? '0 : dram_done | dram_empty;
+
   // What of it goes to data memory
   logic hd_valid, hd_ready;
   logic [DMEM_W-1:0] hd_line;
@@ -322,9 +325,16 @@ module rpu_unit
     assign header_there = 1'b1;
   end
   wire arrives = s_axis_tvalid && s_axis_tready;
+  logic slot_begin_q;
+  logic [7:0] slot_begun_q;
   always_ff @(posedge clk) begin
     if (arrives) begin_q <= s_axis_tlast;
-    if (reset) begin_q <= 1'b1;
+    slot_begin_q <= arrives && begin_q && s_axis_tuser.port != PORT_DRAM;
+    slot_begun_q <= s_axis_tuser.slot;
+    if (reset) begin
+      begin_q      <= 1'b1;
+      slot_begin_q <= 1'b0;
+    end
   end
 
   // Packets out
@@ -446,14 +456,14 @@ module rpu_unit
       .slot_header,
       .slot_number,
       .slot_addr,
-      .slot_begin   (arrives && begin_q && s_axis_tuser.port != PORT_DRAM),
-      .slot_begun   (s_axis_tuser.slot),
+      .slot_begin   (slot_begin_q),
+      .slot_begun   (slot_begun_q),
       .slot_end,
       .slot_ended,
       .message_valid(message_in_q),
       .message_addr (message_addr_q),
       .message_ready(broadcast_ready),
-      .dram_done    (dram_done | dram_empty),
+      .dram_done    (dram_done_q),
       .dram_error,
       .accel_irq,
       .invalid_desc,
@@ -652,6 +662,6 @@ module rpu_unit
   );
 
   assign idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
-      && !in_valid && status.active == '0 && (core_rst || io_wait);
+      && !in_valid && dram_done_q == '0 && status.active == '0 && (core_rst || io_wait);
 
 endmodule

@@ -118,7 +118,7 @@ module rpu_writer
   wire [23:0] start_addr = from_dram ? answer_q.addr : addr;
 
   // A beat, turned such that its bytes are where they belong in a line
-  logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q;
+  logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q, begins_in_q;
   logic [4:0] tag_q;
   logic [DATA_W-1:0] turned_q, behind_q;
   count_t bytes_q, end_q;          // end_q: where the beat ends, from the beginning of its first line on
@@ -138,6 +138,7 @@ module rpu_writer
       bytes_q           <= beat_bytes;
       end_q             <= count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
       addr_q            <= start_addr;
+      begins_in_q       <= 25'(start_addr) < 25'(PMEM_KB * 1024);
       header_block_q    <= header_block;
       has_header_beat_q <= has_header_q[used] && !from_dram;
       user_q            <= s_axis_tuser;
@@ -161,7 +162,8 @@ module rpu_writer
   // The lines: what the beat before has left of its bytes, and the beat's own up to the line's end. tail_q: the rest of
   // the last beat, in a line of its own.
   logic tail_q, spills, final_line, desc_room, in_memory, in_block, in_block_q, in_header, fire;
-  logic [LINE_W-1:0] line_q, line;
+  logic goes_on_in_q;              // line_q is in packet memory
+  logic [LINE_W-1:0] line_q, line, next_line;
   logic [15:0] len_q, len;
   offset_t offset;
 
@@ -169,9 +171,10 @@ module rpu_writer
   assign spills     = end_q[BYTE_W] && end_q[BYTE_W-1:0] != '0;
   assign final_line = last_q && (tail_q || !spills);
   assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
+  assign next_line  = line + 1'b1;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
   assign desc_room  = !desc_valid || desc_ready || dram_q;
-  assign in_memory  = 32'(line) < PMEM_LINES && !to_dmem_q;
+  assign in_memory  = (first_q && !tail_q ? begins_in_q : goes_on_in_q) && !to_dmem_q;
   assign in_block   = (first_q && !tail_q) || in_block_q;
   assign in_header  = to_dmem_q || (has_header_beat_q && in_block);
 
@@ -198,10 +201,11 @@ module rpu_writer
 
   always_ff @(posedge clk) begin
     if (fire) begin
-      line_q     <= line + 1'b1;
-      in_block_q <= in_block && line % LINE_W'(BLOCK_LINES) != LINE_W'(BLOCK_LINES - 1);
-      behind_q   <= turned_q;
-      tail_q     <= !advance;
+      line_q       <= next_line;
+      goes_on_in_q <= 32'(next_line) < PMEM_LINES;
+      in_block_q   <= in_block && line % LINE_W'(BLOCK_LINES) != LINE_W'(BLOCK_LINES - 1);
+      behind_q     <= turned_q;
+      tail_q       <= !advance;
     end
     if (advance) len_q <= len;
     if (fire && final_line && !dram_q) begin
