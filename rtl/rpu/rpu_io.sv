@@ -301,19 +301,21 @@ module rpu_io
   logic [3:0] polls_q;             // in vain, one after the other
   logic [TIME_W-1:0] wakes_q;
   logic in_vain, awake, overslept_q;
+  logic accessed_q, in_vain_q;     // a cycle ago
   assign in_vain = read && !head_valid && (number == 7'h23 || number == 7'h40);
   assign awake   = head_valid || interrupts || wake || overslept_q;
   always_ff @(posedge clk) begin
-    if (access || io_elsewhere) polls_q <= !in_vain || polls_q == POLLS ? '0 : polls_q + 1'b1;
-    if (in_vain) begin
-      asleep_number_q <= number;
-      wakes_q         <= now + SLEEP;
-    end
-    overslept_q <= now >= wakes_q && !in_vain;
+    accessed_q <= access || io_elsewhere;
+    in_vain_q  <= in_vain;
+    if (accessed_q) polls_q <= !in_vain_q || polls_q == POLLS ? '0 : polls_q + 1'b1;
+    if (in_vain_q) wakes_q <= now + SLEEP;
+    if (!io_wait) asleep_number_q <= number;
+    overslept_q <= now >= wakes_q && !in_vain && !in_vain_q;
     io_wait     <= io_wait ? !awake : in_vain && polls_q == POLLS;
     if (rst) begin
-      polls_q <= '0;
-      io_wait <= 1'b0;
+      accessed_q <= 1'b0;
+      polls_q    <= '0;
+      io_wait    <= 1'b0;
     end
   end
 

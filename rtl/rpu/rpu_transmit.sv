@@ -86,6 +86,8 @@ module rpu_transmit
       : '{slot: desc.tag, where: '{to_unit: send.send.kind == SEND_UNIT, port: desc.port}};
   logic start_ready, request_ready;
   logic [COUNT_W-1:0] writes_q;    // whose data have not left
+  logic empty_q;                   // a read that asks for no bytes is over
+  logic [4:0] empty_tag_q;
   always_comb begin
     start_ready = slots_room;
     if (is_read || is_write) start_ready &= request_ready;
@@ -94,7 +96,7 @@ module rpu_transmit
   assign send_ready = start_ready && (!to_reader || job_ready);
   assign take       = send_valid && send_ready;
   assign end_now    = take && !to_reader && !is_read;
-  assign dram_empty = take && send.is_empty && send.send.kind == SEND_READ ? 32'd1 << desc.tag[4:0] : '0;
+  assign dram_empty = empty_q ? 32'd1 << empty_tag_q : '0;
 
   // Requests for host memory. What is offered stays until it is taken: a packet is not interrupted.
   dram_request_t request, head;
@@ -228,16 +230,19 @@ module rpu_transmit
   wire settled = (release_valid && release_ready);
   wire nothing = done_q && done_slot_q != 0 && !there;  // its slot had no packet
   always_ff @(posedge clk) begin
+    empty_q     <= take && send.is_empty && send.send.kind == SEND_READ;
+    empty_tag_q <= desc.tag[4:0];
     done_q      <= beat_valid && beat_ready && beat_last;
     done_slot_q <= beat_user.slot;
     owed_q      <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
     if (rst) begin
-      done_q <= 1'b0;
-      owed_q <= '0;
+      empty_q <= 1'b0;
+      done_q  <= 1'b0;
+      owed_q  <= '0;
     end
   end
 
-  assign idle = !send_valid && reader_idle && !done_q && queue_idle && requests_idle;
+  assign idle = !send_valid && reader_idle && !empty_q && !done_q && queue_idle && requests_idle;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

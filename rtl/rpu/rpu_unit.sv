@@ -294,9 +294,6 @@ module rpu_unit
       .idle        (writer_idle)
   );
 
-  logic [31:0] dram_done_q;
-  always_ff @(posedge clk) dram_done_q <= reset ? '0 : dram_done | dram_empty;
-
   // What of it goes to data memory
   logic hd_valid, hd_ready;
   logic [DMEM_W-1:0] hd_line;
@@ -463,7 +460,7 @@ module rpu_unit
       .message_valid(message_in_q),
       .message_addr (message_addr_q),
       .message_ready(broadcast_ready),
-      .dram_done    (dram_done_q),
+      .dram_done    (dram_done | dram_empty),
       .dram_error,
       .accel_irq,
       .invalid_desc,
@@ -662,6 +659,6 @@ module rpu_unit
   );
 
   assign idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
-      && !in_valid && dram_done_q == '0 && status.active == '0 && (core_rst || io_wait);
+      && !in_valid && status.active == '0 && (core_rst || io_wait);
 
 endmodule

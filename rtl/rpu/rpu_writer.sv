@@ -119,6 +119,7 @@ module rpu_writer
 
   // A beat, turned such that its bytes are where they belong in a line
   logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q, begins_in_q;
+  logic spills_q;                  // it ends in the line behind
   logic [4:0] tag_q;
   logic [DATA_W-1:0] turned_q, behind_q;
   count_t bytes_q, end_q;          // end_q: where the beat ends, from the beginning of its first line on
@@ -131,12 +132,14 @@ module rpu_writer
   assign turn          = {start_addr[BYTE_W-1:0], 3'b000};
   assign s_axis_tready = !valid_q || advance;
   wire count_t beat_bytes = bytes_of(s_axis_tkeep);
+  wire count_t beat_end = count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
 
   always_ff @(posedge clk) begin
     if (s_axis_tvalid && s_axis_tready) begin
       turned_q          <= s_axis_tdata << turn | s_axis_tdata >> (DATA_W - 32'(turn));
       bytes_q           <= beat_bytes;
-      end_q             <= count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
+      end_q             <= beat_end;
+      spills_q          <= beat_end > count_t'(KEEP_W);
       addr_q            <= start_addr;
       begins_in_q       <= 25'(start_addr) < 25'(PMEM_KB * 1024);
       header_block_q    <= header_block;
@@ -161,15 +164,14 @@ module rpu_writer
 
   // The lines: what the beat before has left of its bytes, and the beat's own up to the line's end. tail_q: the rest of
   // the last beat, in a line of its own.
-  logic tail_q, spills, final_line, desc_room, in_memory, in_block, in_block_q, in_header, fire;
+  logic tail_q, final_line, desc_room, in_memory, in_block, in_block_q, in_header, fire;
   logic goes_on_in_q;              // line_q is in packet memory
   logic [LINE_W-1:0] line_q, line, next_line;
   logic [15:0] len_q, len;
   offset_t offset;
 
   assign offset     = addr_q[BYTE_W-1:0];
-  assign spills     = end_q[BYTE_W] && end_q[BYTE_W-1:0] != '0;
-  assign final_line = last_q && (tail_q || !spills);
+  assign final_line = last_q && (tail_q || !spills_q);
   assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
   assign next_line  = line + 1'b1;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
@@ -195,9 +197,10 @@ module rpu_writer
   assign advance      = fire && (final_line || !last_q);
   assign beyond       = fire && !in_memory && !to_dmem_q;
   // A part that has failed has no data, and comes behind those of parts before it.
+  logic read_q, failed_q;
+  logic [4:0] read_tag_q;
   wire failed = s_axis_tvalid && s_axis_tready && is_answer && s_axis_tlast;
-  assign dram_done    = ((fire && final_line && dram_q) ? 32'd1 << tag_q : '0)
-      | (failed ? 32'd1 << answer.tag : '0);
+  assign dram_done    = (read_q ? 32'd1 << read_tag_q : '0) | (failed_q ? 32'd1 << answer_q.tag : '0);
 
   always_ff @(posedge clk) begin
     if (fire) begin
@@ -212,14 +215,19 @@ module rpu_writer
       desc        <= '{data: PMEM_BASE | 32'(addr_q), port: user_q.port, tag: user_q.slot, len: len};
       desc_header <= has_header_beat_q ? {header_block_q, addr_q[HEADER_BITS-1:0]} : '0;
     end
+    read_q     <= fire && final_line && dram_q;
+    read_tag_q <= tag_q;
+    failed_q   <= failed;
     desc_valid <= (fire && final_line && !dram_q) || (desc_valid && !desc_ready);
     if (rst) begin
       tail_q     <= 1'b0;
+      read_q     <= 1'b0;
+      failed_q   <= 1'b0;
       desc_valid <= 1'b0;
     end
   end
 
-  assign idle = !s_axis_tvalid && !valid_q && !desc_valid;
+  assign idle = !s_axis_tvalid && !valid_q && !desc_valid && !read_q && !failed_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
