@@ -118,7 +118,7 @@ module rpu_writer
   wire [23:0] start_addr = from_dram ? answer_q.addr : addr;
 
   // A beat, turned such that its bytes are where they belong in a line
-  logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q, begins_in_q;
+  logic valid_q, first_q, last_q, has_header_beat_q, dram_q, to_dmem_q;
   logic spills_q;                  // it ends in the line behind
   logic [4:0] tag_q;
   logic [DATA_W-1:0] turned_q, behind_q;
@@ -141,7 +141,6 @@ module rpu_writer
       end_q             <= beat_end;
       spills_q          <= beat_end > count_t'(KEEP_W);
       addr_q            <= start_addr;
-      begins_in_q       <= 25'(start_addr) < 25'(PMEM_KB * 1024);
       header_block_q    <= header_block;
       has_header_beat_q <= has_header_q[used] && !from_dram;
       user_q            <= s_axis_tuser;
@@ -164,21 +163,19 @@ module rpu_writer
 
   // The lines: what the beat before has left of its bytes, and the beat's own up to the line's end. tail_q: the rest of
   // the last beat, in a line of its own.
-  logic tail_q, final_line, desc_room, in_memory, in_block, in_block_q, in_header, fire;
-  logic goes_on_in_q;              // line_q is in packet memory
-  logic [LINE_W-1:0] line_q, line, next_line;
+  logic tail_q, final_line, desc_room, in_memory, in_header, fire;
+  logic [LINE_W-1:0] line_q, next_line;
+  logic in_pmem_q, in_block_q;     // the line is in packet memory, and in the packet's first block of 128 bytes
   logic [15:0] len_q, len;
   offset_t offset;
 
   assign offset     = addr_q[BYTE_W-1:0];
   assign final_line = last_q && (tail_q || !spills_q);
-  assign line       = first_q && !tail_q ? addr_q[23:BYTE_W] : line_q;
-  assign next_line  = line + 1'b1;
+  assign next_line  = line_q + 1'b1;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
   assign desc_room  = !desc_valid || desc_ready || dram_q;
-  assign in_memory  = (first_q && !tail_q ? begins_in_q : goes_on_in_q) && !to_dmem_q;
-  assign in_block   = (first_q && !tail_q) || in_block_q;
-  assign in_header  = to_dmem_q || (has_header_beat_q && in_block);
+  assign in_memory  = in_pmem_q && !to_dmem_q;
+  assign in_header  = to_dmem_q || (has_header_beat_q && in_block_q);
 
   always_comb begin
     for (int i = 0; i < KEEP_W; i++) begin
@@ -188,8 +185,8 @@ module rpu_writer
     end
   end
 
-  assign wr_addr      = {line, BYTE_W'(0)};
-  assign header_addr  = to_dmem_q ? wr_addr : {header_block_q, HEADER_BITS'({line, BYTE_W'(0)})};
+  assign wr_addr      = {line_q, BYTE_W'(0)};
+  assign header_addr  = to_dmem_q ? wr_addr : {header_block_q, HEADER_BITS'({line_q, BYTE_W'(0)})};
   assign wr_valid     = valid_q && in_memory && (!in_header || header_ready) && (!final_line || desc_room);
   assign header_valid = valid_q && in_header && (!in_memory || wr_ready) && (!final_line || desc_room);
   assign fire         = valid_q && (!in_memory || wr_ready) && (!in_header || header_ready)
@@ -204,11 +201,16 @@ module rpu_writer
 
   always_ff @(posedge clk) begin
     if (fire) begin
-      line_q       <= next_line;
-      goes_on_in_q <= 32'(next_line) < PMEM_LINES;
-      in_block_q   <= in_block && line % LINE_W'(BLOCK_LINES) != LINE_W'(BLOCK_LINES - 1);
-      behind_q     <= turned_q;
-      tail_q       <= !advance;
+      line_q     <= next_line;
+      in_pmem_q  <= 32'(next_line) < PMEM_LINES;
+      in_block_q <= in_block_q && line_q % LINE_W'(BLOCK_LINES) != LINE_W'(BLOCK_LINES - 1);
+      behind_q   <= turned_q;
+      tail_q     <= !advance;
+    end
+    if (s_axis_tvalid && s_axis_tready && (start_q || second_q)) begin
+      line_q     <= start_addr[23:BYTE_W];
+      in_pmem_q  <= 25'(start_addr) < 25'(PMEM_KB * 1024);
+      in_block_q <= 1'b1;
     end
     if (advance) len_q <= len;
     if (fire && final_line && !dram_q) begin
