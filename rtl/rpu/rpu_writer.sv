@@ -131,11 +131,12 @@ module rpu_writer
 
   assign turn          = {start_addr[BYTE_W-1:0], 3'b000};
   assign s_axis_tready = !valid_q || advance;
+  wire taken = s_axis_tvalid && s_axis_tready;
   wire count_t beat_bytes = bytes_of(s_axis_tkeep);
   wire count_t beat_end = count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
 
   always_ff @(posedge clk) begin
-    if (s_axis_tvalid && s_axis_tready) begin
+    if (taken) begin
       turned_q          <= s_axis_tdata << turn | s_axis_tdata >> (DATA_W - 32'(turn));
       bytes_q           <= beat_bytes;
       end_q             <= beat_end;
@@ -153,7 +154,7 @@ module rpu_writer
       second_q          <= is_answer && !s_axis_tlast;
       if (is_answer) answer_q <= answer;
     end
-    valid_q <= (s_axis_tvalid && s_axis_tready && !is_answer) || (valid_q && !advance);
+    valid_q <= (taken && !is_answer) || (valid_q && !advance);
     if (rst) begin
       valid_q  <= 1'b0;
       start_q  <= 1'b1;
@@ -194,10 +195,10 @@ module rpu_writer
   assign advance      = fire && (final_line || !last_q);
   assign beyond       = fire && !in_memory && !to_dmem_q;
   // A part that has failed has no data, and comes behind those of parts before it.
-  logic read_q, failed_q;
+  logic read_q, taken_q, alone_q;
   logic [4:0] read_tag_q;
-  wire failed = s_axis_tvalid && s_axis_tready && is_answer && s_axis_tlast;
-  assign dram_done    = (read_q ? 32'd1 << read_tag_q : '0) | (failed_q ? 32'd1 << answer_q.tag : '0);
+  wire failed = taken_q && alone_q;
+  assign dram_done    = (read_q ? 32'd1 << read_tag_q : '0) | (failed ? 32'd1 << answer_q.tag : '0);
 
   always_ff @(posedge clk) begin
     if (fire) begin
@@ -207,7 +208,7 @@ module rpu_writer
       behind_q   <= turned_q;
       tail_q     <= !advance;
     end
-    if (s_axis_tvalid && s_axis_tready && (start_q || second_q)) begin
+    if (taken && (start_q || second_q)) begin
       line_q     <= start_addr[23:BYTE_W];
       in_pmem_q  <= 25'(start_addr) < 25'(PMEM_KB * 1024);
       in_block_q <= 1'b1;
@@ -219,17 +220,18 @@ module rpu_writer
     end
     read_q     <= fire && final_line && dram_q;
     read_tag_q <= tag_q;
-    failed_q   <= failed;
+    taken_q    <= taken;
+    if (taken) alone_q <= is_answer && s_axis_tlast;
     desc_valid <= (fire && final_line && !dram_q) || (desc_valid && !desc_ready);
     if (rst) begin
       tail_q     <= 1'b0;
       read_q     <= 1'b0;
-      failed_q   <= 1'b0;
+      taken_q    <= 1'b0;
       desc_valid <= 1'b0;
     end
   end
 
-  assign idle = !s_axis_tvalid && !valid_q && !desc_valid && !read_q && !failed_q;
+  assign idle = !s_axis_tvalid && !valid_q && !desc_valid && !read_q && !failed;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
