@@ -72,8 +72,8 @@ module rpu_bus
   if (DMEM_KB < 1 || DMEM_KB > 4096 || 2 ** $clog2(DMEM_KB) != DMEM_KB) begin : gen_bad_dmem_kb
     $fatal(1, "rpu_bus: DMEM_KB must be a power of two from 1 to 4096, not %0d", DMEM_KB);
   end
-  if (BROADCAST_KB > DMEM_KB) begin : gen_bad_broadcast_kb
-    $fatal(1, "rpu_bus: BROADCAST_KB must be at most DMEM_KB, not %0d", BROADCAST_KB);
+  if (BROADCAST_KB > DMEM_KB || (BROADCAST_KB & (BROADCAST_KB - 1)) != 0) begin : gen_bad_broadcast_kb
+    $fatal(1, "rpu_bus: BROADCAST_KB must be 0 or a power of two up to DMEM_KB, not %0d", BROADCAST_KB);
   end
 
   localparam int unsigned BYTE_W = $clog2(KEEP_W);
@@ -97,7 +97,8 @@ module rpu_bus
   logic accel_busy_q, in_broadcast, paused_q;
 
   assign offset       = bus_addr[24] ? bus_addr[23:0] : {1'b0, bus_addr[22:0]};
-  assign in_broadcast = target == DATA && bus_write && BROADCAST_KB != 0 && offset >= BROADCAST_FROM;
+  assign in_broadcast = target == DATA && bus_write && BROADCAST_KB != 0
+      && ((offset ^ BROADCAST_FROM) & ~(24'(BROADCAST_KB * 1024) - 1'b1)) == '0;
 
   always_comb begin
     wrong = '0;
@@ -132,7 +133,7 @@ module rpu_bus
   assign dmem_read  = bus_valid && !bus_write && !paused_q;
   assign dmem_addr  = offset;
   assign dmem_wdata = {WORDS{bus_wdata}};
-  assign dmem_strb  = taken && target == DATA ? bus_strb : '0;
+  assign dmem_strb  = target == DATA && (!in_broadcast || (broadcast_ready && !paused_q)) ? bus_strb : '0;
   assign dmem_wstrb = WORDS == 1 ? KEEP_W'(dmem_strb) : KEEP_W'(dmem_strb) << {word_of(offset), 2'b00};
 
   // Packet memory and the accelerator, a cycle later

@@ -328,6 +328,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_bus", {"DMEM_KB": 48}),
     ("rpu_bus", {"PMEM_KB": 48}),
     ("rpu_bus", {"BROADCAST_KB": 64}),
+    ("rpu_bus", {"BROADCAST_KB": 3}),
     ("rpu_io", {"SLOTS": 33}),
     ("rpu_io", {"SEND_DEPTH": 12}),
     ("rpu_broadcast", {"UNITS": 17}),
