@@ -7,8 +7,8 @@
 // A header is there if all its bytes (of IPv4: and options, of TCP: without) lie within the packet and within what its
 // IP header says the packet's length is; a length beyond the packet's end is no fault. ARP must be of Ethernet and
 // IPv4. Fragments but the first one have no l4, and over IPv6 the ip_proto 44. ip_proto behind extension headers that
-// can't be passed by is the next one's.
-// Latency: LATENCY cycles. Throughput: a packet a cycle. Never stalls.
+// can't be passed by is the next one's; exthdr tells of a header as soon as the one before names it.
+// Latency: 14 cycles (NARROW: 8). Throughput: a packet a cycle. Never stalls.
 module switch_headers
   import switch_pkg::*;
 #(
@@ -56,7 +56,7 @@ module switch_headers
   logic [LATENCY-1:0] valid_q;
   always_ff @(posedge clk) valid_q <= rst ? '0 : {valid_q[LATENCY-2:0], s_valid};
 
-  state_t state_q[SHIFT+1];
+  state_t [SHIFT-1:0] state_q;
 
   // ---------------------------------------------------------------------------------------- Ethernet and tags: stage 0
   function automatic logic is_tag(logic [15:0] kind);
@@ -282,7 +282,7 @@ module switch_headers
     logic       walk;
     logic       final_options;  // destination options at their last place
   } rest_t;
-  rest_t rest_q[3];
+  rest_t [2:0] rest_q;
 
   function automatic logic [31:0] word_at(logic [WORDS-1:0][31:0] words, int unsigned place);
     return place < WORDS ? words[place%WORDS] : '0;

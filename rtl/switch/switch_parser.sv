@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the match fields of each packet that passes by: see switch_headers for what is read.
 // The packet goes on unchanged, a cycle later. Its fields come once, in the order of packets, on a stream of their own:
-// LATENCY cycles after its last beat or, if that comes first, the beat with the last byte that is looked at. So what
-// takes the packet must hold those beats and LATENCY more while it waits for the fields.
+// 16 cycles (NARROW: 10) after its last beat or, if that comes first, after the beat with the last byte that is looked
+// at. So what waits for the fields with the packet must hold the beats of that time.
 // Throughput: a beat a cycle, so a packet a cycle of packets of one beat.
 // Backpressure: s_axis_tready is made of registers. It is low when m_axis is stalled, and before a packet's first beat
 // while 32 packets are under way to m_head.
@@ -117,7 +117,7 @@ module switch_parser
     end
   end
 
-  // --------------------------------------------------------------------------------------------------------- its fields
+  // -------------------------------------------------------------------------------------------------------- its fields
   logic found;
   match_t found_match;
   layers_t found_layers;

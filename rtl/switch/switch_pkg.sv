@@ -75,7 +75,7 @@ package switch_pkg;
     logic [15:0]       l4_dst;    // 14, 16, 18: of TCP, UDP, SCTP; 20, 30: code of ICMP, ICMPv6
     logic [19:0]       label;     // 28, IPV6_FLABEL; MPLS_LABEL (34)
     logic [127:0]      target;    // 31, IPV6_ND_TARGET; ARP_THA (25) in its low 48 bits
-    logic [47:0]       link;      // 32, IPV6_ND_SLL, of a solicitation; 33, IPV6_ND_TLL, of an advertisement; ARP_SHA (24)
+    logic [47:0]       link;      // 32, IPV6_ND_SLL, of a solicitation; 33, IPV6_ND_TLL, of an advert; ARP_SHA (24)
     exthdr_t           exthdr;    // 39
   } match_t;
 

@@ -27,7 +27,6 @@ from streams import (
     start,
     until,
 )
-
 from switch_parser.oracle import HOP, LAYERS, MATCH, ROUTER, Fields, expected, unpack
 from switch_parser.packets import frame
 
@@ -87,8 +86,10 @@ async def every_packet_has_the_fields_that_scapy_reads(dut: Any, stalls: Any, ou
 
 @behaviour()
 async def every_length_of_a_packet_has_the_layers_that_are_there(dut: Any) -> None:
-    whole = bytes(Ether() / Dot1Q(vlan=5) / IP(options=[b"\x01" * 8]) / TCP(sport=1, dport=2) / bytes(200))
-    other = bytes(Ether() / Dot1AD() / Dot1Q() / IPv6() / IPv6ExtHdrHopByHop() / ICMPv6ND_NA() / ICMPv6NDOptDstLLAddr())
+    whole = bytes(Ether(dst=B) / Dot1Q(vlan=5) / IP(options=[b"\x01" * 8]) / TCP(sport=1, dport=2) / bytes(200))
+    other = bytes(
+        Ether(dst=B) / Dot1AD() / Dot1Q() / IPv6() / IPv6ExtHdrHopByHop() / ICMPv6ND_NA() / ICMPv6NDOptDstLLAddr()
+    )
     bench = Bench(dut, [data[:size] for data in (whole, other) for size in range(1, len(data) + 1)])
     bench.check(await bench.run())
 
@@ -152,7 +153,7 @@ async def a_packet_a_cycle_passes_and_its_fields_take_always_as_long(dut: Any) -
 
 @behaviour()
 async def a_long_packet_has_its_fields_told_before_it_ends(dut: Any) -> None:
-    bench = Bench(dut, [bytes(Ether() / IP() / UDP()) + bytes(4000)])
+    bench = Bench(dut, [bytes(Ether(dst=B) / IP() / UDP()) + bytes(4000)])
     bench.check(await bench.run())
     step = len(dut.s_axis_tdata) // 8
     beats = -(-(110 if bench.narrow else 206) // step)

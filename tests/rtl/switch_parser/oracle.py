@@ -18,6 +18,7 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP
+from scapy.packet import Packet
 
 Fields = dict[str, int]
 
@@ -59,6 +60,10 @@ def expected(data: bytes, port: int, *, narrow: bool = False) -> Fields:
     reader.fields["in_port"] = port
     reader.ethernet()
     return reader.fields
+
+
+def _icmp(head: bytes) -> Packet:
+    return ICMP(head + bytes(12))  # scapy wants more of some types
 
 
 class _Reader:
@@ -115,8 +120,9 @@ class _Reader:
         self.fields |= {"l3": 1, "at_l3": self.at, **fields}
 
     def arp(self) -> None:
-        arp = self.read(ARP, 28)
-        if arp and (arp.hwtype, arp.ptype, arp.hwlen, arp.plen) == (1, 0x800, 6, 4):
+        head = self.read(bytes, 28)
+        if head and head[:6] == bytes(ARP(hwlen=6, plen=4))[:6]:  # scapy reads no others
+            arp = ARP(head)
             addresses = {"src": int(IPv4Address(arp.psrc)), "dst": int(IPv4Address(arp.pdst))}
             self.l3(l4_src=arp.op, link=mac(arp.hwsrc), target=mac(arp.hwdst), **addresses)
 
@@ -190,7 +196,7 @@ class _Reader:
     def l4(self) -> None:
         over_ipv6 = self.fields["eth_type"] == 0x86DD
         known = {6: (TCP, 20), 17: (UDP, 8), 132: (SCTP, 12)}
-        known |= {58: (ICMPv6Unknown, 8)} if over_ipv6 else {1: (ICMP, 8)}
+        known |= {58: (ICMPv6Unknown, 8)} if over_ipv6 else {1: (_icmp, 8)}
         proto = self.fields["ip_proto"]
         if proto not in known:
             return

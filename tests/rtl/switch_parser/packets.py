@@ -90,7 +90,8 @@ def _option() -> Packet:
 
 
 def _icmpv6() -> Packet:
-    upper = random.choice((ICMPv6ND_NS(tgt=ipv6()), ICMPv6ND_NA(tgt=ipv6()), ICMPv6EchoRequest(), ICMPv6ND_RS()))
+    neighbour = random.choice((ICMPv6ND_NS, ICMPv6ND_NA))(tgt=ipv6())
+    upper = random.choice((neighbour, neighbour, neighbour, ICMPv6EchoRequest(), ICMPv6ND_RS()))
     if random.random() < 0.1:
         upper.code = 1
     for _ in range(random.randrange(4)):
@@ -116,8 +117,8 @@ def _extension(kind: str) -> Packet:
 
 def _ipv6() -> Packet:
     head = IPv6(src=ipv6(), dst=ipv6(), tc=random.getrandbits(8), fl=random.getrandbits(20))
-    upper = random.choice((_transport, _icmpv6, _icmpv6, lambda: ESP(spi=1, data=random.randbytes(16))))()
-    layers = random.choice(("", "", "h", "f", "hd", "hdrfad", "random", "random"))
+    upper = random.choice((_transport, _icmpv6, _icmpv6, _icmpv6, lambda: ESP(spi=1, data=random.randbytes(16))))()
+    layers = random.choice(("", "", "", "", "h", "f", "hd", "hdrfad", "random", "random"))
     if layers == "random":
         layers = "".join(random.choice("hdrfa") for _ in range(random.randrange(1, 9)))
     packet: Packet = head
@@ -169,7 +170,7 @@ def frame() -> bytes:
     if random.random() < 0.2:
         for _ in range(random.randrange(1, 4)):
             data[random.randrange(12, max(len(data), 13))] = random.getrandbits(8)
-    if random.random() < 0.3:
+    if random.random() < 0.2:
         data = data[: random.randrange(1, len(data) + 1)]
     elif random.random() < 0.3:
         data += random.randbytes(random.randrange(1, 100))
