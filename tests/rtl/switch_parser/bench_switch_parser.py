@@ -1,12 +1,20 @@
 """What the parser promises: packets go on unchanged, and each has its fields told once, in order."""
 
+import itertools
 import random
 from typing import Any
 
 import cocotb
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6NDOptDstLLAddr, IPv6, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
+from scapy.layers.inet6 import (
+    ICMPv6ND_NA,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptMTU,
+    IPv6,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
@@ -28,7 +36,7 @@ from streams import (
     until,
 )
 from switch_parser.oracle import HOP, LAYERS, MATCH, ROUTER, Fields, expected, unpack
-from switch_parser.packets import frame
+from switch_parser.packets import chain, frame
 
 PACKETS = 32  # under way at most
 LATENCY = {False: 16, True: 10}  # cycles from a packet's last beat to its fields, by NARROW
@@ -87,10 +95,17 @@ async def every_packet_has_the_fields_that_scapy_reads(dut: Any, stalls: Any, ou
 @behaviour()
 async def every_length_of_a_packet_has_the_layers_that_are_there(dut: Any) -> None:
     whole = bytes(Ether(dst=B) / Dot1Q(vlan=5) / IP(options=[b"\x01" * 8]) / TCP(sport=1, dport=2) / bytes(200))
-    other = bytes(
-        Ether(dst=B) / Dot1AD() / Dot1Q() / IPv6() / IPv6ExtHdrHopByHop() / ICMPv6ND_NA() / ICMPv6NDOptDstLLAddr()
-    )
+    solicited = ICMPv6ND_NA(tgt="2001:db8::2") / ICMPv6NDOptMTU(mtu=1500) / ICMPv6NDOptDstLLAddr(lladdr=A)
+    other = bytes(Ether(dst=B, src=A) / Dot1AD() / Dot1Q() / IPv6(**V6) / IPv6ExtHdrHopByHop() / solicited)
     bench = Bench(dut, [data[:size] for data in (whole, other) for size in range(1, len(data) + 1)])
+    bench.check(await bench.run())
+
+
+@behaviour()
+async def extension_headers_in_every_order_have_their_bits(dut: Any) -> None:
+    chains = ["".join(letters) for count in range(4) for letters in itertools.product("hdrfa", repeat=count)]
+    layers = [chain(letters, esp=esp) for letters in [*chains, "hdrfad", "hdrfadd"] for esp in (False, True)]
+    bench = Bench(dut, [bytes(Ether(dst=B, src=A) / layer) for layer in layers])
     bench.check(await bench.run())
 
 

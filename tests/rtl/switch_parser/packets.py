@@ -69,6 +69,8 @@ def _ipv4() -> Packet:
     options = [IPOption_RR(routers=["0.0.0.0"] * random.randrange(9))] if random.random() < 0.4 else []
     place = random.choice(({}, {}, {}, {"flags": "MF"}, {"frag": port() & 0x1FFF}, {"flags": "DF"}))
     head = IP(src=ipv4(), dst=ipv4(), tos=random.getrandbits(8), options=options, **place)
+    if random.random() < 0.1:
+        head.len = random.randrange(16, 64)
     upper = _over_ipv4()
     if isinstance(upper, Raw):
         head.proto = random.choice((1, 6, 17, 132, 58, 47, 2, random.getrandbits(8)))
@@ -115,8 +117,18 @@ def _extension(kind: str) -> Packet:
     raise ValueError(kind)
 
 
+def chain(layers: str, *, esp: bool) -> Packet:
+    """IPv6 with extension headers by their letters, none a later fragment, and ESP or UDP behind them."""
+    packet: Packet = IPv6(src=ipv6(), dst=ipv6())
+    for kind in layers:
+        packet /= _extension(kind) if kind != "f" else IPv6ExtHdrFragment(m=1)
+    return packet / (ESP(spi=1, data=bytes(16)) if esp else UDP(sport=port(), dport=port()))
+
+
 def _ipv6() -> Packet:
     head = IPv6(src=ipv6(), dst=ipv6(), tc=random.getrandbits(8), fl=random.getrandbits(20))
+    if random.random() < 0.1:
+        head.plen = random.randrange(80)
     upper = random.choice((_transport, _icmpv6, _icmpv6, _icmpv6, lambda: ESP(spi=1, data=random.randbytes(16))))()
     layers = random.choice(("", "", "", "", "h", "f", "hd", "hdrfad", "random", "random"))
     if layers == "random":
@@ -149,7 +161,9 @@ def packet() -> Packet:
     number = kind or random.choice((0x88CC, 0x9100, 0x0600, 0x05FF, 0x8100))
     tags = random.choice((0, 0, 0, 1, 1, 2, 2, 3))
     if random.random() < 0.15:
-        llc = LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP(OUI=random.choice((0, 0, 0, 1)), code=number)
+        llc = LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP(
+            OUI=random.choice((0, 0, 0, 1)), code=random.choice((number, number, 0x0600, 0x05FF))
+        )
         layer = random.choice((llc / layer, llc / layer, LLC(dsap=0x42, ssap=0x42, ctrl=3) / layer))
         number = min(len(layer), 1500)
         if not tags:
