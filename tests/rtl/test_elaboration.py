@@ -14,7 +14,7 @@ from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
 from headrace.build.processor import vexriscv
 
-LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "card")
+LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "switch", "card")
 BLOCKS = [path.stem for path in rtl("memory", "stream")]
 
 
@@ -368,6 +368,9 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_card", {"UNITS": 1, "STORE_KB": 3}, "STORE_KB"),
     ("rpu_card", {"UNITS": 1, "ACCELERATORS_LOW": 5}, "KIND"),
     ("rpu_card", {"UNITS": 9, "ACCELERATORS_HIGH": 5}, "KIND"),
+    ("switch_parser", {"DATA_W": 64}),
+    ("switch_parser", {"DATA_W": 1024}),
+    ("switch_parser", {"DATA_W": 384}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.

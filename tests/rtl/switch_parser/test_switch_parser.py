@@ -1,0 +1,30 @@
+"""The switch's parser, of all widths, full and narrow."""
+
+import shutil
+import subprocess
+
+import pytest
+import simulation
+
+FOLDER = simulation.RTL / "switch"
+SOURCES = [
+    FOLDER / "switch_pkg.sv",
+    *simulation.rtl("pkg", "memory", "stream"),
+    *(FOLDER / f"switch_{part}.sv" for part in ("headers", "parser")),
+]
+
+
+@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 1), (512, 0), (512, 1)])
+def test_switch_parser(width: int, narrow: int) -> None:
+    simulation.simulate("switch_parser", sources=SOURCES, DATA_W=width, NARROW=narrow)
+
+
+@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 0), (512, 0), (512, 1)])
+def test_lint_is_clean(width: int, narrow: int) -> None:
+    verilator = shutil.which("verilator")
+    assert verilator
+    # Packages have more than any one block needs.
+    command = [verilator, "--lint-only", "-Wall", "-Wno-UNUSEDPARAM", "-Wno-PINCONNECTEMPTY", "--timescale", "1ns/1ps"]
+    command += ["--top-module", "switch_parser", f"-GDATA_W={width}", f"-GNARROW={narrow}"]
+    run = subprocess.run([*command, *map(str, SOURCES)], capture_output=True, text=True, check=False)
+    assert not run.returncode, run.stderr
