@@ -14,7 +14,7 @@ from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
 from headrace.build.processor import vexriscv
 
-LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "card")
+LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "switch", "card")
 BLOCKS = [path.stem for path in rtl("memory", "stream")]
 
 
