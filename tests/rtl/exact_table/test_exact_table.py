@@ -23,9 +23,7 @@ def simulate(bench: str, **parameters: int) -> None:
     [(5, 16, 4, 2, 3), (6, 16, 2, 4, 128), (7, 64, 8, 3, 16), (8, 64, 4, 4, 1), (264, 64, 4, 2, 128)],
 )
 def test_exact_table(key: int, entries: int, tables: int, stash: int, moves: int) -> None:
-    simulate(
-        "bench_exact_table", KEY_W=key, RESULT_W=6, ENTRIES=entries, TABLES=tables, STASH=stash, MAX_MOVES=moves
-    )
+    simulate("bench_exact_table", KEY_W=key, RESULT_W=6, ENTRIES=entries, TABLES=tables, STASH=stash, MAX_MOVES=moves)
 
 
 def test_how_full_an_exact_table_gets() -> None:
