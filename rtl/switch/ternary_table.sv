@@ -74,7 +74,7 @@ module ternary_table #(
   localparam int unsigned LEVELS = tree_levels();
   localparam int unsigned LATENCY = 2 + LEVELS + (INDEX_W + 2) / 3;
   // From the last step until no lookup is under way that has read before the word was written.
-  localparam int unsigned SETTLE = 4 + LEVELS;
+  localparam int unsigned SETTLE = 1 + LEVELS;
 
   // Operations
 

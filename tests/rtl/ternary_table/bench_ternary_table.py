@@ -153,6 +153,32 @@ async def a_moved_entry_is_never_absent(dut: Any) -> None:
 
 
 @behaviour()
+async def a_written_entry_is_never_a_mixture(dut: Any) -> None:
+    """Each lookup is of a key that has some chunks of the old value and the others of the new one."""
+    table = await begin(dut, PATTERNS[0])
+    chunk, full = int(dut.CHUNK_W.value), (1 << table.width) - 1
+    last = full >> chunk * ((table.width - 1) // chunk) << chunk * ((table.width - 1) // chunk)
+    values = [table.random_bits(), table.random_bits() | last]
+
+    def mixed() -> int:
+        key = 0
+        for first in range(0, table.width, chunk):
+            key |= random.choice(values) & ((1 << chunk) - 1) << first
+        return key
+
+    table.lookups.draw = mixed
+    await table.operate(0, Entry(values[1], full), None)
+    for _ in range(12):
+        # What is written last, of the highest value of the last chunk, changes.
+        values = [table.random_bits() & ~last, values[1] | last]
+        await table.operate(0, Entry(values[0], full), None)
+        await table.lookups.run(20)
+        values = [values[0], table.random_bits() | last]
+        await table.operate(0, Entry(values[1], full), None)
+        await table.lookups.run(20)
+
+
+@behaviour()
 async def an_operation_that_asks_for_nothing_is_done(dut: Any) -> None:
     table = await begin(dut, PATTERNS[0])
     assert await table.operate(None, None, None) == 2
