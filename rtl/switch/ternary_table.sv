@@ -15,7 +15,7 @@
 //
 // Latency: 2 cycles, 1 for each level of the AND tree (4 chunks, then 8 nodes each), and that of first_set;
 // KEY_W = 264, CHUNK_W = 5, ENTRIES = 128: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups;
-// op_ready is low while an operation is done, up to 512 cycles and some when it writes, else 2.
+// op_ready is low while an operation is done: 1 cycle, or at most 520 and the tree's levels when it writes.
 module ternary_table #(
     parameter int unsigned KEY_W = 264,
     parameter int unsigned ENTRIES = 128,
