@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hash table in block RAM: cuckoo hashing (Pagh and Rodler, 2001) with TABLES tables, in each of which a key has one
+// place, and a stash of STASH entries in registers. A lookup reads all places of its key at once.
+//
+// A new entry comes into the stash, so that lookups find it, and from there to one of its places. If all are taken, it
+// takes one of them, whose entry has come into the stash before and goes on like it, MAX_MOVES times at most; what then
+// has no place stays in the stash until a later operation finds it one. An entry leaves the stash when all lookups that
+// read its place before it was written are through: so an entry that moves is always found.
+//
+// Operations, one at a time: op_done comes with the answer when each lookup that begins with it or later sees the new
+// state; one before it sees the old or the new. FULL: all places of the key are taken, and the stash has a single free
+// entry, which moves and changes need. After reset op_ready is low and no key is found until all places are empty.
+//
+// Latency: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups; op_ready is low while entries move:
+// 14 cycles for an insertion, and 13 for each move.
+module exact_table
+  import table_pkg::*;
+#(
+    parameter int unsigned KEY_W = 264,
+    parameter int unsigned RESULT_W = 16,
+    parameter int unsigned ENTRIES = 4096,
+    parameter int unsigned TABLES = 4,
+    parameter int unsigned STASH = 4,
+    parameter int unsigned MAX_MOVES = 128
+) (
+    input  logic                         clk,
+    input  logic                         rst,
+    input  logic                         key_valid,
+    input  logic          [   KEY_W-1:0] key,
+    output logic                         result_valid,
+    output logic                         hit,
+    output logic          [RESULT_W-1:0] result,        // valid with hit
+    input  logic                         op_valid,
+    output logic                         op_ready,
+    input  table_op_t                    op,
+    input  logic          [   KEY_W-1:0] op_key,
+    input  logic          [RESULT_W-1:0] op_result,
+    output logic                         op_done,
+    output table_answer_t                op_answer,     // valid with op_done
+    output logic                         idle
+);
+
+  if (KEY_W < 1) begin : gen_bad_key_w
+    $fatal(1, "exact_table: KEY_W must be at least 1, not %0d", KEY_W);
+  end
+  if (RESULT_W < 1) begin : gen_bad_result_w
+    $fatal(1, "exact_table: RESULT_W must be at least 1, not %0d", RESULT_W);
+  end
+  if (TABLES < 2 || TABLES > 8 || 2 ** $clog2(TABLES) != TABLES) begin : gen_bad_tables
+    $fatal(1, "exact_table: TABLES must be 2, 4 or 8, not %0d", TABLES);
+  end
+  if (ENTRIES < 4 * TABLES || 2 ** $clog2(ENTRIES) != ENTRIES) begin : gen_bad_entries
+    $fatal(1, "exact_table: ENTRIES must be a power of two, at least 4 for each of TABLES, not %0d", ENTRIES);
+  end
+  if (STASH < 2 || STASH > 16) begin : gen_bad_stash
+    $fatal(1, "exact_table: STASH must be 2 to 16, not %0d", STASH);
+  end
+  if (MAX_MOVES < 1 || MAX_MOVES > 65535) begin : gen_bad_max_moves
+    $fatal(1, "exact_table: MAX_MOVES must be 1 to 65535, not %0d", MAX_MOVES);
+  end
+
+  localparam int unsigned DEPTH = ENTRIES / TABLES;
+  localparam int unsigned ADDR_W = $clog2(DEPTH);
+  localparam int unsigned TABLE_W = $clog2(TABLES);
+  localparam int unsigned SLOT_W = $clog2(STASH);
+  localparam int unsigned LATENCY = 8;
+  localparam int unsigned VISIT_CYCLES = 6;  // hash, read and compare
+  localparam int unsigned SETTLE = 4;  // from a place's write until no lookup can need the stash's copy
+
+  typedef struct packed {
+    logic                valid;
+    logic [KEY_W-1:0]    key;
+    logic [RESULT_W-1:0] result;
+  } entry_t;
+
+  typedef enum logic [3:0] {
+    SWEEP,   // empties all places
+    IDLE,
+    VISIT,   // reads the places of the entry in hand
+    DECIDE,
+    EVICT,   // copies the entry at the place to the stash
+    WRITE,   // writes the place
+    ERASE,   // empties the place
+    SETTLED, // waits, then frees the stash's entry
+    NEXT     // takes the next entry of the stash
+  } state_t;
+
+  state_t state_q;
+  table_op_t op_q;
+  entry_t hand_q;
+  logic asked_op_q;  // what is in hand is an operation's, not from the stash
+  logic evicts_q, swept_q;
+  logic [SLOT_W-1:0] slot_q, next_slot_q;  // of the entry in hand and of the one that it replaces
+  logic [TABLE_W-1:0] target_q;
+  logic [ADDR_W-1:0] sweep_q;
+  logic [3:0] count_q;
+  logic [15:0] moves_q, random_q;
+  entry_t [STASH-1:0] stash_q;
+
+  // Places
+
+  logic [TABLES-1:0] write;
+  logic [TABLES-1:0][ADDR_W-1:0] hand_addr, look_addr;
+  entry_t [TABLES-1:0] hand_word, look_word;
+  logic [4:0][KEY_W-1:0] key_q;
+  logic [TABLES-1:0][1:0] clash_q;  // the place was written as it was read
+  logic [TABLES-1:0] hand_match, look_match, taken_q;
+  logic [STASH-1:0] hand_stash, look_stash;
+  logic [TABLES-1:0][1:0][RESULT_W-1:0] result_q;
+
+  exact_hash #(
+      .KEY_W (KEY_W),
+      .TABLES(TABLES),
+      .ADDR_W(ADDR_W)
+  ) u_hand_hash (
+      .clk,
+      .key (hand_q.key),
+      .addr(hand_addr)
+  );
+
+  exact_hash #(
+      .KEY_W (KEY_W),
+      .TABLES(TABLES),
+      .ADDR_W(ADDR_W)
+  ) u_look_hash (
+      .clk,
+      .key (key_q[0]),
+      .addr(look_addr)
+  );
+
+  for (genvar t = 0; t < TABLES; t++) begin : gen_table
+    wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
+
+    assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
+
+    ram_tdp #(
+        .WIDTH  ($bits(entry_t)),
+        .DEPTH  (DEPTH),
+        .OUT_REG(1'b1)
+    ) u_ram (
+        .clk,
+        .rd_addr   (look_addr[t]),
+        .rd_data   (look_word[t]),
+        .rw_addr   (addr),
+        .rw_write  (write[t]),
+        .rw_wr_data(hand_q),
+        .rw_rd_data(hand_word[t])
+    );
+
+    key_equal #(
+        .KEY_W(KEY_W)
+    ) u_look_equal (
+        .clk,
+        .valid(look_word[t].valid && !clash_q[t][1] && swept_q),
+        .a    (look_word[t].key),
+        .b    (key_q[4]),
+        .equal(look_match[t])
+    );
+
+    key_equal #(
+        .KEY_W(KEY_W)
+    ) u_hand_equal (
+        .clk,
+        .valid(hand_word[t].valid),
+        .a    (hand_word[t].key),
+        .b    (hand_q.key),
+        .equal(hand_match[t])
+    );
+
+    always_ff @(posedge clk) begin
+      clash_q[t]  <= {clash_q[t][0], write[t] && addr == look_addr[t]};
+      taken_q[t]  <= hand_word[t].valid;
+      result_q[t] <= {result_q[t][0], look_word[t].result};
+    end
+  end
+
+  for (genvar s = 0; s < STASH; s++) begin : gen_stash
+    key_equal #(
+        .KEY_W(KEY_W)
+    ) u_look_equal (
+        .clk,
+        .valid(stash_q[s].valid),
+        .a    (stash_q[s].key),
+        .b    (key_q[4]),
+        .equal(look_stash[s])
+    );
+
+    key_equal #(
+        .KEY_W(KEY_W)
+    ) u_hand_equal (
+        .clk,
+        .valid(stash_q[s].valid),
+        .a    (stash_q[s].key),
+        .b    (hand_q.key),
+        .equal(hand_stash[s])
+    );
+  end
+
+  // Lookups. What the stash has is newer. A freed entry of the stash gets no other key while it is compared: between
+  // lie the cycles of a visit.
+
+  logic [LATENCY-1:0] asked_q;
+
+  always_ff @(posedge clk) begin
+    automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
+    for (int unsigned s = 0; s < STASH; s++) if (look_stash[s]) stashed |= stash_q[s].result;
+    for (int unsigned t = 0; t < TABLES; t++) if (look_match[t]) placed |= result_q[t][1];
+    key_q <= {key_q[3:0], key};
+    hit <= |look_stash || |look_match;
+    result <= |look_stash ? stashed : placed;
+    asked_q <= {asked_q[LATENCY-2:0], key_valid};
+    if (rst) asked_q <= '0;
+  end
+
+  assign result_valid = asked_q[LATENCY-1];
+
+  // Operations
+
+  logic [STASH-1:0] occupied;
+  logic [SLOT_W-1:0] free_slot, used_slot, match_slot;
+  logic [TABLE_W-1:0] empty_table, match_table, victim;
+  logic two_free, found;
+
+  always_comb begin
+    free_slot = '0;
+    used_slot = '0;
+    match_slot = '0;
+    empty_table = '0;
+    match_table = '0;
+    for (int unsigned s = 0; s < STASH; s++) begin
+      occupied[s] = stash_q[s].valid;
+      if (!stash_q[s].valid) free_slot = SLOT_W'(s);
+      if (stash_q[s].valid) used_slot = SLOT_W'(s);
+      if (hand_stash[s]) match_slot = SLOT_W'(s);
+    end
+    for (int unsigned t = 0; t < TABLES; t++) begin
+      if (!taken_q[t]) empty_table = TABLE_W'(t);
+      if (hand_match[t]) match_table = TABLE_W'(t);
+    end
+    two_free = (~occupied & (~occupied - 1'b1)) != '0;
+    found = |hand_match || |hand_stash;
+    // Not the place from which the entry in hand has just come.
+    victim = random_q[TABLE_W-1:0] == target_q ? random_q[TABLE_W-1:0] + 1'b1 : random_q[TABLE_W-1:0];
+  end
+
+  assign op_ready = state_q == IDLE;
+
+  always_ff @(posedge clk) begin
+    random_q <= {random_q[14:0], random_q[15] ^ random_q[14] ^ random_q[12] ^ random_q[3]};
+    op_done  <= 1'b0;
+    unique case (state_q)
+      SWEEP: begin
+        hand_q.valid <= 1'b0;
+        sweep_q <= sweep_q + 1'b1;
+        if (&sweep_q) state_q <= SETTLED;
+      end
+      IDLE: begin
+        hand_q <= {1'b1, op_key, op_result};
+        op_q <= op;
+        asked_op_q <= 1'b1;
+        moves_q <= '0;
+        if (op_valid) state_q <= VISIT;
+      end
+      VISIT: begin
+        count_q <= count_q + 1'b1;
+        if (32'(count_q) == VISIT_CYCLES - 1) state_q <= DECIDE;
+      end
+      DECIDE: begin
+        count_q <= '0;
+        asked_op_q <= 1'b0;
+        evicts_q <= &taken_q;
+        target_q <= &taken_q ? victim : empty_table;
+        state_q <= &taken_q ? EVICT : WRITE;
+        if (asked_op_q) begin
+          slot_q <= free_slot;
+          op_done <= 1'b1;
+          op_answer <= DONE;
+          if ((op_q == INSERT) == found) begin
+            op_answer <= found ? EXISTS : NOT_FOUND;
+            state_q   <= IDLE;
+          end else if (op_q == INSERT && &taken_q && !two_free) begin
+            op_answer <= FULL;
+            state_q   <= IDLE;
+          end else if (|hand_stash) begin
+            stash_q[match_slot].result <= hand_q.result;
+            stash_q[match_slot].valid <= op_q != REMOVE;
+            state_q <= NEXT;
+          end else if (op_q == REMOVE) begin
+            op_done <= 1'b0;  // comes when the place has been written
+            hand_q.valid <= 1'b0;
+            target_q <= match_table;
+            state_q <= ERASE;
+          end else begin
+            stash_q[free_slot] <= hand_q;
+            if (op_q == CHANGE) begin
+              evicts_q <= 1'b0;
+              target_q <= match_table;
+              state_q  <= WRITE;
+            end
+          end
+        end
+      end
+      EVICT: begin
+        stash_q[free_slot] <= hand_word[target_q];
+        next_slot_q <= free_slot;
+        moves_q <= moves_q + 1'b1;
+        state_q <= WRITE;
+      end
+      WRITE: state_q <= SETTLED;
+      ERASE: begin
+        op_done <= 1'b1;
+        state_q <= NEXT;
+      end
+      SETTLED: begin
+        count_q <= count_q + 1'b1;
+        if (32'(count_q) == SETTLE - 1) begin
+          count_q <= '0;
+          swept_q <= 1'b1;
+          state_q <= NEXT;
+          if (swept_q) begin
+            stash_q[slot_q].valid <= 1'b0;
+            if (evicts_q) begin
+              hand_q  <= stash_q[next_slot_q];
+              slot_q  <= next_slot_q;
+              state_q <= 32'(moves_q) < MAX_MOVES ? VISIT : IDLE;
+            end
+          end
+        end
+      end
+      NEXT: begin
+        hand_q  <= stash_q[used_slot];
+        slot_q  <= used_slot;
+        state_q <= |occupied && 32'(moves_q) < MAX_MOVES ? VISIT : IDLE;
+      end
+      default: state_q <= SWEEP;
+    endcase
+    if (rst) begin
+      state_q <= SWEEP;
+      hand_q.valid <= 1'b0;
+      sweep_q <= '0;
+      swept_q <= 1'b0;
+      count_q <= '0;
+      op_done <= 1'b0;
+      random_q <= 16'h1;
+      for (int unsigned s = 0; s < STASH; s++) stash_q[s].valid <= 1'b0;
+    end
+  end
+
+  assign idle = asked_q == '0 && state_q == IDLE && !op_done;
+
+endmodule

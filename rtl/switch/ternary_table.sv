@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ternary content-addressable memory of distributed RAM. An entry matches a key that equals its value in all bits that
+// are set in its mask; of the entries that match the one with the lowest index is the result. Software keeps entries
+// in the order of their priorities: to compare stored ones would take an adder for each entry.
+//
+// The key is cut into chunks of CHUNK_W bits; each addresses a RAM that has a bit for each entry, which says that the
+// entry can match. The AND of the words, and of the entries' valid bits, are the entries that match. The RAMs' read
+// ports are always the lookups': what a write must keep of a word comes from copies of the RAMs in block RAM.
+//
+// Operations, one at a time: op_set writes entry op_index, op_clear removes entry op_clear_index; both are less than
+// ENTRIES. With both, the one appears in the cycle in which the other goes: so an entry is changed or moved without a
+// lookup that sees none or two. An entry that is written at its own place is removed first, while its bits change.
+// op_done comes with the change of the valid bits: each lookup that begins with it or later sees the new state, and one
+// before it the old or the new, never part of each. Reset removes all entries.
+//
+// Latency: 2 cycles, 1 for each level of the AND tree (4 chunks, then 8 nodes each), and that of first_set;
+// KEY_W = 264, CHUNK_W = 5, ENTRIES = 128: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups;
+// op_ready is low while an operation is done: 1 cycle, or at most 520 and the tree's levels when it writes.
+module ternary_table #(
+    parameter int unsigned KEY_W = 264,
+    parameter int unsigned ENTRIES = 128,
+    parameter int unsigned CHUNK_W = 5,  // 5 suits RAMs of 32 words (AMD, Intel), 4 those of 16 (ECP5)
+    localparam int unsigned INDEX_W = ENTRIES > 1 ? $clog2(ENTRIES) : 1
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               key_valid,
+    input  logic [  KEY_W-1:0] key,
+    output logic               result_valid,
+    output logic               hit,
+    output logic [INDEX_W-1:0] index,           // valid with hit
+    input  logic               op_valid,
+    output logic               op_ready,
+    input  logic               op_set,
+    input  logic [INDEX_W-1:0] op_index,
+    input  logic [  KEY_W-1:0] op_value,
+    input  logic [  KEY_W-1:0] op_mask,
+    input  logic               op_clear,
+    input  logic [INDEX_W-1:0] op_clear_index,
+    output logic               op_done,
+    output logic               idle
+);
+
+  if (KEY_W < 1) begin : gen_bad_key_w
+    $fatal(1, "ternary_table: KEY_W must be at least 1, not %0d", KEY_W);
+  end
+  if (ENTRIES < 1 || ENTRIES > 4096) begin : gen_bad_entries
+    $fatal(1, "ternary_table: ENTRIES must be 1 to 4096, not %0d", ENTRIES);
+  end
+  if (CHUNK_W < 2 || CHUNK_W > 6) begin : gen_bad_chunk_w
+    $fatal(1, "ternary_table: CHUNK_W must be 2 to 6, not %0d", CHUNK_W);
+  end
+
+  localparam int unsigned CHUNKS = (KEY_W + CHUNK_W - 1) / CHUNK_W;
+  localparam int unsigned WORDS = 2 ** CHUNK_W;
+  // Copies of RAMs share block RAMs of 512 words, which are written at the same time.
+  localparam int unsigned BANKS = (CHUNKS * WORDS + 511) / 512;
+  localparam int unsigned SHARE = (CHUNKS + BANKS - 1) / BANKS;  // chunks of a bank
+  localparam int unsigned STEPS = SHARE * WORDS;
+  localparam int unsigned STEP_W = $clog2(STEPS);
+
+  function automatic int unsigned nodes(int unsigned level);
+    int unsigned count = (CHUNKS + 3) / 4;
+    for (int unsigned i = 0; i < level; i++) count = (count + 7) / 8;
+    return count;
+  endfunction
+
+  function automatic int unsigned tree_levels();
+    int unsigned count = 1;
+    while (nodes(count - 1) > 1) count++;
+    return count;
+  endfunction
+
+  localparam int unsigned LEVELS = tree_levels();
+  localparam int unsigned LATENCY = 2 + LEVELS + (INDEX_W + 2) / 3;
+  // From the last step until no lookup is under way that has read before the word was written.
+  localparam int unsigned SETTLE = 1 + LEVELS;
+
+  // Operations
+
+  typedef enum logic [1:0] {
+    IDLE,
+    WALK,
+    WAIT,
+    COMMIT
+  } state_t;
+
+  state_t state_q;
+  logic set_q, clear_q;
+  logic [ENTRIES-1:0] column_q, cleared_q, valid_q;
+  logic [BANKS-1:0][SHARE-1:0][CHUNK_W-1:0] value_q, mask_q;  // the lowest chunk is the one at hand
+  logic [STEP_W-1:0] step_q;
+  logic [$clog2(SETTLE+1)-1:0] wait_q;
+
+  function automatic logic [ENTRIES-1:0] one_hot(logic [INDEX_W-1:0] place);
+    logic [ENTRIES-1:0] bits;
+    for (int unsigned i = 0; i < ENTRIES; i++) bits[i] = 32'(place) == i;
+    return bits;
+  endfunction
+
+  wire chunk_ends = &step_q[CHUNK_W-1:0];
+
+  assign op_ready = state_q == IDLE;
+
+  always_ff @(posedge clk) begin
+    op_done <= state_q == COMMIT;
+    unique case (state_q)
+      IDLE: begin
+        set_q <= op_set;
+        clear_q <= op_clear;
+        column_q <= one_hot(op_index);
+        cleared_q <= one_hot(op_clear_index);
+        value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
+        mask_q <= (BANKS * SHARE * CHUNK_W)'(op_mask);
+        step_q <= '0;
+        wait_q <= '0;
+        if (op_valid) begin
+          state_q <= op_set ? WALK : COMMIT;
+          if (op_set) valid_q <= valid_q & ~one_hot(op_index);
+        end
+      end
+      WALK: begin
+        step_q <= step_q + 1'b1;
+        if (chunk_ends) begin
+          for (int unsigned bank = 0; bank < BANKS; bank++) begin
+            value_q[bank] <= value_q[bank] >> CHUNK_W;
+            mask_q[bank]  <= mask_q[bank] >> CHUNK_W;
+          end
+        end
+        if (step_q == STEP_W'(STEPS - 1)) state_q <= WAIT;
+      end
+      WAIT: begin
+        wait_q <= wait_q + 1'b1;
+        if (32'(wait_q) == SETTLE) state_q <= COMMIT;
+      end
+      COMMIT: begin
+        valid_q <= (valid_q & ~(clear_q ? cleared_q : '0)) | (set_q ? column_q : '0);
+        state_q <= IDLE;
+      end
+    endcase
+    if (rst) begin
+      state_q <= IDLE;
+      valid_q <= '0;
+      op_done <= 1'b0;
+    end
+  end
+
+  // Each step goes to the copies, whose words come after two cycles, and is written with the entry's bit a cycle later.
+
+  logic [2:0] walks_q;
+  logic [2:0][STEP_W-1:0] steps_q;
+  logic [BANKS-1:0][1:0] fits_q;  // the entry matches a chunk of that value
+  logic [BANKS-1:0][ENTRIES-1:0] kept, word_q;
+
+  always_ff @(posedge clk) begin
+    walks_q <= {walks_q[1:0], state_q == WALK};
+    steps_q <= {steps_q[1:0], step_q};
+    for (int unsigned bank = 0; bank < BANKS; bank++) begin
+      fits_q[bank] <= {fits_q[bank][0], ((value_q[bank][0] ^ step_q[CHUNK_W-1:0]) & mask_q[bank][0]) == '0};
+      word_q[bank] <= (kept[bank] & ~column_q) | (fits_q[bank][1] ? column_q : '0);
+    end
+    if (rst) walks_q <= '0;
+  end
+
+  for (genvar bank = 0; bank < BANKS; bank++) begin : gen_bank
+    ram_sdp #(
+        .WIDTH  (ENTRIES),
+        .DEPTH  (STEPS),
+        .OUT_REG(1'b1)
+    ) u_copy (
+        .clk,
+        .wr_en  (walks_q[2]),
+        .wr_addr(steps_q[2]),
+        .wr_data(word_q[bank]),
+        .rd_en  (1'b1),
+        .rd_addr(step_q),
+        .rd_data(kept[bank])
+    );
+  end
+
+  // Lookups
+
+  logic [CHUNKS*CHUNK_W-1:0] key_q;
+  logic [CHUNKS-1:0][ENTRIES-1:0] words;
+  logic [ENTRIES-1:0] match_q;
+  logic [LATENCY-1:0] asked_q;
+
+  for (genvar chunk = 0; chunk < CHUNKS; chunk++) begin : gen_chunk
+    logic write_q;
+
+    if (SHARE == 1) begin : gen_only
+      assign write_q = walks_q[2];
+    end else begin : gen_own
+      always_ff @(posedge clk) write_q <= walks_q[1] && 32'(steps_q[1][STEP_W-1:CHUNK_W]) == chunk % SHARE;
+    end
+
+    ram_dist #(
+        .WIDTH(ENTRIES),
+        .DEPTH(WORDS)
+    ) u_ram (
+        .clk,
+        .wr_en  (write_q),
+        .wr_addr(steps_q[2][CHUNK_W-1:0]),
+        .wr_data(word_q[chunk/SHARE]),
+        .rd_addr(key_q[chunk*CHUNK_W+:CHUNK_W]),
+        .rd_data(words[chunk])
+    );
+  end
+
+  for (genvar level = 0; level < LEVELS; level++) begin : gen_level
+    localparam int unsigned FAN = level == 0 ? 4 : 8;
+
+    logic [nodes(level)*FAN-1:0][ENTRIES-1:0] inputs;
+    logic [nodes(level)-1:0][ENTRIES-1:0] and_q;
+
+    if (level == 0) begin : gen_leaves
+      always_comb begin
+        inputs = '1;
+        inputs[CHUNKS-1:0] = words;
+      end
+    end else begin : gen_inner
+      always_comb begin
+        inputs = '1;
+        inputs[nodes(level-1)-1:0] = gen_level[level-1].and_q;
+      end
+    end
+
+    always_ff @(posedge clk) begin
+      for (int unsigned node = 0; node < nodes(level); node++) begin
+        automatic logic [ENTRIES-1:0] all = '1;
+        for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
+        and_q[node] <= all;
+      end
+    end
+  end
+
+  first_set #(
+      .WIDTH(ENTRIES)
+  ) u_first (
+      .clk,
+      .bits (match_q),
+      .any  (hit),
+      .index(index)
+  );
+
+  always_ff @(posedge clk) begin
+    key_q   <= (CHUNKS * CHUNK_W)'(key);
+    match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
+    asked_q <= {asked_q[LATENCY-2:0], key_valid};
+    if (rst) asked_q <= '0;
+  end
+
+  assign result_valid = asked_q[LATENCY-1];
+  assign idle = asked_q == '0 && state_q == IDLE && !op_done;
+
+endmodule
