@@ -32,7 +32,8 @@ module switch_headers
 
   typedef logic [6:0] place_t;  // in words behind the Ethernet header; sums stay below 128
 
-  // What is known of a packet after a stage. Words are as on the wire, the first byte in the highest bits.
+  // What is known of a packet after a stage. Words are as on the wire, the first byte in the highest bits. No stage
+  // looks at all of it.
   // verilator lint_off UNUSEDSIGNAL
   typedef struct packed {
     logic [WORDS-1:0][31:0] words;
@@ -289,7 +290,7 @@ module switch_headers
   endfunction
 
   // verilator lint_off UNUSEDSIGNAL
-  state_t last;
+  state_t last;  // of the extension headers, how many there were is no longer needed
   // verilator lint_on UNUSEDSIGNAL
   assign last = state_q[SHIFT-1];
   always_ff @(posedge clk) begin

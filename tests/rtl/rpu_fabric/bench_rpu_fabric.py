@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import cocotb
@@ -39,6 +40,7 @@ def flow_packet(flow: int, number: int, size: int = 60) -> bytes:
     return bytes(12) + head + number.to_bytes(4, "big") + bytes(max(size - 42, 0))
 
 
+@cache
 def flow_hash(flow: int) -> int:
     """Its hash."""
     return toeplitz(tuple_of("10.0.0.1", f"10.1.{flow >> 8}.{flow & 255}", (1000, 2000)))

@@ -141,7 +141,6 @@ async def a_moved_entry_is_never_absent(dut: Any) -> None:
     at = table.size - 1
     await table.operate(at, entry, None)
     table.lookups.draw = lambda: entry.value
-    misses = table.lookups.judged - table.lookups.hits
     await table.lookups.run(table.lookups.latency)
     misses = table.lookups.judged - table.lookups.hits
     for _ in range(4):
