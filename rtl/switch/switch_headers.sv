@@ -370,7 +370,8 @@ module switch_headers
         later: rest.later,
         tags: rest.tags,
         l3: fields.l3 ? byte_of(rest.l3) : '0,
-        l4: fields.l4 ? byte_of(rest.at) : '0
+        l4: fields.l4 ? byte_of(rest.at) : '0,
+        default: '0
     };
   end
 
