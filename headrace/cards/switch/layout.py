@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
 
 
 class Struct:
     """A packed struct: members by name, the highest bits first."""
 
     def __init__(self, **members: int | Struct) -> None:
-        self.members: Final = members
-        self.width: Final = sum(member if isinstance(member, int) else member.width for member in members.values())
+        self.members: dict[str, int | Struct] = members
+        self.width: int = sum(member if isinstance(member, int) else member.width for member in members.values())
         self._shifts: dict[str, int] = {}
         at = self.width
         for name, member in members.items():
