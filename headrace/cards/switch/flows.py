@@ -178,8 +178,8 @@ class PortState(NamedTuple):
 
 
 class PacketIn(NamedTuple):
-    """A packet for controllers: its bytes (as many as were asked for), how many it has, why (OFPR_*), the flow that sent
-    it (None: it is gone)."""
+    """A packet for controllers: its bytes (as many as were asked for), how many it has, why (OFPR_*), the flow that
+    sent it (None: it is gone)."""
 
     data: bytes
     total: int
