@@ -311,5 +311,24 @@ package switch_pkg;
     logic [7:0]           custom;
   } copy_t;
 
+  // --------------------------------------------------------------------------------------------------- ways in and out
+  // Where a packet begins: what its head from the host says, or the copy that comes again.
+  typedef struct packed {
+    logic [PORT_W-1:0]    in_port;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;  // before those of tables
+    logic [63:0]          metadata;
+  } source_t;
+
+  localparam int unsigned HOST_HEAD = 64;  // bytes before each packet of the host's
+
+  // One cycle each, with its bytes
+  typedef struct packed {
+    logic               taken;    // a whole packet without error
+    logic               errored;
+    logic               dropped;  // a packet without error that there was no room for, or whose port is closed
+    logic [BYTES_W-1:0] bytes;
+  } received_t;
+
   // verilator lint_on UNUSEDPARAM
 endpackage
