@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes in by an Ethernet port: whole packets wait here for their turn; bad ones, those that find no room, and those
-// of a closed port are dropped.
-// Latency: 3 cycles from the last beat. Throughput: a beat a cycle. Backpressure: none at s_axis.
+// of a closed port are dropped. A port that holds keeps its link off instead while there is no room.
+// Latency: 3 cycles from the last beat. Throughput: a beat a cycle.
+// Backpressure: s_axis_tready comes from a register: always high without hold, low while the store is full with it.
 module ingress_port
   import switch_pkg::*;
 #(
@@ -12,6 +13,7 @@ module ingress_port
     input  logic              clk,
     input  logic              rst,
     input  logic              receiving,
+    input  logic              hold,
     input  logic              s_axis_tvalid,
     output logic              s_axis_tready,
     input  logic [DATA_W-1:0] s_axis_tdata,
@@ -31,18 +33,36 @@ module ingress_port
     $fatal(1, "ingress_port: STORE_KB must be a power of two from 1 to 1024, not %0d", STORE_KB);
   end
 
-  logic dropped, store_idle;
+  localparam int unsigned DEPTH = STORE_KB * 1024 / KEEP_W;
+  localparam int unsigned SPARE = 4;  // beats that come after the store is seen to be full
+  localparam int unsigned USED_W = $clog2(DEPTH) + 1;
+
+  logic dropped, store_idle, wait_q;
+  logic [3:0] lately_q;  // a packet's last beat has come in, and is perhaps not at the output yet
+  logic [USED_W-1:0] used;
+  wire taken = s_axis_tvalid && s_axis_tready;
+
+  // A packet that fills the store alone is not held off: it could never get out.
+  assign s_axis_tready = !wait_q;
+  always_ff @(posedge clk) begin
+    lately_q <= {lately_q[2:0], taken && s_axis_tlast};
+    wait_q   <= hold && used >= USED_W'(DEPTH - SPARE) && (m_axis_tvalid || lately_q != '0 || (taken && s_axis_tlast));
+    if (rst) begin
+      lately_q <= '0;
+      wait_q   <= 1'b0;
+    end
+  end
 
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
       .DATA_W(DATA_W),
-      .DEPTH (STORE_KB * 1024 / KEEP_W)
+      .DEPTH (DEPTH)
   ) u_store (
       .clk,
       .rst,
-      .s_axis_tvalid,
-      .s_axis_tready,
+      .s_axis_tvalid(taken),
+      .s_axis_tready(),
       .s_axis_tdata,
       .s_axis_tkeep,
       .s_axis_tlast,
@@ -54,7 +74,7 @@ module ingress_port
       .m_axis_tkeep,
       .m_axis_tlast,
       .m_axis_tuser (),
-      .used         (),
+      .used,
       .dropped,
       .idle         (store_idle)
   );
@@ -72,9 +92,9 @@ module ingress_port
   endfunction
 
   always_ff @(posedge clk) begin
-    end_q   <= s_axis_tvalid && s_axis_tlast;
+    end_q   <= taken && s_axis_tlast;
     error_q <= s_error;
-    if (s_axis_tvalid) begin
+    if (taken) begin
       beats_q <= s_axis_tlast ? '0 : beats_q == '1 ? '1 : beats_q + 1'b1;
       whole_q <= beats_q;
       keep_q  <= s_axis_tkeep;
@@ -90,6 +110,6 @@ module ingress_port
     end
   end
 
-  assign idle = store_idle && !s_axis_tvalid && !end_q && !received.taken && !received.errored;
+  assign idle = store_idle && !s_axis_tvalid && lately_q == '0 && !end_q && !received.taken && !received.errored;
 
 endmodule

@@ -24,6 +24,7 @@ module switch_control
 
     output logic          [PORTS_MAX-1:0] enabled,
     output logic          [PORTS_MAX-1:0] receiving,
+    output logic          [PORTS_MAX-1:0] hold,
     output logic          [PORTS_MAX-1:0] live,
     output logic          [PORTS_MAX-1:0] quiet,
 
@@ -58,7 +59,7 @@ module switch_control
     output logic                          meter_read,
     input  logic                          meter_count_valid,
     input  logic          [127:0]         meter_count,
-    input  logic          [127:0]         port_count,      // of port count_number[15:2], pair count_number[1:0]
+    input  logic          [63:0]          port_count,      // of port count_number[15:3], counter count_number[2:0]
     input  logic          [TABLES-1:0]    looked_up,
     input  logic          [TABLES-1:0]    matched,
 
@@ -310,6 +311,7 @@ module switch_control
     for (int unsigned i = 0; i < 2; i++) begin
       enabled[32*i+:32]   = regs_out.ports.enabled[i].ports.value;
       receiving[32*i+:32] = regs_out.ports.receiving[i].ports.value;
+      hold[32*i+:32]      = regs_out.ports.hold[i].ports.value;
       live[32*i+:32]      = regs_out.ports.live[i].ports.value;
       quiet[32*i+:32]     = regs_out.ports.quiet[i].ports.value;
     end

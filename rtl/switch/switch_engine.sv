@@ -6,7 +6,7 @@
 // made; all parts keep them in order. They are dropped in full input stores, where flows or meters say so, and in full
 // output queues.
 // Throughput: a beat a cycle, a packet a cycle of one beat, one word of actions and one copy.
-// Backpressure: none at s_axis.
+// Backpressure: none at rx, but where a port holds its link off.
 module switch_engine
   import axi_pkg::*;
   import headrace_pkg::tx_meta_t;
@@ -78,7 +78,7 @@ module switch_engine
   localparam int unsigned HEADS = 512;         // packets between the parser and their programs
 
   // -------------------------------------------------------------------------------------------------------- registers
-  logic [PORTS_MAX-1:0] enabled, receiving, live, quiet;
+  logic [PORTS_MAX-1:0] enabled, receiving, hold, live, quiet;
   logic [TABLES-1:0] flow_valid, flow_ready, flow_done, entry_read, entry_valid, looked_up, matched;
   logic [TABLES-1:0] expired_valid, expired_ready;
   flow_command_t flow;
@@ -93,7 +93,8 @@ module switch_engine
   meter_t meter_config;
   logic action_read, action_read_valid, meter_read, meter_read_valid;
   logic [1:0][63:0] action_count;
-  logic [127:0] meter_count, port_count;
+  logic [127:0] meter_count;
+  logic [63:0] port_count;
   logic [1:0] entered, finished;
   logic host_taken, host_dropped, again_dropped, from_host_dropped, control_idle;
   logic [3:0][31:0] fir_coefficients;
@@ -118,6 +119,7 @@ module switch_engine
       .axil_rsp,
       .enabled,
       .receiving,
+      .hold,
       .live,
       .quiet,
       .flow_valid,
@@ -180,6 +182,7 @@ module switch_engine
         .clk,
         .rst,
         .receiving    (receiving[i]),
+        .hold         (hold[i]),
         .s_axis_tvalid(rx_tvalid[i]),
         .s_axis_tready(rx_tready[i]),
         .s_axis_tdata (rx_tdata[i]),
@@ -626,11 +629,13 @@ module switch_engine
   );
   // verilator lint_on PINCONNECTEMPTY
 
+  // Outputs that nobody needs here stay open.
+  // verilator lint_off PINCONNECTEMPTY
   logic [PORTS-1:0] out_idle;
-  logic [PORTS-1:0][7:0][63:0] counts;
+  logic [PORTS-1:0][63:0] port_counts;
   for (genvar i = 0; i < PORTS; i++) begin : gen_port
     logic sent, dropped;
-    logic [BYTES_W-1:0] bytes;
+    logic [BYTES_W-1:0] sent_bytes;
     egress_queue #(
         .DATA_W(DATA_W),
         .QUEUE_KB(STORE_KB),
@@ -643,6 +648,7 @@ module switch_engine
         .s_axis_tdata (out_data),
         .s_axis_tkeep (out_keep),
         .s_axis_tlast (out_last),
+        .s_take       (1'b1),
         .tx_tvalid    (tx_tvalid[i]),
         .tx_tready    (tx_tready[i]),
         .tx_tdata     (tx_tdata[i]),
@@ -650,26 +656,30 @@ module switch_engine
         .tx_tlast     (tx_tlast[i]),
         .tx_tuser     (tx_tuser[i]),
         .sent,
+        .sent_bytes,
         .dropped,
-        .bytes,
+        .dropped_bytes(),
         .idle         (out_idle[i])
     );
 
     port_counters u_counters (
         .clk,
         .rst,
-        .received(received[i]),
-        .sent,
-        .sent_bytes(bytes),
-        .dropped,
-        .counts(counts[i])
+        .rx_valid  (received[i].taken),
+        .rx_bytes  (received[i].bytes),
+        .rx_dropped(received[i].dropped),
+        .rx_error  (received[i].errored),
+        .tx_valid  (sent),
+        .tx_bytes  (sent_bytes),
+        .tx_dropped(dropped),
+        .select    (4'(count_number[2:0])),
+        .value     (port_counts[i])
     );
   end
+  // verilator lint_on PINCONNECTEMPTY
   always_comb begin
     port_count = '0;
-    for (int unsigned i = 0; i < PORTS; i++) begin
-      if (count_number[15:2] == 14'(i)) port_count = counts[i][{count_number[1:0], 1'b0}+:2];
-    end
+    for (int unsigned i = 0; i < PORTS; i++) if (count_number[15:3] == 13'(i)) port_count = port_counts[i];
   end
 
   // --------------------------------------------------------------------------------------------------------- the whole
