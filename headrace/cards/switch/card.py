@@ -143,10 +143,17 @@ class CardHardware:
     def set_ports(self, enabled: int, receiving: int, live: int, quiet: int) -> None:
         """Which ports send, receive, are live, and have no packet-ins: a bit each, port 1 in the lowest."""
         ports = self._regs.ports
-        with self._regs.batch():
-            for group, bits in ((ports.enabled, enabled), (ports.receiving, receiving), (ports.live, live), (ports.quiet, quiet)):
-                for i, register in enumerate(group):
-                    register.write(bits >> 32 * i & 0xFFFF_FFFF)
+        for group, bits in (
+            (ports.enabled, enabled),
+            (ports.receiving, receiving),
+            (ports.live, live),
+            (ports.quiet, quiet),
+        ):
+            _write_bits(group, bits)
+
+    def hold(self, ports: int) -> None:
+        """Which ports hold their link off while there is no room, instead of dropping packets: a bit each."""
+        _write_bits(self._regs.ports.hold, ports)
 
     # --------------------------------------------------------------------------------------------------- packets
 
@@ -193,6 +200,11 @@ class CardHardware:
     def now_ns(self) -> int:
         """The card's time."""
         return self.card.stats().time_ns
+
+
+def _write_bits(group: Any, bits: int) -> None:
+    for i, register in enumerate(group):
+        register.write(bits >> 32 * i & 0xFFFF_FFFF)
 
 
 def _halves(both: int) -> tuple[int, int]:
