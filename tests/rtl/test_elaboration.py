@@ -361,6 +361,12 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("switch_parser", {"DATA_W": 64}),
     ("switch_parser", {"DATA_W": 1024}),
     ("switch_parser", {"DATA_W": 384}),
+    ("counter_bank", {"COUNTERS": 1}),
+    ("counter_bank", {"COUNTERS": 1000}),
+    ("counter_bank", {"NUMBER_W": 9}),
+    ("counter_bank", {"NUMBER_W": 33}),
+    ("egress_queue", {"DATA_W": 12}),
+    ("egress_queue", {"QUEUE_KB": 3}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
@@ -373,6 +379,7 @@ FREE = {
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
     "rpu_unit_feed": {"COUNTED"},
     "rpu_port_tx": {"PORT"},
+    "egress_queue": {"PORT"},
     "rpu_io": {"IMEM_KB", "DMEM_KB", "PMEM_KB", "BROADCAST_KB"},
     "noc": {"SINKS"},
     "noc_switch": {"SINKS"},
