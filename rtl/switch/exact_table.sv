@@ -63,7 +63,6 @@ module exact_table
   localparam int unsigned ADDR_W = $clog2(DEPTH);
   localparam int unsigned TABLE_W = $clog2(TABLES);
   localparam int unsigned SLOT_W = $clog2(STASH);
-  localparam int unsigned LATENCY = 8;
   localparam int unsigned VISIT_CYCLES = 6;  // hash, read and compare
   localparam int unsigned SETTLE = 4;  // from a place's write until no lookup can need the stash's copy
 
@@ -199,7 +198,7 @@ module exact_table
   // Lookups. What the stash has is newer. A freed entry of the stash gets no other key while it is compared: between
   // lie the cycles of a visit.
 
-  logic [LATENCY-1:0] asked_q;
+  logic [EXACT_LATENCY-1:0] asked_q;
 
   always_ff @(posedge clk) begin
     automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
@@ -208,11 +207,11 @@ module exact_table
     key_q <= {key_q[3:0], key};
     hit <= |look_stash || |look_match;
     result <= |look_stash ? stashed : placed;
-    asked_q <= {asked_q[LATENCY-2:0], key_valid};
+    asked_q <= {asked_q[EXACT_LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end
 
-  assign result_valid = asked_q[LATENCY-1];
+  assign result_valid = asked_q[EXACT_LATENCY-1];
 
   // Operations
 

@@ -80,6 +80,49 @@ package switch_pkg;
     exthdr_t           exthdr;    // 39
   } match_t;
 
+  // What a narrow table looks at: in_port, Ethernet, one tag, IPv4 and ports.
+  typedef struct packed {
+    logic [PORT_W-1:0] in_port;
+    logic [47:0]       eth_dst;
+    logic [47:0]       eth_src;
+    logic [15:0]       eth_type;
+    logic              vlan;
+    logic [11:0]       vlan_vid;
+    logic [2:0]        vlan_pcp;
+    logic              l3;
+    logic              l4;
+    logic [5:0]        ip_dscp;
+    logic [1:0]        ip_ecn;
+    logic [7:0]        ip_proto;
+    logic [31:0]       src;
+    logic [31:0]       dst;
+    logic [15:0]       l4_src;
+    logic [15:0]       l4_dst;
+  } narrow_match_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic narrow_match_t narrow_match(match_t fields);
+    // verilator lint_on UNUSEDSIGNAL
+    narrow_match = '{
+        in_port: fields.in_port,
+        eth_dst: fields.eth_dst,
+        eth_src: fields.eth_src,
+        eth_type: fields.eth_type,
+        vlan: fields.vlan,
+        vlan_vid: fields.vlan_vid,
+        vlan_pcp: fields.vlan_pcp,
+        l3: fields.l3,
+        l4: fields.l4,
+        ip_dscp: fields.ip_dscp,
+        ip_ecn: fields.ip_ecn,
+        ip_proto: fields.ip_proto,
+        src: fields.src[31:0],
+        dst: fields.dst[31:0],
+        l4_src: fields.l4_src,
+        l4_dst: fields.l4_dst
+    };
+  endfunction
+
   // Where headers lie, in bytes from the packet's first one: what an action edits.
   typedef struct packed {
     logic        cut;    // a header that the one before it names is not there as a whole, or lies deeper than is looked
@@ -168,6 +211,13 @@ package switch_pkg;
     effect_t               effect;
   } flow_command_t;
 
+  // What happens to an entry's counters.
+  typedef enum logic [1:0] {
+    FLOW_COUNT,
+    FLOW_CLEAR,
+    FLOW_READ
+  } flow_event_t;
+
   // Of an entry
   typedef struct packed {
     logic [63:0]       packets;
@@ -179,6 +229,17 @@ package switch_pkg;
     logic               hard;    // its hard timeout; otherwise its idle one
     logic [ENTRY_W-1:0] number;
   } expiry_t;
+
+  // What a table found for a packet.
+  typedef struct packed {
+    logic                 looked_up;  // in this table; otherwise it goes on as it is
+    logic                 hit;        // the others are those of an entry_t, valid with hit
+    logic [PROGRAM_W-1:0] program_at;
+    logic [EFFECT_W-1:0]  effect;
+    logic [TABLE_W-1:0]   next;
+    logic [63:0]          metadata;
+    logic [63:0]          metadata_mask;
+  } flow_result_t;
 
   function automatic match_t with_field(match_t fields, logic [5:0] field, logic [127:0] value);
     with_field = fields;

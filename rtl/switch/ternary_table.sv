@@ -16,7 +16,9 @@
 // Latency: 2 cycles, 1 for each level of the AND tree (4 chunks, then 8 nodes each), and that of first_set;
 // KEY_W = 264, CHUNK_W = 5, ENTRIES = 128: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups;
 // op_ready is low while an operation is done: 1 cycle, or at most 520 and the tree's levels when it writes.
-module ternary_table #(
+module ternary_table
+  import table_pkg::*;
+#(
     parameter int unsigned KEY_W = 264,
     parameter int unsigned ENTRIES = 128,
     parameter int unsigned CHUNK_W = 5,  // 5 suits RAMs of 32 words (AMD, Intel), 4 those of 16 (ECP5)
@@ -60,19 +62,12 @@ module ternary_table #(
   localparam int unsigned STEP_W = $clog2(STEPS);
 
   function automatic int unsigned nodes(int unsigned level);
-    int unsigned count = (CHUNKS + 3) / 4;
-    for (int unsigned i = 0; i < level; i++) count = (count + 7) / 8;
-    return count;
+    nodes = (CHUNKS + 3) / 4;
+    for (int unsigned i = 0; i < level; i++) nodes = (nodes + 7) / 8;
   endfunction
 
-  function automatic int unsigned tree_levels();
-    int unsigned count = 1;
-    while (nodes(count - 1) > 1) count++;
-    return count;
-  endfunction
-
-  localparam int unsigned LEVELS = tree_levels();
-  localparam int unsigned LATENCY = 2 + LEVELS + (INDEX_W + 2) / 3;
+  localparam int unsigned LEVELS = ternary_levels(KEY_W, CHUNK_W);
+  localparam int unsigned LATENCY = ternary_latency(KEY_W, ENTRIES, CHUNK_W);
   // From the last step until no lookup is under way that has read before the word was written.
   localparam int unsigned SETTLE = 1 + LEVELS;
 
@@ -215,13 +210,13 @@ module ternary_table #(
 
     if (level == 0) begin : gen_leaves
       always_comb begin
-        inputs = '1;
         inputs[CHUNKS-1:0] = words;
+        for (int unsigned i = CHUNKS; i < nodes(level) * FAN; i++) inputs[i] = '1;
       end
     end else begin : gen_inner
       always_comb begin
-        inputs = '1;
         inputs[nodes(level-1)-1:0] = gen_level[level-1].and_q;
+        for (int unsigned i = nodes(level - 1); i < nodes(level) * FAN; i++) inputs[i] = '1;
       end
     end
 
