@@ -69,6 +69,7 @@ module switch_control
 
     input  logic          [1:0]           entered,         // so many packets in this cycle
     input  logic          [1:0]           finished,
+    input  logic                          host_copied,     // a copy for the host is made
     input  logic                          host_taken,
     input  logic                          host_dropped,
     input  logic                          resubmit_dropped,
@@ -238,15 +239,17 @@ module switch_control
     if (rst) lookups_q <= '0;
   end
 
-  logic [31:0] entered_q, finished_q, taken_q;
+  logic [31:0] entered_q, finished_q, taken_q, copied_q;
   always_ff @(posedge clk) begin
     if (entered != '0) entered_q <= entered_q + 32'(entered);
     if (finished != '0) finished_q <= finished_q + 32'(finished);
     if (host_taken) taken_q <= taken_q + 1'b1;
+    if (host_copied) copied_q <= copied_q + 1'b1;
     if (rst) begin
       entered_q  <= '0;
       finished_q <= '0;
       taken_q    <= '0;
+      copied_q   <= '0;
     end
   end
 
@@ -331,6 +334,7 @@ module switch_control
     regs_in.entered.value.next                = entered_q;
     regs_in.finished.value.next               = finished_q;
     regs_in.from_host.value.next              = taken_q;
+    regs_in.to_host.value.next                = copied_q;
     // From the cycle on in which the operation is written
     regs_in.operation.status.busy.next        = state_q != IDLE || group_write_q || regs_out.operation.start.flow.value ||
         regs_out.operation.start.meter.value || regs_out.operation.start.clear.value ||

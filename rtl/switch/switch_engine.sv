@@ -96,7 +96,7 @@ module switch_engine
   logic [127:0] meter_count;
   logic [63:0] port_count;
   logic [1:0] entered, finished;
-  logic host_taken, host_dropped, again_dropped, from_host_dropped, control_idle;
+  logic host_copied, host_taken, host_dropped, again_dropped, from_host_dropped, control_idle;
   logic [3:0][31:0] fir_coefficients;
   logic fir_carry;
 
@@ -158,6 +158,7 @@ module switch_engine
       .expired,
       .entered,
       .finished,
+      .host_copied,
       .host_taken,
       .host_dropped,
       .resubmit_dropped(again_dropped),
@@ -686,6 +687,7 @@ module switch_engine
   logic inside_q;
   wire arrives = packet_valid && packet_ready && packet_fresh && !inside_q;
   wire copied = copy_valid && copy_ready;
+  assign host_copied = copied && copy.host;
   assign entered  = 2'(arrives) + 2'(host_taken) + 2'(copied && copy.resubmit);
   assign finished = 2'(copied && copy.last) + 2'(again_dropped) + 2'(from_host_dropped);
   always_ff @(posedge clk) begin

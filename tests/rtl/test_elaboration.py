@@ -367,6 +367,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("counter_bank", {"NUMBER_W": 33}),
     ("egress_queue", {"DATA_W": 12}),
     ("egress_queue", {"QUEUE_KB": 3}),
+    ("ingress_port", {"STORE_KB": 3}),
+    ("packet_from_host", {"STORE_KB": 3}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.

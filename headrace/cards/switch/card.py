@@ -10,8 +10,9 @@ import numpy as np
 
 from headrace.card import Card
 from headrace.card.rings import Receiver, Ring
-from headrace.cards.switch.flows import Band, Count, Meter, MeterCount, PortCount, TableCount
-from headrace.cards.switch.layout import ACTION_BITS, FLOW_COMMAND, FLOW_COUNT, METER, TICK_NS
+from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
+from headrace.cards.switch.layout import ACTION_BITS, FLOW_COMMAND, FLOW_COUNT, MATCH, METER, TICK_NS
+from headrace.cards.switch.registers import Received, TimedOut
 from headrace.errors import HeadraceError
 
 HEAD = 64  # bytes before each packet of the host's
@@ -46,7 +47,7 @@ class CardHardware:
         self.ports: int = regs.sizes.ports
         self.tables: int = regs.sizes.tables
         self.bands: int = regs.sizes.bands
-        self.narrow = bool(regs.sizes.narrow)
+        self.matched: int = _narrow() if regs.sizes.narrow else (1 << MATCH.width) - 1
         self.exact: int = regs.exact_entries.read()
         self.ternary: int = regs.ternary_entries.read()
         self.effects: int = regs.effects.read()
@@ -62,6 +63,7 @@ class CardHardware:
         self._receiver = Receiver(card, card.regs.rings.receive, entries=_ENTRIES, buffer=BUFFER)
         self._ring = Ring(card, card.regs.rings.transmit, entries=_ENTRIES)
         self._buffers = card.memory.allocate(_ENTRIES * BUFFER)
+        self._received = self._left = 0
 
     # ------------------------------------------------------------------------------------------------ operations
 
@@ -171,20 +173,21 @@ class CardHardware:
         self.card.memory.write(address, head.ljust(HEAD, b"\0") + data)
         self._ring.post(np.array([address], np.uint64), HEAD + len(data))
 
-    def received(self) -> Iterator[tuple[bytes, int, int, int, int, int]]:
-        """Packets for the host: bytes, how many the whole one has, reason, in_port, metadata, program of origin."""
+    def received(self) -> Iterator[Received]:
+        """Packets for the host that have come since it was last asked."""
         for place, size in self._receiver.take()[["address", "length"]].tolist():
             data = self.card.memory.read(place, size)
             in_port, reason, origin, total, metadata = _HEAD_IN.unpack_from(data)
-            yield data[HEAD:], total, reason, in_port, metadata, origin
+            self._received += 1
+            yield Received(data[HEAD:], total, reason, in_port, metadata, origin)
         self._receiver.release()
 
-    def expired(self) -> Iterator[tuple[int, int, bool]]:
-        """Entries whose time has come: table, number, whether by the hard timeout."""
+    def expired(self) -> Iterator[TimedOut]:
+        """Entries that have expired since it was last asked."""
         first = self._regs.expired.first
         while (word := self.card.read(first.address)) & 1:
             self._regs.expired.advance.start = 1
-            yield word >> 4 & 15, word >> 16, bool(word & 2)
+            yield TimedOut(word >> 4 & 15, word >> 16, bool(word & 2))
 
     # -------------------------------------------------------------------------------------------------- progress
 
@@ -194,12 +197,22 @@ class CardHardware:
         return int((self._regs.entered.read() + waiting) % _MODULO)
 
     def left(self) -> int:
-        """Of these, those whose programs have run."""
-        return int(self._regs.finished.read())
+        """Of these, those whose programs have run, and whose copies for the host have been received."""
+        finished, copies = self._regs.finished.read(), self._regs.to_host.read()
+        if (copies - self._received - self._regs.host_dropped.read()) % _MODULO == 0:
+            self._left = int(finished)
+        return self._left
 
     def now_ns(self) -> int:
         """The card's time."""
         return self.card.stats().time_ns
+
+
+def _narrow() -> int:
+    """The bits of ``MATCH`` that narrow tables compare: ``narrow_match_t``."""
+    whole = ("in_port", "eth_dst", "eth_src", "eth_type", "vlan", "vlan_vid", "vlan_pcp", "l3", "l4")
+    whole += ("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst")
+    return MATCH.pack(**{name: MATCH.ones(name) for name in whole}, src=0xFFFF_FFFF, dst=0xFFFF_FFFF)
 
 
 def _write_bits(group: Any, bits: int) -> None:
