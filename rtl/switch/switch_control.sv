@@ -85,7 +85,7 @@ module switch_control
   switch_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr (axil_req.awaddr[9:0]),
+      .s_axil_awaddr (axil_req.awaddr[15:0]),
       .s_axil_awprot (axil_req.awprot),
       .s_axil_awvalid(axil_req.awvalid),
       .s_axil_awready(axil_rsp.awready),
@@ -96,7 +96,7 @@ module switch_control
       .s_axil_bresp  (axil_rsp.bresp),
       .s_axil_bvalid (axil_rsp.bvalid),
       .s_axil_bready (axil_req.bready),
-      .s_axil_araddr (axil_req.araddr[9:0]),
+      .s_axil_araddr (axil_req.araddr[15:0]),
       .s_axil_arprot (axil_req.arprot),
       .s_axil_arvalid(axil_req.arvalid),
       .s_axil_arready(axil_rsp.arready),
