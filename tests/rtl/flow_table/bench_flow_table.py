@@ -72,9 +72,9 @@ class Software:
         kind = random.choice((FlowOp.EXACT_INSERT, FlowOp.EXACT_CHANGE, FlowOp.EXACT_REMOVE))
         if there is None and random.random() < 0.8:
             kind = FlowOp.EXACT_INSERT
-        number = await self.new_entry() if kind != FlowOp.EXACT_REMOVE and self.free else 0
-        if number not in self.lists and kind != FlowOp.EXACT_REMOVE:
-            return
+        if not self.free:
+            kind = FlowOp.EXACT_REMOVE
+        number = await self.new_entry() if kind != FlowOp.EXACT_REMOVE else 0
         answer = await driver.operate(kind, value=key, number=number, rank=random.randrange(self.ranks))
         if kind == FlowOp.EXACT_INSERT and there is None:
             assert answer in (Answer.DONE, Answer.FULL)
@@ -94,9 +94,9 @@ class Software:
         used = driver.table.ternary
         kind = random.choice((FlowOp.TERNARY_SET, FlowOp.TERNARY_SET, FlowOp.TERNARY_MOVE, FlowOp.TERNARY_CLEAR))
         index, clear = random.randrange(driver.ternary), random.choice([*used, random.randrange(driver.ternary)])
-        number = await self.new_entry() if kind != FlowOp.TERNARY_CLEAR and self.free else 0
-        if number not in self.lists and kind != FlowOp.TERNARY_CLEAR:
-            return
+        if not self.free:
+            kind = FlowOp.TERNARY_CLEAR
+        number = await self.new_entry() if kind != FlowOp.TERNARY_CLEAR else 0
         gone = {flow.number for at, flow in used.items() if at == clear and kind != FlowOp.TERNARY_SET}
         gone |= {flow.number for at, flow in used.items() if at == index and kind != FlowOp.TERNARY_CLEAR}
         answer = await driver.operate(

@@ -108,23 +108,24 @@ class Table:
         packet = LOOKUP.unpack(lookup)
         if packet["next"] != self.number:
             return lookup, programs, 0
-        match_fields = packet.pop("fields")
-        number = self.found(match_fields)
+        number = self.found(packet["fields"])
         entry = {"next": NO_TABLE, "program_at": 0, "metadata_mask": 0, "metadata": 0, "effect": 0}
         if number is not None:
             entry = ENTRY.unpack(self.entries[number])
-        packet |= MATCH.unpack(match_fields)
         packet["next"] = entry["next"]
-        mask = entry["metadata_mask"]
-        packet["metadata"] = packet["metadata"] & ~mask | entry["metadata"] & mask
+        mask, metadata = (MATCH.pack(metadata=entry[name]) for name in ("metadata_mask", "metadata"))
+        packet["fields"] = packet["fields"] & ~mask | metadata & mask
         at, count = entry["effect"], 0
+        if at:
+            packet |= MATCH.unpack(packet["fields"])
         while at:
             packet, count = with_effect(packet, self.effects[at]), count + 1
             at = 0 if self.effects[at].last or at + 1 not in self.effects else at + 1
-        match_fields = MATCH.pack(**{name: packet.pop(name) for name in MATCH.members})
+        if count:
+            packet["fields"] = MATCH.pack(**{name: packet.pop(name) for name in MATCH.members})
         left = list(programs)
         left[self.number] = entry["program_at"]
-        return LOOKUP.pack(fields=match_fields, **packet), tuple(left), count
+        return LOOKUP.pack(**packet), tuple(left), count
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("number", "tables", "exact", "ternary", "chunk", "narrow"), [(1, 3, 64, 16, 5, 1)])
+@pytest.mark.parametrize(
+    ("number", "tables", "exact", "ternary", "chunk", "narrow"),
+    [(1, 3, 64, 16, 5, 1), (0, 1, 16, 5, 4, 1), (13, 14, 64, 66, 5, 0)],
+)
 def test_flow_table(number: int, tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
     simulation.simulate(
         "flow_table",
