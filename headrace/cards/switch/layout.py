@@ -113,6 +113,8 @@ FLOW_COMMAND = Struct(
 """``flow_command_t``"""
 FLOW_COUNT = Struct(packets=64, bytes=64, used=40)
 """``flow_count_t``"""
+EXPIRY = Struct(hard=1, number=16)
+"""``expiry_t``"""
 
 ACTION = Struct(last=1, keep=1, op=6, field=6, out=1, port=6, value=128)
 """``action_t``"""
