@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fetches the words of packets' programs, ahead of what is done and over packets' ends.
 // Each packet comes with its list of programs; their words leave in order at m_*, each program up to the word that ends
-// it or decides what comes next, or up to 9 to 16 words. A packet without programs has one word, which does nothing.
+// it or decides what comes next, or 9 words of it. A packet without programs has one word, which does nothing.
 // What comes beyond is asked for: `walk` begins to fetch from an address on, and goes on from word to word until `halt`
 // or the next `walk`; these words leave at walk_*.
 // Latency: 7 cycles to the first word, 4 from `walk`. Throughput: a word a cycle, whatever the programs' lengths.

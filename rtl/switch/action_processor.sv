@@ -3,10 +3,10 @@
 // see switch_pkg for the words of programs, action_sequence for their order and action_execute for what they do.
 // A packet's programs are s_first, then those of s_programs that are not 0. Words that are kept for the action set run
 // behind them.
-// Latency: 16 cycles to a packet's first copy. Throughput: a word a cycle, so a packet a cycle if each has one word or
+// Latency: 15 cycles to a packet's first copy. Throughput: a word a cycle, so a packet a cycle if each has one word or
 // none. More cycles take a word that makes two copies (1), the way into an action set (1), a jump, the way back from a
-// group, going on behind the first 9 to 16 words of a program (3 each), ACT_SELECT, ACT_GROUP, ACT_UNLESS_LIVE (5),
-// ACT_METER (1 and what the answer takes).
+// group, going on behind the first 9 words of a program (3 each), ACT_SELECT, ACT_GROUP, ACT_UNLESS_LIVE (5), ACT_METER
+// (1 and what the answer takes).
 // Backpressure: s_ready is made of registers. Nothing waits for enabled, live and quiet, which hold from one cycle to
 // the next. Programs and groups may be written at any time; a packet that comes 4 cycles later sees it.
 module action_processor

@@ -35,7 +35,7 @@ ONCE = [
 
 def word(op: Act, value: int = 0, **members: int) -> Values:
     """A word of a program."""
-    return {name: 0 for name in ACTION.members} | {"op": op, "value": value} | members
+    return dict.fromkeys(ACTION.members, 0) | {"op": op, "value": value} | members
 
 
 @dataclass

@@ -26,8 +26,8 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
     """A packet of any kind."""
     kind = random.choice((ETH_IPV4, ETH_IPV4, ETH_IPV6, ETH_IPV6, ETH_IPV6, ETH_ARP, 0x8847, 0x8848, 0x88CC, 0x05FF))
     tags = random.choice((0, 0, 1, 2))
-    fields = {name: 0 for name in MATCH.members}
-    layers = {name: 0 for name in LAYERS.members} | {"tags": tags}
+    fields = dict.fromkeys(MATCH.members, 0)
+    layers = dict.fromkeys(LAYERS.members, 0) | {"tags": tags}
     fields |= {"in_port": random.choice((1, 2, 3, 64, 65, 255, 0)), "eth_type": kind}
     fields |= {"eth_dst": random.getrandbits(48), "eth_src": random.getrandbits(48)}
     if tags:
@@ -90,7 +90,7 @@ class Programs:
                 self.group_starts[random.choice([n for n in range(self.groups) if n not in self.group_starts])] = start
         numbers = [*self.group_starts, self.groups, 65535, random.randrange(self.groups)]
         lengths = [1] * 12 + [2, 2, 3, 4, 5, 7, 8, 9, 10, 12, 16, 17, 30]
-        self.starts = [self.add(length, tails, numbers) for length in lengths * 2]
+        self.starts = [self.add(length, tails, numbers) for length in lengths * 3]
 
     def add(self, length: int, tails: list[int], groups: list[int]) -> int:
         """A program of some words, before those there are."""
