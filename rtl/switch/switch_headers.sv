@@ -41,6 +41,10 @@ module switch_headers
     logic       cut;
     logic       later;
     logic [1:0] tags;
+    logic [1:0] qinq;
+    logic       dei;
+    logic [15:0] inner;
+    logic [7:0] ttl;
     place_t     count;   // words that are there, later: that belong to the IP packet
     place_t     l3;
     place_t     at;      // the header that ip_proto names
@@ -90,7 +94,12 @@ module switch_headers
       end
       if (state.tags != 0) begin
         state.fields.vlan = 1'b1;
-        {state.fields.vlan_pcp, state.fields.vlan_vid} = {state.words[0][31:29], state.words[0][27:16]};
+        {state.fields.vlan_pcp, state.dei, state.fields.vlan_vid} = state.words[0][31:16];
+        state.qinq[0] = outer == ETH_QINQ;
+      end
+      if (state.tags == 2'd2) begin
+        state.inner   = state.words[1][31:16];
+        state.qinq[1] = middle == ETH_QINQ;
       end
     end
     state_q[0] <= state;
@@ -161,6 +170,7 @@ module switch_headers
     state.walk = 1'b0;
     if (ipv4) begin
       state.fields.ip_proto   = l3_q[2][23:16];
+      state.ttl               = l3_q[2][31:24];
       state.fields.src[31:0]  = l3_q[3];
       state.fields.dst[31:0]  = l3_q[4];
       state.later             = l3_q[1][12:0] != '0;
@@ -177,6 +187,7 @@ module switch_headers
         if (l3_q[1][31:18] > 14'd64) total = 14'd64;
         {state.fields.ip_dscp, state.fields.ip_ecn, state.fields.label} = l3_q[0][27:0];
         state.fields.ip_proto = l3_q[1][15:8];
+        state.ttl             = l3_q[1][7:0];
         state.fields.src      = address(l3_q[5:2]);
         state.fields.dst      = address(l3_q[9:6]);
         state.fields.l3       = 1'b1;
@@ -194,7 +205,7 @@ module switch_headers
         end else bad = there < 7'd7;
       end
       if (mpls_q && there != '0) begin
-        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0]} = l3_q[0][31:8];
+        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0], state.ttl} = l3_q[0];
         state.fields.l3 = 1'b1;
       end
     end
@@ -277,6 +288,10 @@ module switch_headers
     logic       cut;
     logic       later;
     logic [1:0] tags;
+    logic [1:0] qinq;
+    logic       dei;
+    logic [15:0] inner;
+    logic [7:0] ttl;
     place_t     l3;
     place_t     at;
     place_t     there;  // words from there on
@@ -306,6 +321,10 @@ module switch_headers
         cut: last.cut,
         later: last.later,
         tags: last.tags,
+        qinq: last.qinq,
+        dei: last.dei,
+        inner: last.inner,
+        ttl: last.ttl,
         l3: last.l3,
         at: last.at,
         there: last.count - last.at,
@@ -330,6 +349,7 @@ module switch_headers
     automatic logic known = 1'b1;
     automatic logic control = 1'b0;  // ICMP or ICMPv6
     automatic place_t need = 7'd2;
+    automatic logic [7:0] link = '0;
     unique case (fields.ip_proto)
       IP_TCP: need = 7'd5;
       IP_UDP: need = 7'd2;
@@ -358,9 +378,12 @@ module switch_headers
         fields.nd = rest.there >= 7'd6;
         rest.cut  = rest.there < 7'd6;
         if (fields.nd) fields.target = address(l4_q[5:2]);
-        if (rest.there >= 7'd8 && l4_q[6][31:16] == wanted) fields.link = {l4_q[6][15:0], l4_q[7]};
-        else if (rest.there >= 7'd10 && l4_q[6][23:16] == 8'd1 && l4_q[8][31:16] == wanted) begin
+        if (rest.there >= 7'd8 && l4_q[6][31:16] == wanted) begin
+          fields.link = {l4_q[6][15:0], l4_q[7]};
+          link        = byte_of(rest.at) + 8'd26;
+        end else if (rest.there >= 7'd10 && l4_q[6][23:16] == 8'd1 && l4_q[8][31:16] == wanted) begin
           fields.link = {l4_q[8][15:0], l4_q[9]};
+          link        = byte_of(rest.at) + 8'd34;
         end
       end
     end
@@ -371,7 +394,11 @@ module switch_headers
         tags: rest.tags,
         l3: fields.l3 ? byte_of(rest.l3) : '0,
         l4: fields.l4 ? byte_of(rest.at) : '0,
-        default: '0
+        qinq: rest.qinq,
+        dei: rest.dei,
+        inner: rest.inner,
+        ttl: rest.ttl,
+        link: link
     };
   end
 
