@@ -129,7 +129,8 @@ module edit_patches
     if (ipv6) begin
       all.low = 1'b1;  // the version stays
       all = with_bytes(all, 0, 1, wire_order(128'(tos[7:4])), edit.edited.tos);
-      all = with_bytes(all, 1, 1, wire_order(128'({tos[3:0], edit.fields.label[19:16]})), edit.edited.tos || edit.edited.label);
+      all = with_bytes(all, 1, 1, wire_order(128'({tos[3:0], edit.fields.label[19:16]})),
+                       edit.edited.tos || edit.edited.label);
       all = with_bytes(all, 2, 2, wire_order(128'(edit.fields.label[15:0])), edit.edited.label);
       all = with_bytes(all, 6, 1, proto, edit.edited.proto);
       all = with_bytes(all, 7, 1, ttl, edit.edited.ttl);

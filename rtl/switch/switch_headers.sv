@@ -354,7 +354,7 @@ module switch_headers
     rest_q[2] <= rest_q[1];
   end
 
-  // ------------------------------------------------------------------------ which fields it has: the last stage but one
+  // ----------------------------------------------------------------------- which fields it has: the last stage but one
   typedef struct packed {
     rest_t      rest;
     logic       control;  // ICMP or ICMPv6

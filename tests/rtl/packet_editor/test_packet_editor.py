@@ -3,11 +3,12 @@
 import pytest
 import simulation
 
+FOLDER = simulation.RTL / "switch"
+PARTS = ("packet_store", "copy_steps", "edit_patches", "edit_overlay", "packet_editor")
 SOURCES = [
-    simulation.RTL / "switch" / "switch_pkg.sv",
-    simulation.RTL / "switch" / "editor_pkg.sv",
+    *(FOLDER / f"{name}.sv" for name in ("switch_pkg", "editor_pkg")),
     *simulation.rtl("pkg", "memory", "stream"),
-    *(simulation.RTL / "switch" / f"{name}.sv" for name in ("packet_store", "edit_patches", "packet_editor")),
+    *(FOLDER / f"{name}.sv" for name in PARTS),
 ]
 
 
