@@ -393,5 +393,21 @@ package switch_pkg;
     logic [BYTES_W-1:0] bytes;
   } received_t;
 
+  // What goes with a copy behind the editor.
+  typedef struct packed {
+    logic [PORTS_MAX-1:0] ports;
+    logic                 host;
+    logic                 resubmit;
+    logic [15:0]          max_bytes;
+    logic [7:0]           reason;
+    logic [PROGRAM_W-1:0] origin;
+    logic [63:0]          metadata;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;
+    logic [7:0]           custom;
+    logic [PORT_W-1:0]    in_port;
+    logic [7:0]           payload_at;  // byte of the copy that the payload of UDP begins at; 0: there is none
+  } sent_t;
+
   // verilator lint_on UNUSEDPARAM
 endpackage

@@ -186,3 +186,18 @@ COPY = Struct(
     custom=8,
 )
 """``copy_t``"""
+SENT = Struct(
+    ports=64,
+    host=1,
+    resubmit=1,
+    max_bytes=16,
+    reason=8,
+    origin=16,
+    metadata=64,
+    next=4,
+    program_at=16,
+    custom=8,
+    in_port=8,
+    payload_at=8,
+)
+"""``sent_t``"""
