@@ -409,5 +409,27 @@ package switch_pkg;
     logic [7:0]           payload_at;  // byte of the copy that the payload of UDP begins at; 0: there is none
   } sent_t;
 
+  // ------------------------------------------------------------------------------------------------------------ meters
+  localparam int unsigned METER_BANDS = 2;
+
+  typedef enum logic [1:0] {
+    BAND_NONE,
+    BAND_DROP,
+    BAND_DSCP_REMARK
+  } band_kind_t;
+
+  typedef struct packed {
+    band_kind_t  kind;
+    logic [31:0] rate;   // kb/s, or packets a second
+    logic [31:0] burst;  // kb, or packets
+    logic [2:0]  raise;  // of BAND_DSCP_REMARK: levels of drop precedence
+  } band_t;
+
+  typedef struct packed {
+    logic                    on;
+    logic                    packets;  // what is metered; otherwise bits
+    band_t [METER_BANDS-1:0] band;
+  } meter_t;
+
   // verilator lint_on UNUSEDPARAM
 endpackage

@@ -373,6 +373,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("counter_bank", {"COUNTERS": 1000}),
     ("counter_bank", {"NUMBER_W": 9}),
     ("counter_bank", {"NUMBER_W": 33}),
+    ("meter_bank", {"METERS": 100}),
+    ("meter_bank", {"METERS": 131072}),
     ("egress_queue", {"DATA_W": 12}),
     ("egress_queue", {"QUEUE_KB": 3}),
     ("ingress_port", {"STORE_KB": 3}),

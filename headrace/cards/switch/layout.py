@@ -201,3 +201,19 @@ SENT = Struct(
     payload_at=8,
 )
 """``sent_t``"""
+
+
+
+class BandKind(IntEnum):
+    """``band_kind_t``"""
+
+    NONE = 0
+    DROP = 1
+    DSCP_REMARK = 2
+
+
+METER_BANDS = 2
+BAND = Struct(kind=2, rate=32, burst=32, raise_=3)
+"""``band_t``: rate in kb/s or packets a second, burst in kb or packets"""
+METER = Struct(on=1, packets=1, band=METER_BANDS * BAND.width)
+"""``meter_t``; of ``band`` the first one is in the low bits"""
