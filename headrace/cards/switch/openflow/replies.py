@@ -23,7 +23,7 @@ _QUEUE = struct.Struct("!IIH6x")
 _ROLE = struct.Struct("!I4xQ")
 _ASYNC = struct.Struct("!6I")
 _NS = 1_000_000_000
-_ERROR_DATA = 64  # bytes of the message that an error is about
+_ERROR_DATA = 1024  # bytes of the message that an error is about; 64 at least
 
 
 class Port(NamedTuple):
@@ -54,7 +54,7 @@ def error(kind: int, code: int, about: bytes) -> bytes:
     return message(Kind.ERROR, xid, _CODES.pack(kind, code) + about[:_ERROR_DATA])
 
 
-def hello_failed(xid: int, kind: int, code: int, why: str) -> bytes:
+def error_text(xid: int, kind: int, code: int, why: str) -> bytes:
     """An error whose data are text."""
     return message(Kind.ERROR, xid, _CODES.pack(kind, code) + why.encode())
 
