@@ -4,7 +4,6 @@ eth_src and eth_type, and outputs."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.flows import (
@@ -47,7 +46,7 @@ class FakeDatapath:
     def now_ns(self) -> int:
         return self.time_ns
 
-    def check(self, flow: Flow) -> None:
+    def check(self, flow: Flow) -> None:  # noqa: ARG002
         if self.refuses:
             raise self.refuses
 
@@ -154,8 +153,3 @@ class FakeDatapath:
 
 def _key(flow: Flow) -> tuple[object, ...]:
     return flow.table, flow.priority, flow.match
-
-
-def copy(flow: Flow) -> Flow:
-    """As it is now."""
-    return replace(flow)
