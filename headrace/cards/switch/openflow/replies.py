@@ -14,7 +14,7 @@ from headrace.cards.switch.openflow.requests import HEADER, AsyncConfig
 _HELLO = struct.Struct("!HHI")
 _CODES = struct.Struct("!HH")
 _FEATURES = struct.Struct("!QIBB2xII")
-_PACKET_IN = struct.Struct("!IHHBBQ")
+_PACKET_IN = struct.Struct("!IHBBQ")
 _FLOW_REMOVED = struct.Struct("!QHBBIIHHQQ")
 _STATUS = struct.Struct("!B7x")
 _PORT = struct.Struct("!I4x6s2x16sIIIIIIII")
