@@ -1,0 +1,104 @@
+"""os-ken's OpenFlow 1.3 messages on a controller's side, for tests of the agent: an implementation that is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import os_ken
+from fake_datapath import FakeDatapath
+from os_ken.ofproto import ofproto_parser
+from os_ken.ofproto import ofproto_v1_3 as ofproto
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+from os_ken.ofproto.ofproto_protocol import ProtocolDesc
+
+from headrace.cards.switch.agent import OpenFlowSwitch
+from headrace.cards.switch.flows import Oxm
+from headrace.cards.switch.ports import PortInfo
+
+PROTOCOL = ProtocolDesc(ofproto.OFP_VERSION)
+OS_KEN_TESTS = Path(os_ken.__file__).parent / "tests"
+"""os-ken's own test data, which its wheel carries."""
+
+
+def switch(datapath: FakeDatapath | None = None, **options: Any) -> OpenFlowSwitch:
+    """One over a datapath in memory, by default with 4 ports of 10 Gb/s and 4 tables."""
+    datapath = datapath or FakeDatapath()
+    ports = [PortInfo(n, f"p{n}", bytes((2, 0, 0, 0, 0, n)), 10_000_000) for n in range(1, datapath.ports + 1)]
+    return OpenFlowSwitch(datapath, 0x00AB_CDEF, ports, **options)
+
+
+def serialized(message: Any, xid: int = 7) -> bytes:
+    """A message of os-ken's as bytes."""
+    message.xid = xid
+    message.serialize()
+    return bytes(message.buf)
+
+
+def parsed(message: bytes) -> Any:
+    """A switch's message as os-ken reads it."""
+    version, kind, length, xid = ofproto_parser.header(message)
+    assert length == len(message)
+    return ofproto_parser.msg(PROTOCOL, version, kind, length, xid, message)
+
+
+class Controller:
+    """A controller without a socket. ``received`` has what it was sent and nobody has taken yet."""
+
+    def __init__(self, of: OpenFlowSwitch, greets: bool = True) -> None:
+        self.switch = of
+        self.raw: list[bytes] = []
+        self.connection = of.connect(lambda message, _: self.raw.append(message))
+        if greets:
+            self.send(parser.OFPHello(PROTOCOL))
+            self.take()
+
+    def take(self) -> list[Any]:
+        """What was received since it was last asked."""
+        messages = [parsed(message) for message in self.raw]
+        self.raw.clear()
+        return messages
+
+    def send(self, message: Any, xid: int = 7) -> list[Any]:
+        """Sends a message of os-ken's or bytes, and takes what comes back."""
+        self.switch.handle(self.connection, message if isinstance(message, bytes) else serialized(message, xid))
+        return self.take()
+
+    def fine(self, message: Any) -> None:
+        """Sends a message that is not answered."""
+        assert self.send(message) == []
+
+    def refused(self, message: Any) -> tuple[int, int]:
+        """Type and code of the error that a message is answered with."""
+        data = message if isinstance(message, bytes) else serialized(message)
+        (error,) = self.send(data)
+        assert isinstance(error, parser.OFPErrorMsg)
+        assert error.xid == int.from_bytes(data[4:8], "big")
+        assert error.data[:64] == data[:64]
+        return error.type, error.code
+
+
+_OPTIONS = ("cookie", "cookie_mask", "table_id", "command", "idle_timeout", "hard_timeout", "priority", "buffer_id")
+_OPTIONS += ("out_port", "out_group", "flags")
+
+
+def flow_mod(actions: list[Any] | None = None, *, instructions: list[Any] | None = None, **options: Any) -> Any:
+    """A flow mod with these actions to apply; what is not an option of it is a match field."""
+    given = {"out_port": ofproto.OFPP_ANY, "out_group": ofproto.OFPG_ANY}
+    given |= {name: options.pop(name) for name in _OPTIONS if name in options}
+    if instructions is None:
+        instructions = []
+        if actions is not None:
+            instructions.append(parser.OFPInstructionActions(ofproto.OFPIT_APPLY_ACTIONS, actions))
+    return parser.OFPFlowMod(PROTOCOL, match=parser.OFPMatch(**options), instructions=instructions, **given)
+
+
+def output(port: int, max_len: int = ofproto.OFPCML_NO_BUFFER) -> Any:
+    """An action."""
+    return parser.OFPActionOutput(port, max_len)
+
+
+def oxm(field: str, value: Any) -> Oxm:
+    """A match field as os-ken's users write it, with what os-ken makes of it."""
+    number, data, mask = ofproto.oxm_from_user(field, value)
+    return Oxm(number & 0x7F, int.from_bytes(data, "big"), None if mask is None else int.from_bytes(mask, "big"))
