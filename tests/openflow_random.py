@@ -269,6 +269,13 @@ def flow(rng: Random, table: int, priority: int, tables: int, ports: int, groups
     """A flow entry, with priority 0 a table miss. ``mpls``: it may pop labels, in the first table only: what earlier
     tables have written does not survive that."""
     found = () if priority == 0 else match(rng, table)
+    return Flow(table, priority, found, instructions(rng, table, found, tables, ports, groups, mpls))
+
+
+def instructions(
+    rng: Random, table: int, found: Match, tables: int, ports: int, groups: list[int], mpls: bool = True
+) -> Instructions:
+    """For packets of a match."""
     maker = ActionMaker(rng, found, ports, groups, mpls and table == 0)
     goto = rng.randrange(table + 1, tables) if table + 1 < tables and rng.random() < 0.6 else None
     apply = tuple(maker.some(4)) if rng.random() < 0.8 else None
@@ -278,14 +285,8 @@ def flow(rng: Random, table: int, priority: int, tables: int, ports: int, groups
         write = (*maker.some(2, edits_only=True), maker.output())
         if groups and rng.random() < 0.3:
             write = (*write, Action(ActionKind.GROUP, rng.choice(groups)))
-    instructions = Instructions(
-        apply=apply,
-        clear=rng.random() < 0.15,
-        write=write,
-        metadata=rng.choice(((1, 3), (16, 16), (2, 0xFF))) if rng.random() < 0.3 and goto else None,
-        goto=goto,
-    )
-    return Flow(table, priority, found, instructions)
+    metadata = rng.choice(((1, 3), (16, 16), (2, 0xFF))) if rng.random() < 0.3 and goto else None
+    return Instructions(None, apply, rng.random() < 0.15, write, metadata, goto)
 
 
 def group(rng: Random, number: int, ports: int, mpls: bool = True) -> Group:
