@@ -37,7 +37,7 @@ from headrace.cards.switch.flows import (
     RefusedError,
     TableCount,
 )
-from headrace.cards.switch.layout import TICK_NS, FlowOp
+from headrace.cards.switch.layout import TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
@@ -99,11 +99,17 @@ class HardwareDatapath:
     def __init__(self, hardware: SwitchHardware, claim: int = CLAIM) -> None:
         self._hardware = hardware
         self.ports, self.tables = hardware.ports, hardware.tables
-        self.entries = hardware.exact + hardware.ternary
+        self.entries = hardware.exact + hardware.ternary - 1
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)
-        self._tables = [FlowTable(hardware, number, self._quarantine, claim) for number in range(hardware.tables)]
         self._program_places = Places(hardware.program_words - 1)
+        with ExitStack() as undo:
+            drop = self._write_program(Code([[Word(Act.CLEAR)]]), undo)
+            undo.pop_all()
+        assert drop is not None
+        self._tables = [
+            FlowTable(hardware, number, self._quarantine, drop.address, claim) for number in range(hardware.tables)
+        ]
         self._owners: dict[int, Flow] = {}  # by addresses of programs and of their blocks
         self._packet_outs: OrderedDict[tuple[tuple[Word, ...], ...], _Program] = OrderedDict()
         self._counter_numbers = Numbers(0, hardware.counters - 1)
@@ -173,9 +179,8 @@ class HardwareDatapath:
         table, number = self._tables[flow.table], installed.entry.number
         table.remove(installed.entry)
         if flow.idle_s or flow.hard_s:  # packets in the card may still have the entry, but it doesn't expire
-            table.write(
-                number, keep_counts=True, **(_members(installed, flow.instructions) | {"idle": 0, "hard_at": 0})
-            )
+            forever = _members(installed, flow.instructions) | {"idle": 0, "hard_at": 0}
+            table.write(FlowOp.CHANGE_ENTRY, number, **forever)
         flow.installed = None
 
         def release() -> None:
@@ -433,7 +438,7 @@ class HardwareDatapath:
 
     def count_table(self, number: int) -> TableCount:
         """Since the beginning."""
-        return self._hardware.count_table(number)
+        return self._tables[number].count()
 
     # --------------------------------------------------------------------------------------------------- events
 

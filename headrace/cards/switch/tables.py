@@ -1,7 +1,8 @@
 """Flow tables of the card: which part of a table each flow lies in, and how it gets there without a packet missing it.
 
 The exact part of a table has one mask; flows of that mask lie there. It goes to the mask that has most flows. Of flows
-that differ in priority only, the exact part knows the highest one: the others wait for it to go."""
+that differ in priority only, the exact part knows the highest one: the others wait for it to go. The last place of the
+ternary part matches what no flow does: such a packet is dropped, whatever earlier tables have written for it."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 
 from headrace.cards.switch.compile import Effect, effect_words
 from headrace.cards.switch.fields import Key
-from headrace.cards.switch.flows import Flow
-from headrace.cards.switch.layout import ENTRY, FLOW_COMMAND, FlowOp
+from headrace.cards.switch.flows import Flow, TableCount
+from headrace.cards.switch.layout import ENTRY, FLOW_COMMAND, NO_TABLE, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import Answer, SwitchHardware
 from headrace.cards.switch.ternary import TernaryOrder
@@ -32,19 +33,31 @@ class Entry:
 
 
 class FlowTable:
-    """One of the card's tables. ``claim``: flows of a mask that it takes for the exact part to go to them."""
+    """One of the card's tables. ``drop``: address of a program that clears the action set; ``claim``: flows of a mask
+    that it takes for the exact part to go to them."""
 
-    def __init__(self, hardware: SwitchHardware, number: int, quarantine: Quarantine, claim: int = CLAIM) -> None:
+    def __init__(
+        self, hardware: SwitchHardware, number: int, quarantine: Quarantine, drop: int, claim: int = CLAIM
+    ) -> None:
         self._hardware, self._number, self._quarantine, self._claim = hardware, number, quarantine, claim
         self.entries: dict[int, Entry] = {}
-        self._numbers = Numbers(0, hardware.exact + hardware.ternary - 1)
+        last = hardware.exact + hardware.ternary - 1
+        self._missed, self._numbers = last, Numbers(0, last - 1)
         self._effect_places = Places(hardware.effects - 1)
         self._effects: dict[tuple[Effect, ...], list[int]] = {}  # where they are, and how many flows have them
         self._mask = 0  # of the exact part
         self._exact: dict[int, list[Entry]] = {}  # by value; the highest priority last
         self._exact_entries = 0
-        self._ternary: TernaryOrder[Entry] = TernaryOrder(hardware.ternary)
+        self._ternary: TernaryOrder[Entry] = TernaryOrder(hardware.ternary - 1)
         self._by_mask: dict[int, dict[Entry, None]] = {}  # of the ternary part
+        self.write(FlowOp.SET_ENTRY, self._missed, program_at=drop, next=NO_TABLE)
+        self._command(FlowOp.TERNARY_SET, index=hardware.ternary - 1, number=self._missed)
+
+    def count(self) -> TableCount:
+        """Of packets since the beginning."""
+        found = self._hardware.count_table(self._number)
+        missed = self._hardware.count_entry(self._number, self._missed).packets
+        return TableCount(found.looked_up, found.matched - missed)
 
     # ------------------------------------------------------------------------------------------------- memories
 
