@@ -327,6 +327,7 @@ module action_execute
       copy.last       = step_q.last;
       copy.origin     = step_q.origin;
       copy.metadata   = metadata_q;
+      copy.bytes      = bytes_q;
       copy.next       = value[TABLE_W-1:0];
       copy.program_at = value[31:16];
       copy.custom     = step_q.action.op == ACT_CUSTOM ? value[7:0] : custom_q;

@@ -10,13 +10,13 @@
 module flow_effects
   import switch_pkg::*;
 #(
-    parameter int unsigned NUMBER = 0,  // of the table
     parameter int unsigned TABLES = 8,
     parameter int unsigned EFFECTS = 256,
     localparam int unsigned ADDR_W = $clog2(EFFECTS)
 ) (
     input  logic                                clk,
     input  logic                                rst,
+    input  logic         [         TABLE_W-1:0] own_number,  // of the table, constant
     input  logic                                s_valid,
     output logic                                s_ready,
     input  lookup_t                             s_lookup,
@@ -35,9 +35,6 @@ module flow_effects
 
   if (TABLES < 1 || TABLES > TABLES_MAX) begin : gen_bad_tables
     $fatal(1, "flow_effects: TABLES must be 1 to %0d, not %0d", TABLES_MAX, TABLES);
-  end
-  if (NUMBER >= TABLES) begin : gen_bad_number
-    $fatal(1, "flow_effects: NUMBER must be less than TABLES, not %0d", NUMBER);
   end
   if (EFFECTS < 2 || EFFECTS > 2 ** EFFECT_W) begin : gen_bad_effects
     $fatal(1, "flow_effects: EFFECTS must be 2 to %0d, not %0d", 2 ** EFFECT_W, EFFECTS);
@@ -114,7 +111,9 @@ module flow_effects
       m_programs <= s_programs;
       if (s_result.looked_up) begin
         m_lookup.next <= s_result.hit ? s_result.next : NO_TABLE;
-        m_programs[NUMBER] <= s_result.hit ? s_result.program_at : '0;
+        for (int unsigned i = 0; i < TABLES; i++) begin
+          if (own_number == TABLE_W'(i)) m_programs[i] <= s_result.hit ? s_result.program_at : '0;
+        end
       end
       if (s_result.hit) m_lookup.fields.metadata <= metadata;
       m_valid <= !edits;

@@ -21,7 +21,6 @@ module flow_table
   import switch_pkg::*;
   import table_pkg::*;
 #(
-    parameter int unsigned NUMBER = 0,      // of this table
     parameter int unsigned TABLES = 8,
     parameter int unsigned EXACT = 4096,    // entries of the exact part, a power of two
     parameter int unsigned TERNARY = 128,
@@ -31,6 +30,7 @@ module flow_table
 ) (
     input  logic                                     clk,
     input  logic                                     rst,
+    input  logic          [TABLE_W-1:0]              own_number,     // of this table, constant
     input  logic          [      63:0]               time_ns,
     input  logic                                     s_valid,
     output logic                                     s_ready,
@@ -64,9 +64,6 @@ module flow_table
 
   if (TABLES < 1 || TABLES > TABLES_MAX) begin : gen_bad_tables
     $fatal(1, "flow_table: TABLES must be 1 to %0d, not %0d", TABLES_MAX, TABLES);
-  end
-  if (NUMBER >= TABLES) begin : gen_bad_number
-    $fatal(1, "flow_table: NUMBER must be less than TABLES, not %0d", NUMBER);
   end
   if (EXACT < 16 || EXACT > 32768 || 2 ** $clog2(EXACT) != EXACT) begin : gen_bad_exact
     $fatal(1, "flow_table: EXACT must be a power of two, 16 to 32768, not %0d", EXACT);
@@ -181,7 +178,7 @@ module flow_table
       .rst,
       .s_valid(accepts),
       .s_ready(),  // as many as u_states at most
-      .s_data ({s_lookup.next == TABLE_W'(NUMBER), s_lookup.bytes}),
+      .s_data ({s_lookup.next == own_number, s_lookup.bytes}),
       .m_valid(),
       .m_ready(ternary_valid),
       .m_data (asked),
@@ -365,12 +362,12 @@ module flow_table
   );
 
   flow_effects #(
-      .NUMBER (NUMBER),
       .TABLES (TABLES),
       .EFFECTS(EFFECTS)
   ) u_effects (
       .clk,
       .rst,
+      .own_number,
       .s_valid   (results_valid),
       .s_ready   (results_ready),
       .s_lookup  (state_lookup),

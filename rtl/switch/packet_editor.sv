@@ -251,6 +251,7 @@ module packet_editor
           ports: job_q.ports,
           host: job_q.host,
           resubmit: job_q.resubmit,
+          bytes: job_q.bytes + BYTES_W'($signed({step_q[3].shift, 2'b00})),
           max_bytes: job_q.max_bytes,
           reason: job_q.reason,
           origin: job_q.origin,

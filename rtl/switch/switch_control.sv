@@ -14,7 +14,6 @@ module switch_control
     parameter int unsigned GROUPS = 256,
     parameter int unsigned COUNTERS = 1024,
     parameter int unsigned METERS = 128,
-    parameter int unsigned BANDS = 2,
     parameter bit NARROW = 1'b0
 ) (
     input  logic                          clk,
@@ -58,7 +57,7 @@ module switch_control
     input  logic          [127:0]         action_count,
     output logic                          meter_read,
     input  logic                          meter_count_valid,
-    input  logic          [127:0]         meter_count,
+    input  logic          [2+2*METER_BANDS-1:0][63:0] meter_count,
     input  logic          [63:0]          port_count,      // of port count_number[15:3], counter count_number[2:0]
     input  logic          [TABLES-1:0]    looked_up,
     input  logic          [TABLES-1:0]    matched,
@@ -118,6 +117,8 @@ module switch_control
     COUNT
   } state_t;
 
+  localparam int unsigned COUNTED = 4 + 4 * METER_BANDS;  // words of what is read at once, at most
+
   state_t state_q;
   table_answer_t answer_q;
   logic [TABLE_W-1:0] table_q;
@@ -125,7 +126,7 @@ module switch_control
   logic [2:0] kind_q;
   logic counting_q;  // in the cycle in which counters are asked
   logic group_write_q;
-  logic [7:0][31:0] counted_q;
+  logic [COUNTED-1:0][31:0] counted_q;
   logic [TABLES-1:0][1:0][63:0] lookups_q;  // looked up, matched
   localparam int unsigned FLOW_WORDS = ($bits(flow_command_t) + 31) / 32;
   localparam int unsigned METER_WORDS = ($bits(meter_t) + 31) / 32;
@@ -157,7 +158,7 @@ module switch_control
 
   // What has come of the counters that were asked for
   logic come;
-  logic [255:0] count;
+  logic [32*COUNTED-1:0] count;
   always_comb begin
     come  = 1'b1;
     count = '0;
@@ -167,20 +168,20 @@ module switch_control
         for (int unsigned i = 0; i < TABLES; i++) begin
           if (table_q == TABLE_W'(i)) begin
             come  = entry_valid[i];
-            count = 256'(entry_count[i]);
+            count = (32 * COUNTED)'(entry_count[i]);
           end
         end
       end
       3'd1: begin
         come  = action_valid;
-        count = 256'(action_count);
+        count = (32 * COUNTED)'(action_count);
       end
       3'd2: begin
         come  = meter_count_valid;
-        count = 256'(meter_count);
+        count = (32 * COUNTED)'(meter_count);
       end
-      3'd3: count = 256'(port_count);
-      default: for (int unsigned i = 0; i < TABLES; i++) if (table_q == TABLE_W'(i)) count = 256'(lookups_q[i]);
+      3'd3: count = (32 * COUNTED)'(port_count);
+      default: for (int unsigned i = 0; i < TABLES; i++) if (table_q == TABLE_W'(i)) count = (32 * COUNTED)'(lookups_q[i]);
     endcase
   end
 
@@ -305,8 +306,8 @@ module switch_control
   end
   assign program_write   = written_q;
   assign program_word    = action_t'(program_bits[$bits(action_t)-1:0]);
-  assign program_address = regs_out.actions.address.value.value;
-  assign group_program   = regs_out.actions.address.value.value;
+  assign program_address = regs_out.actions.place.value.value;
+  assign group_program   = regs_out.actions.place.value.value;
   assign fir_carry       = regs_out.fir.control.carry.value;
 
   always_comb begin
@@ -323,7 +324,7 @@ module switch_control
     regs_in.sizes.ports.next                  = 7'(PORTS);
     regs_in.sizes.tables.next                 = 4'(TABLES);
     regs_in.sizes.narrow.next                 = NARROW;
-    regs_in.sizes.bands.next                  = 4'(BANDS);
+    regs_in.sizes.bands.next                  = 4'(METER_BANDS);
     regs_in.exact_entries.value.next          = EXACT;
     regs_in.ternary_entries.value.next        = TERNARY;
     regs_in.effects.value.next                = EFFECTS;
@@ -340,9 +341,9 @@ module switch_control
         regs_out.operation.start.meter.value || regs_out.operation.start.clear.value ||
         regs_out.operation.start.group.value || regs_out.operation.start.count.value;
     regs_in.operation.status.answer.next      = answer_q;
-    for (int unsigned i = 0; i < 8; i++) regs_in.operation.counted[i].value.next = counted_q[i];
-    regs_in.actions.address.value.we          = written_q;
-    regs_in.actions.address.value.next        = regs_out.actions.address.value.value + 1'b1;
+    for (int unsigned i = 0; i < COUNTED; i++) regs_in.operation.counted[i].value.next = counted_q[i];
+    regs_in.actions.place.value.we          = written_q;
+    regs_in.actions.place.value.next        = regs_out.actions.place.value.value + 1'b1;
     regs_in.expired.first.valid.next          = expired_there;
     regs_in.expired.first.hard.next           = expired_first.entry.hard;
     regs_in.expired.first.table_number.next   = expired_first.table_number;

@@ -25,7 +25,6 @@ module switch_engine
     parameter int unsigned GROUPS = 256,
     parameter int unsigned COUNTERS = 1024,
     parameter int unsigned METERS = 128,
-    parameter int unsigned BANDS = 2,
     parameter int unsigned STORE_KB = 16,   // of a port's packets, each way
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
@@ -90,10 +89,10 @@ module switch_engine
   action_t program_word;
   logic [15:0] group_number, config_number, clear_number;
   logic [ENTRY_W-1:0] count_number;
-  meter_t meter_config;
+  meter_t config_meter;
   logic action_read, action_read_valid, meter_read, meter_read_valid;
   logic [1:0][63:0] action_count;
-  logic [127:0] meter_count;
+  logic [2+2*METER_BANDS-1:0][63:0] meter_count;  // packets, bytes; of each band, too
   logic [63:0] port_count;
   logic [1:0] entered, finished;
   logic host_copied, host_taken, host_dropped, again_dropped, from_host_dropped, control_idle;
@@ -110,7 +109,6 @@ module switch_engine
       .GROUPS(GROUPS),
       .COUNTERS(COUNTERS),
       .METERS(METERS),
-      .BANDS(BANDS),
       .NARROW(NARROW)
   ) u_control (
       .clk,
@@ -136,7 +134,7 @@ module switch_engine
       .meter_valid(config_valid),
       .meter_ready(config_ready),
       .meter_number(config_number),
-      .meter(meter_config),
+      .meter(config_meter),
       .clear_valid,
       .clear_ready,
       .clear_number,
@@ -389,7 +387,6 @@ module switch_engine
 
   for (genvar i = 0; i < TABLES; i++) begin : gen_table
     flow_table #(
-        .NUMBER(i),
         .TABLES(TABLES),
         .EXACT(EXACT),
         .TERNARY(TERNARY),
@@ -399,6 +396,7 @@ module switch_engine
     ) u_table (
         .clk,
         .rst,
+        .own_number   (TABLE_W'(i)),
         .time_ns,
         .s_valid      (lookup_valid[i]),
         .s_ready      (lookup_ready[i]),
@@ -479,8 +477,7 @@ module switch_engine
   );
 
   meter_bank #(
-      .METERS(METERS),
-      .BANDS(BANDS)
+      .METERS(METERS)
   ) u_meters (
       .clk,
       .rst,
@@ -495,12 +492,15 @@ module switch_engine
       .config_valid,
       .config_ready,
       .config_number,
-      .meter_config,
-      .read       (meter_read),
-      .read_number(count_number),
-      .read_valid (meter_read_valid),
-      .read_count (meter_count),
-      .idle       (meters_idle)
+      .config_meter,
+      .read        (meter_read),
+      .read_number (count_number),
+      .read_valid  (meter_read_valid),
+      .packets     (meter_count[0]),
+      .bytes       (meter_count[1]),
+      .band_packets({meter_count[4], meter_count[2]}),
+      .band_bytes  ({meter_count[5], meter_count[3]}),
+      .idle        (meters_idle)
   );
 
   counter_bank #(

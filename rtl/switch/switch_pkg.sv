@@ -365,6 +365,7 @@ package switch_pkg;
     logic                 host;
     logic                 resubmit;
     logic                 last;
+    logic [BYTES_W-1:0]   bytes;       // of the packet as it came
     logic [15:0]          max_bytes;   // of the copy to the host
     logic [7:0]           reason;
     logic [PROGRAM_W-1:0] origin;      // the program of the flow that sends it to the host
@@ -398,6 +399,7 @@ package switch_pkg;
     logic [PORTS_MAX-1:0] ports;
     logic                 host;
     logic                 resubmit;
+    logic [BYTES_W-1:0]   bytes;       // of the copy
     logic [15:0]          max_bytes;
     logic [7:0]           reason;
     logic [PROGRAM_W-1:0] origin;

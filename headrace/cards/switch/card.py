@@ -11,7 +11,16 @@ import numpy as np
 from headrace.card import Card
 from headrace.card.rings import Receiver, Ring
 from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
-from headrace.cards.switch.layout import ACTION_BITS, FLOW_COMMAND, FLOW_COUNT, MATCH, METER, TICK_NS
+from headrace.cards.switch.layout import (
+    ACTION_BITS,
+    BAND,
+    FLOW_COMMAND,
+    FLOW_COUNT,
+    MATCH,
+    METER,
+    TICK_NS,
+    BandKind,
+)
 from headrace.cards.switch.registers import Received, TimedOut
 from headrace.errors import HeadraceError
 
@@ -89,7 +98,7 @@ class CardHardware:
         """Writes words of actions, ``ACTION_BITS`` each, from an address on."""
         actions = self._regs.actions
         at, last = actions.word[0].address, actions.last_word.address
-        writes = [(actions.address.address, address)]
+        writes = [(actions.place.address, address)]
         for word in words:
             parts = struct.unpack(f"<{_ACTION_WORDS}I", word.to_bytes(4 * _ACTION_WORDS, "little"))
             writes += [(at + 4 * i, part) for i, part in enumerate(parts[:-1])]
@@ -98,7 +107,7 @@ class CardHardware:
 
     def write_group(self, number: int, program: int) -> None:
         """Sets the program of a group's number in hardware; 0: there is no group."""
-        self._operate(_GROUP, [(self._regs.actions.address.address, program)], item=number)
+        self._operate(_GROUP, [(self._regs.actions.place.address, program)], item=number)
 
     def write_meter(self, number: int, meter: Meter | None) -> None:
         """Sets a meter's number in hardware; None: there is none."""
@@ -129,7 +138,8 @@ class CardHardware:
 
     def count_meter(self, number: int) -> MeterCount:
         """Of a meter's number in hardware."""
-        counts = [Count(*_halves(self._count(4, _METER_COUNT, number | i << 12))) for i in range(1 + self.bands)]
+        counted = self._count(4 + 4 * self.bands, _METER_COUNT, number)
+        counts = [Count(*_halves(counted >> 128 * i)) for i in range(1 + self.bands)]
         return MeterCount(counts[0], tuple(counts[1:]))
 
     def count_port(self, number: int) -> PortCount:
@@ -221,8 +231,12 @@ def _write_bits(group: Any, bits: int) -> None:
 
 
 def _halves(both: int) -> tuple[int, int]:
-    return both & (1 << 64) - 1, both >> 64
+    return both & (1 << 64) - 1, both >> 64 & (1 << 64) - 1
 
 
 def _meter_word(meter: Meter) -> int:
-    return METER.pack()
+    bands = 0
+    for i, band in enumerate(meter.bands):
+        kind = BandKind.DROP if band.raise_by is None else BandKind.DSCP_REMARK
+        bands |= BAND.pack(kind=kind, rate=band.rate, burst=band.burst, raise_=band.raise_by or 0) << i * BAND.width
+    return METER.pack(on=1, packets=meter.packets, band=bands)
