@@ -53,7 +53,9 @@ class Driver:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
-        self.number, self.tables = int(dut.NUMBER.value), int(dut.TABLES.value)
+        self.tables = int(dut.TABLES.value)
+        self.number = random.randrange(self.tables)
+        dut.own_number.value = self.number
         self.exact, self.ternary = int(dut.EXACT.value), int(dut.TERNARY.value)
         self.effects, self.numbers = int(dut.EFFECTS.value), self.exact + self.ternary
         bits = NARROW_BITS if int(dut.NARROW.value) else ALL_BITS
