@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import dataclasses
+import random
 from dataclasses import dataclass, replace
 
 from headrace.cards.switch.layout import EFFECT, ENTRY, FLOW_COMMAND, LOOKUP, MATCH, NO_TABLE, EffectOp, FlowOp
