@@ -467,6 +467,24 @@ async def an_entry_expires_once_when_it_is_idle_or_its_time_has_come(dut: Any, s
 
 
 @behaviour()
+async def a_sweep_goes_on_when_timeouts_are_set(dut: Any) -> None:
+    """At each moment of it: it misses no entry, and tells none that is not due."""
+    timers = await timed(dut, 5, PATTERNS[0]())
+    driver = timers.driver
+    for offset in range(24):
+        for number in range(5):
+            await timers.set(number, 0, timers.tick + (5000 if number % 2 else 1))
+        entry = driver.entry(hard_at=timers.tick + 6000)
+        operation = cocotb.start_soon(driver.operate(FlowOp.CHANGE_ENTRY, number=1 + offset % 2 * 2, entry=entry))
+        await cycles(dut.clk, offset)
+        await timers.go_to((timers.ns // SWEEP_NS + 1) * SWEEP_NS)
+        await operation
+        await timers.go_to(timers.ns)
+        assert timers.told == [(1, 0), (1, 2), (1, 4)]
+        timers.told.clear()
+
+
+@behaviour()
 async def there_is_no_timer_without_timeouts(dut: Any) -> None:
     timers = await timed(dut, 3, PATTERNS[0]())
     never = (1 << 64) - 1
