@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from flow_table.driver import NAMES, Answer, Driver, begin
+from flow_table.driver import NAMES, Answer, Driver, Packet, begin
 from flow_table.model import ALL_BITS, Effect, fields
 from streams import PATTERNS, Stalls, behaviour, cycles, until, watch_no_path
 
@@ -28,6 +28,16 @@ def some_mask() -> int:
 def some_effect(driver: Driver) -> Effect:
     op = random.choice((EffectOp.SET, *EffectOp))
     return Effect(op, random.randrange(40), random.getrandbits(128), random.random() < 0.5)
+
+
+def any_packet(driver: Driver) -> Packet:
+    """With fields of any value, for this table."""
+    some = MATCH.unpack(random.getrandbits(MATCH.width))
+    some["eth_type"] = random.choice((0x8847, 0x8848, 0x0800, 0x86DD))
+    lookup = LOOKUP.pack(
+        fields=MATCH.pack(**some), tags=random.randrange(4), inner=random.getrandbits(16), next=driver.number
+    )
+    return lookup, (0,) * driver.tables
 
 
 class Software:
@@ -193,20 +203,7 @@ async def ready_does_not_pass_through(dut: Any) -> None:
 async def effects_are_what_later_tables_see(dut: Any) -> None:
     """Of packets of all kinds, by lists of all lengths; the longest one ends with the memory."""
     driver = (await filled(dut)).driver
-
-    def draw() -> tuple[int, tuple[int, ...]]:
-        kind = {"eth_type": random.choice((0x8847, 0x8848, 0x0800, 0x86DD)), "l3": random.getrandbits(1)}
-        some = MATCH.unpack(random.getrandbits(MATCH.width)) | kind
-        lookup = LOOKUP.pack(
-            fields=MATCH.pack(**some),
-            tags=random.randrange(4),
-            inner=random.getrandbits(16),
-            bytes=1,
-            next=driver.number,
-        )
-        return lookup, (0,) * driver.tables
-
-    driver.draw = draw
+    driver.draw = lambda: any_packet(driver)
     await driver.operate(FlowOp.TERNARY_SET, number=0, index=0, mask=0)
     lengths = set()
     for turn in range(40):
@@ -231,6 +228,7 @@ async def effects_are_what_later_tables_see(dut: Any) -> None:
 async def effects_come_in_any_order(dut: Any) -> None:
     driver = (await filled(dut)).driver
     driver.stalls = (PATTERNS[0](), PATTERNS[1]())
+    driver.draw = lambda: any_packet(driver)
     await driver.operate(FlowOp.TERNARY_SET, number=0, index=0, mask=0)
     for _ in range(30):
         length = random.randint(2, 5)
@@ -251,7 +249,7 @@ async def an_entry_counts_what_it_was_found_for_since_it_was_set(dut: Any) -> No
         await driver.operate(FlowOp.EXACT_INSERT, number=number, value=MATCH.pack(in_port=number))
     weights = [1, 1, 1]
 
-    def draw() -> tuple[int, tuple[int, ...]]:
+    def draw() -> Packet:
         in_port = random.choices(range(3), weights)[0]
         lookup = LOOKUP.pack(fields=MATCH.pack(in_port=in_port), bytes=random.getrandbits(17), next=driver.number)
         return lookup, (0,) * driver.tables
@@ -284,8 +282,8 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
     driver.stalls = (PATTERNS[0](), stalls())
     keys = [MATCH.pack(in_port=n) for n in range(3)]
 
-    def draw() -> tuple[int, tuple[int, ...]]:
-        next_table = random.choice((driver.number, NO_TABLE))  # so that operations find cycles without a hit
+    def draw() -> Packet:
+        next_table = random.choice((*[driver.number] * 3, NO_TABLE))  # so that operations find cycles without a hit
         lookup = LOOKUP.pack(fields=random.choice(keys[:2]), bytes=60, next=next_table)
         return lookup, (0,) * driver.tables
 
@@ -303,10 +301,10 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
     mask = MATCH.pack(in_port=MATCH.ones("in_port"))
     for number in range(4):
         await driver.operate(FlowOp.SET_ENTRY, number=number, entry=driver.entry())
-    for turn in range(8):
+    for turn in range(12):
         flow = {"value": keys[1 + turn % 2], "mask": mask, "number": turn % 4}
         await driver.operate(FlowOp.TERNARY_SET, index=0, **flow)
-        if turn < 4:
+        if turn < 8:
             await cycles(dut.clk, 20)
         else:
             await driver.operate(FlowOp.TERNARY_CLEAR, clear_index=0)
