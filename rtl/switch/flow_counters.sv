@@ -9,16 +9,16 @@ module flow_counters
     parameter int unsigned ENTRIES = 4224,
     localparam int unsigned NUMBER_W = ENTRIES > 1 ? $clog2(ENTRIES) : 1
 ) (
-    input  logic                           clk,
-    input  logic                           rst,
-    input  logic                           event_valid,
-    input  flow_event_t                    event_kind,
-    input  logic            [NUMBER_W-1:0] event_number,
-    input  logic            [ BYTES_W-1:0] event_bytes,   // of a packet
-    output logic                           read_valid,
-    output logic            [        63:0] read_packets,
-    output logic            [        63:0] read_bytes,
-    output logic                           idle
+    input  logic                       clk,
+    input  logic                       rst,
+    input  logic                       event_valid,
+    input  flow_event_t                event_kind,
+    input  logic        [NUMBER_W-1:0] event_number,
+    input  logic         [BYTES_W-1:0] event_bytes,  // of a packet
+    output logic                       read_valid,
+    output logic                [63:0] read_packets,
+    output logic                [63:0] read_bytes,
+    output logic                       idle
 );
 
   if (ENTRIES < 1) begin : gen_bad_entries

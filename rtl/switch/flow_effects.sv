@@ -14,23 +14,23 @@ module flow_effects
     parameter int unsigned EFFECTS = 256,
     localparam int unsigned ADDR_W = $clog2(EFFECTS)
 ) (
-    input  logic                                clk,
-    input  logic                                rst,
-    input  logic         [         TABLE_W-1:0] own_number,  // of the table, constant
-    input  logic                                s_valid,
-    output logic                                s_ready,
-    input  lookup_t                             s_lookup,
+    input  logic                                     clk,
+    input  logic                                     rst,
+    input  logic                       [TABLE_W-1:0] own_number,  // of the table, constant
+    input  logic                                     s_valid,
+    output logic                                     s_ready,
+    input  lookup_t                                  s_lookup,
     input  logic         [TABLES-1:0][PROGRAM_W-1:0] s_programs,
-    input  flow_result_t                        s_result,
-    output logic                                m_valid,
-    input  logic                                m_ready,
-    output lookup_t                             m_lookup,
+    input  flow_result_t                             s_result,
+    output logic                                     m_valid,
+    input  logic                                     m_ready,
+    output lookup_t                                  m_lookup,
     output logic         [TABLES-1:0][PROGRAM_W-1:0] m_programs,
-    output logic                                finished,    // a packet has passed its effects
-    input  logic                                wr_en,
-    input  logic         [          ADDR_W-1:0] wr_addr,
-    input  effect_t                             wr_effect,
-    output logic                                idle
+    output logic                                     finished,  // a packet has passed its effects
+    input  logic                                     wr_en,
+    input  logic                        [ADDR_W-1:0] wr_addr,
+    input  effect_t                                  wr_effect,
+    output logic                                     idle
 );
 
   if (TABLES < 1 || TABLES > TABLES_MAX) begin : gen_bad_tables

@@ -14,7 +14,7 @@
 // Entries, counters and the host's reads of them share ports with lookups, which go first: the others wait for a cycle
 // without a hit. When none has come in 64 cycles, s_ready is low for one.
 //
-// Latency: 7 cycles more than the ternary table, with n effects n + 1 more; KEY_W = 264, CHUNK_W = 5, TERNARY = 128: 15.
+// Latency: 7 cycles more than the ternary table, with n effects n + 1 more; CHUNK_W = 4 or 5, TERNARY = 128: 15.
 // Throughput: 1 packet a cycle; one with n effects takes n + 2. Backpressure: s_ready is a register, low while 16
 // packets are inside.
 module flow_table
@@ -28,36 +28,36 @@ module flow_table
     parameter int unsigned CHUNK_W = 5,     // of the ternary part
     parameter bit          NARROW = 1'b0    // keys are narrow_match_t
 ) (
-    input  logic                                     clk,
-    input  logic                                     rst,
-    input  logic          [TABLE_W-1:0]              own_number,     // of this table, constant
-    input  logic          [      63:0]               time_ns,
-    input  logic                                     s_valid,
-    output logic                                     s_ready,
-    input  lookup_t                                  s_lookup,
+    input  logic                                      clk,
+    input  logic                                      rst,
+    input  logic                        [TABLE_W-1:0] own_number,  // of this table, constant
+    input  logic                               [63:0] time_ns,
+    input  logic                                      s_valid,
+    output logic                                      s_ready,
+    input  lookup_t                                   s_lookup,
     input  logic          [TABLES-1:0][PROGRAM_W-1:0] s_programs,
-    output logic                                     m_valid,
-    input  logic                                     m_ready,
-    output lookup_t                                  m_lookup,
+    output logic                                      m_valid,
+    input  logic                                      m_ready,
+    output lookup_t                                   m_lookup,
     output logic          [TABLES-1:0][PROGRAM_W-1:0] m_programs,
-    input  logic                                     op_valid,
-    output logic                                     op_ready,
-    input  flow_command_t                            op,
-    output logic                                     op_done,
-    output table_answer_t                            op_answer,      // valid with op_done
-    input  logic                                     count_read,     // not again before count_valid
+    input  logic                                      op_valid,
+    output logic                                      op_ready,
+    input  flow_command_t                             op,
+    output logic                                      op_done,
+    output table_answer_t                             op_answer,   // valid with op_done
+    input  logic                                      count_read,  // not again before count_valid
     // verilator lint_off UNUSEDSIGNAL
-    input  logic          [ENTRY_W-1:0]              count_number,
+    input  logic                        [ENTRY_W-1:0] count_number,
     // verilator lint_on UNUSEDSIGNAL
-    output logic                                     count_valid,
-    output flow_count_t                              count,
-    output logic                                     expired_valid,
-    input  logic                                     expired_ready,
-    output expiry_t                                  expired,
-    output logic                                     looked_up,
-    output logic                                     matched,
-    output logic          [      63:0]               wake_ns,        // all ones: no timer
-    output logic                                     idle
+    output logic                                      count_valid,
+    output flow_count_t                               count,
+    output logic                                      expired_valid,
+    input  logic                                      expired_ready,
+    output expiry_t                                   expired,
+    output logic                                      looked_up,
+    output logic                                      matched,
+    output logic                               [63:0] wake_ns,     // all ones: no timer
+    output logic                                      idle
 );
 
   localparam int unsigned ENTRIES = EXACT + TERNARY;

@@ -19,22 +19,22 @@ module flow_timeouts
     input  logic                   clk,
     input  logic                   rst,
     // verilator lint_off UNUSEDSIGNAL
-    input  logic    [        63:0] time_ns,
+    input  logic            [63:0] time_ns,
     // verilator lint_on UNUSEDSIGNAL
     input  logic                   use_valid,
     input  logic    [NUMBER_W-1:0] use_number,
     input  logic                   read_valid,
     input  logic    [NUMBER_W-1:0] read_number,
-    output logic    [  TICK_W-1:0] read_used,
+    output logic      [TICK_W-1:0] read_used,
     input  logic                   set_valid,
     output logic                   set_ready,
     input  logic    [NUMBER_W-1:0] set_number,
-    input  logic    [        31:0] set_idle,       // in ticks; 0: none
-    input  logic    [  TICK_W-1:0] set_hard_at,    // tick; 0: never
+    input  logic            [31:0] set_idle,     // in ticks; 0: none
+    input  logic      [TICK_W-1:0] set_hard_at,  // tick; 0: never
     output logic                   expired_valid,
     input  logic                   expired_ready,
     output expiry_t                expired,
-    output logic    [        63:0] wake_ns,
+    output logic            [63:0] wake_ns,
     output logic                   idle
 );
 

@@ -6,14 +6,17 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from flow_table.driver import NAMES, Answer, Driver, begin
-from flow_table.model import ALL_BITS, OXM, Effect, fields
+from flow_table.driver import NAMES, Answer, Driver, Packet, begin
+from flow_table.model import ALL_BITS, Effect, fields
 from streams import PATTERNS, Stalls, behaviour, cycles, until, watch_no_path
 
-from headrace.cards.switch.layout import ENTRY, EXPIRY, LOOKUP, MATCH, TICK_NS, EffectOp, FlowOp
+from headrace.cards.switch.layout import ENTRY, EXPIRY, LOOKUP, MATCH, NO_TABLE, TICK_NS, EffectOp, FlowOp
 
 EXACT_MASK = MATCH.pack(**{name: MATCH.ones(name) for name in ("in_port", "src", "l4_dst")})
 SWEEP_NS = 1 << 26
+
+WRITES = (FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY)
+LEADS = (FlowOp.EXACT_INSERT, FlowOp.EXACT_CHANGE, FlowOp.TERNARY_SET, FlowOp.TERNARY_MOVE)
 
 
 def some_mask() -> int:
@@ -25,6 +28,16 @@ def some_mask() -> int:
 def some_effect(driver: Driver) -> Effect:
     op = random.choice((EffectOp.SET, *EffectOp))
     return Effect(op, random.randrange(40), random.getrandbits(128), random.random() < 0.5)
+
+
+def any_packet(driver: Driver) -> Packet:
+    """With fields of any value, for this table."""
+    some = MATCH.unpack(random.getrandbits(MATCH.width))
+    some["eth_type"] = random.choice((0x8847, 0x8848, 0x0800, 0x86DD))
+    lookup = LOOKUP.pack(
+        fields=MATCH.pack(**some), tags=random.randrange(4), inner=random.getrandbits(16), next=driver.number
+    )
+    return lookup, (0,) * driver.tables
 
 
 class Software:
@@ -63,7 +76,7 @@ class Software:
     async def change_entry(self) -> None:
         number = random.choice(list(self.lists))
         old = ENTRY.unpack(self.driver.table.entries[number])
-        kind = random.choice((FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY))
+        kind = random.choice(WRITES)
         await self.driver.operate(kind, number=number, entry=self.driver.entry(effect=old["effect"]))
 
     async def exact(self) -> None:
@@ -154,25 +167,19 @@ async def each_packet_meets_the_table_before_or_after_an_operation(
 @behaviour()
 async def a_packet_a_cycle_after_a_constant_time(dut: Any) -> None:
     """While all hit, and the host reads counters; a read costs a cycle at most."""
-    software = await filled(dut)
-    driver = software.driver
-    for _ in range(3):
-        await software.exact()
-    number = await software.new_entry()
-    entry = driver.entry()
-    await driver.operate(FlowOp.SET_ENTRY, number=number, entry=entry)
-    await driver.operate(FlowOp.TERNARY_SET, number=number, index=driver.ternary - 1, mask=0)
+    driver = (await filled(dut)).driver
+    await driver.operate(FlowOp.SET_ENTRY, number=0, entry=driver.entry())
+    await driver.operate(FlowOp.TERNARY_SET, number=0, index=driver.ternary - 1, mask=0)
+    for number in range(1, 4):
+        await driver.operate(FlowOp.SET_ENTRY, number=number, entry=driver.entry())
+        await driver.operate(FlowOp.EXACT_INSERT, number=number, value=fields(NAMES))
     driver.draw = lambda: (LOOKUP.pack(fields=fields(NAMES), bytes=64, next=driver.number), (0,) * driver.tables)
-    effects = [at for n, lists in software.lists.items() if n != number for at in lists]
     reads = 0
-    if effects:  # without them
-        for n in software.lists:
-            await driver.operate(FlowOp.SET_ENTRY, number=n, entry=driver.entry())
     driver.left = 400
     await until(dut.clk, lambda: driver.judged > 20, 100)
     begun, first = driver.now, driver.judged
     while driver.left > 100:
-        await driver.read(number)
+        await driver.read(0)
         reads += 1
     taken, judged = driver.now - begun, driver.judged - first
     assert reads > 2
@@ -196,22 +203,8 @@ async def ready_does_not_pass_through(dut: Any) -> None:
 async def effects_are_what_later_tables_see(dut: Any) -> None:
     """Of packets of all kinds, by lists of all lengths; the longest one ends with the memory."""
     driver = (await filled(dut)).driver
-
-    def draw() -> tuple[int, tuple[int, ...]]:
-        kind = {"eth_type": random.choice((0x8847, 0x8848, 0x0800, 0x86DD)), "l3": random.getrandbits(1)}
-        some = MATCH.unpack(random.getrandbits(MATCH.width)) | kind
-        lookup = LOOKUP.pack(
-            fields=MATCH.pack(**some),
-            tags=random.randrange(4),
-            inner=random.getrandbits(16),
-            bytes=1,
-            next=driver.number,
-        )
-        return lookup, (0,) * driver.tables
-
-    driver.draw = draw
+    driver.draw = lambda: any_packet(driver)
     await driver.operate(FlowOp.TERNARY_SET, number=0, index=0, mask=0)
-    await driver.send(0)
     lengths = set()
     for turn in range(40):
         begin = random.randrange(1, driver.effects)
@@ -229,13 +222,13 @@ async def effects_are_what_later_tables_see(dut: Any) -> None:
         await driver.send(3)
     assert len(lengths) > 3
     assert set(driver.latencies[::4]) == {0}, "cycles of the effects"
-    assert len(OXM) == 35
 
 
 @behaviour()
 async def effects_come_in_any_order(dut: Any) -> None:
     driver = (await filled(dut)).driver
     driver.stalls = (PATTERNS[0](), PATTERNS[1]())
+    driver.draw = lambda: any_packet(driver)
     await driver.operate(FlowOp.TERNARY_SET, number=0, index=0, mask=0)
     for _ in range(30):
         length = random.randint(2, 5)
@@ -256,7 +249,7 @@ async def an_entry_counts_what_it_was_found_for_since_it_was_set(dut: Any) -> No
         await driver.operate(FlowOp.EXACT_INSERT, number=number, value=MATCH.pack(in_port=number))
     weights = [1, 1, 1]
 
-    def draw() -> tuple[int, tuple[int, ...]]:
+    def draw() -> Packet:
         in_port = random.choices(range(3), weights)[0]
         lookup = LOOKUP.pack(fields=MATCH.pack(in_port=in_port), bytes=random.getrandbits(17), next=driver.number)
         return lookup, (0,) * driver.tables
@@ -266,7 +259,7 @@ async def an_entry_counts_what_it_was_found_for_since_it_was_set(dut: Any) -> No
     for turn in range(24):
         weights[:] = random.choice(((1, 1, 1), (1, 0, 0), (8, 1, 0)))
         number = random.randrange(3)
-        kind = random.choice((FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY))
+        kind = random.choice(WRITES)
         await driver.operate(kind, number=number, entry=driver.entry())
         await cycles(dut.clk, random.randrange(60))
         before = driver.counts[number].packets
@@ -282,6 +275,47 @@ async def an_entry_counts_what_it_was_found_for_since_it_was_set(dut: Any) -> No
 
 
 @behaviour()
+@cocotb.parametrize(stalls=[PATTERNS[0], PATTERNS[2]])
+async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, stalls: Any) -> None:
+    """Entries, effects and places of the ternary part, while packets that have found them are on their way."""
+    driver = (await filled(dut)).driver
+    driver.stalls = (PATTERNS[0](), stalls())
+    keys = [MATCH.pack(in_port=n) for n in range(3)]
+
+    def draw() -> Packet:
+        next_table = random.choice((*[driver.number] * 3, NO_TABLE))  # so that operations find cycles without a hit
+        lookup = LOOKUP.pack(fields=random.choice(keys[:2]), bytes=60, next=next_table)
+        return lookup, (0,) * driver.tables
+
+    driver.draw = draw
+    driver.left = float("inf")
+    for turn in range(20):
+        effect = Effect(EffectOp.SET, 3, turn)
+        await driver.operate(FlowOp.SET_EFFECT, index=1, effect=effect)
+        await driver.operate(FlowOp.SET_ENTRY, number=0, entry=driver.entry(effect=1))
+        await driver.operate(FlowOp.EXACT_INSERT, number=0, value=keys[0])
+        await cycles(dut.clk, 40)
+        await driver.operate(FlowOp.EXACT_REMOVE, value=keys[0])
+        if turn % 2:
+            await driver.operate(FlowOp.SET_ENTRY, number=0, entry=driver.entry())
+    mask = MATCH.pack(in_port=MATCH.ones("in_port"))
+    for number in range(4):
+        await driver.operate(FlowOp.SET_ENTRY, number=number, entry=driver.entry())
+    for turn in range(12):
+        flow = {"value": keys[1 + turn % 2], "mask": mask, "number": turn % 4}
+        await driver.operate(FlowOp.TERNARY_SET, index=0, **flow)
+        if turn < 8:
+            await cycles(dut.clk, 20)
+        else:
+            await driver.operate(FlowOp.TERNARY_CLEAR, clear_index=0)
+            await driver.operate(FlowOp.SET_ENTRY, number=turn % 4, entry=driver.entry())
+    driver.left = 0
+    await driver.through()
+    assert driver.hits > 40
+    await check_counts(driver)
+
+
+@behaviour()
 async def what_is_out_of_range_changes_nothing(dut: Any) -> None:
     software = await filled(dut)
     driver = software.driver
@@ -292,12 +326,12 @@ async def what_is_out_of_range_changes_nothing(dut: Any) -> None:
     beyond = [at for at in (driver.ternary, 0xFFF) if at >= driver.ternary]
     wrong: list[tuple[FlowOp, dict[str, int]]] = []
     for number in over:
-        wrong += [(kind, {"number": number}) for kind in FlowOp if kind in (0, 1, 4, 5, 7, 9)]
+        wrong += [(kind, {"number": number}) for kind in WRITES + LEADS]
     for index in beyond:
         wrong += [(FlowOp.TERNARY_SET, {"index": index}), (FlowOp.TERNARY_CLEAR, {"clear_index": index})]
         wrong += [(FlowOp.TERNARY_MOVE, {"index": index}), (FlowOp.TERNARY_MOVE, {"clear_index": index})]
     if driver.effects < 256:
-        wrong += [(kind, {"entry": ENTRY.pack(effect=driver.effects)}) for kind in FlowOp if kind < 2]
+        wrong += [(kind, {"entry": ENTRY.pack(effect=driver.effects)}) for kind in WRITES]
     wrong.append((FlowOp.SET_EFFECT, {"index": driver.effects}))
     driver.left = float("inf")
     for kind, members in wrong:
@@ -431,6 +465,24 @@ async def an_entry_expires_once_when_it_is_idle_or_its_time_has_come(dut: Any, s
 
 
 @behaviour()
+async def a_sweep_goes_on_when_timeouts_are_set(dut: Any) -> None:
+    """At each moment of it: it misses no entry, and tells none that is not due."""
+    timers = await timed(dut, 5, PATTERNS[0]())
+    driver = timers.driver
+    for offset in range(24):
+        for number in range(5):
+            await timers.set(number, 0, timers.tick + (5000 if number % 2 else 1))
+        entry = driver.entry(hard_at=timers.tick + 6000)
+        operation = cocotb.start_soon(driver.operate(FlowOp.CHANGE_ENTRY, number=1 + offset % 2 * 2, entry=entry))
+        await cycles(dut.clk, offset)
+        await timers.go_to((timers.ns // SWEEP_NS + 1) * SWEEP_NS)
+        await operation
+        await timers.go_to(timers.ns)
+        assert timers.told == [(1, 0), (1, 2), (1, 4)]
+        timers.told.clear()
+
+
+@behaviour()
 async def there_is_no_timer_without_timeouts(dut: Any) -> None:
     timers = await timed(dut, 3, PATTERNS[0]())
     never = (1 << 64) - 1
@@ -443,7 +495,7 @@ async def there_is_no_timer_without_timeouts(dut: Any) -> None:
 
 @behaviour()
 async def packets_and_reads_do_not_mind_a_sweep(dut: Any) -> None:
-    """Nor does a sweep mind them; an entry that is used all the time is not idle, and time that is set back is no age."""
+    """Nor does a sweep mind them. An entry that is used all the time isn't idle, nor one when time is set back."""
     timers = await timed(dut, 4, PATTERNS[0]())
     driver = timers.driver
     for number in range(4):
