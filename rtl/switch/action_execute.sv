@@ -15,7 +15,6 @@ module action_execute
     input  logic                 clk,
     input  logic                 rst,
     input  logic [PORTS_MAX-1:0] enabled,
-    input  logic [PORTS_MAX-1:0] quiet,
     input  logic                 s_valid,
     output logic                 s_ready,
     input  step_t                s_step,
@@ -107,6 +106,10 @@ module action_execute
     endcase
   endfunction
 
+  function automatic logic is_mpls(logic [15:0] kind);
+    return kind inside {ETH_MPLS, ETH_MPLS_MULTICAST};
+  endfunction
+
   localparam logic [7:0] CUT_MAX = 8'd252;
 
   // verilator lint_off UNUSEDSIGNAL
@@ -134,18 +137,15 @@ module action_execute
     end
   endfunction
 
-  function automatic logic [PORTS_MAX-1:0] port_bit(logic [PORT_W-1:0] port);
-    for (int unsigned i = 0; i < PORTS_MAX; i++) port_bit[i] = port == PORT_W'(i + 1);
-  endfunction
-
   // --------------------------------------------------------------------------------------------------------- the packet
   edit_t edit_q, saved_q;
+  logic mpls_type_q, saved_mpls_type_q;  // its eth_type is of MPLS
   kinds_t kinds_q;
   sums_t sums_q;
   logic [BYTES_W-1:0] bytes_q;
   logic [63:0] metadata_q;
   logic [PORTS_MAX-1:0] in_port_q;
-  logic quiet_q;     // in_port is
+  logic quiet_q;     // makes no copies to the host
   logic dead_q;      // makes no copies any more
   logic is_saved_q;
   logic [7:0] custom_q;
@@ -153,16 +153,17 @@ module action_execute
   // ----------------------------------------------------------------------------------------------------------- the step
   logic valid_q;
   // verilator lint_off UNUSEDSIGNAL
+  logic mpls_value_q;  // its value is
   step_t step_q;  // `first` is done when it comes in
   // verilator lint_on UNUSEDSIGNAL
   puts_t puts_q;
   logic asked_q, answered_q, drop_q;
   logic [2:0] raise_q;
-  wire meters = step_q.action.op == ACT_METER && !dead_q;
-  wire run = valid_q && m_room && (!meters || answered_q);
+  logic meters_q;  // it is ACT_METER
+  wire run = valid_q && m_room && (!meters_q || dead_q || answered_q);
 
   assign s_ready      = !valid_q || run;
-  assign meter_valid  = valid_q && meters && !asked_q;
+  assign meter_valid  = valid_q && meters_q && !dead_q && !asked_q;
   assign meter_number = step_q.action.value[15:0];
   assign meter_bytes  = bytes_q;
   assign idle         = !valid_q && !m_valid && !count_valid;
@@ -186,7 +187,7 @@ module action_execute
       automatic logic [127:0] value = step_q.action.value;
       automatic logic ip = (kinds_q.ipv4 || kinds_q.ipv6) && edit_q.labels == '0;
       automatic logic mpls = edit_q.labels != '0;
-      automatic logic mpls_type = edit_q.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST};
+      automatic logic mpls_type = mpls_type_q;
       automatic logic makes = step_q.action.out;
       automatic logic ends = 1'b0;    // the packet
       automatic logic expires = 1'b0;
@@ -194,6 +195,7 @@ module action_execute
       if (puts_q.eth_dst) next.fields.eth_dst = value[47:0];
       if (puts_q.eth_src) next.fields.eth_src = value[47:0];
       if (puts_q.eth_type) next.eth_type = value[15:0];
+      if (puts_q.eth_type) mpls_type = mpls_value_q;
       if (puts_q.vlan_vid && edit_q.tags != '0) next.tag[0].tci[11:0] = value[11:0];
       if (puts_q.vlan_pcp && edit_q.tags != '0) next.tag[0].tci[15:13] = value[2:0];
       if (puts_q.dscp) next.fields.ip_dscp = value[5:0];
@@ -238,17 +240,20 @@ module action_execute
         ACT_PUSH_MPLS:
         if (edit_q.labels != 2'd3) begin
           next.eth_type = value[15:0];
+          mpls_type     = mpls_value_q;
           next.labels   = edit_q.labels + 1'b1;
-          next.label    = {edit_q.label[1:0], edit_q.label[0][31:9], !mpls && !mpls_type, edit_q.label[0][7:0]};
+          next.label    = {edit_q.label[1:0], edit_q.label[0][31:9], !mpls && !mpls_type_q, edit_q.label[0][7:0]};
           if (ip) next.label[0][7:0] = edit_q.ttl;
         end
         ACT_POP_MPLS:
         if (mpls) begin
           next.eth_type = value[15:0];
+          mpls_type     = mpls_value_q;
           next.labels   = edit_q.labels - 1'b1;
           next.label    = {32'd0, edit_q.label[2:1]};
-        end else if (mpls_type && kinds_q.label && edit_q.cut <= CUT_MAX - 8'd4) begin
+        end else if (mpls_type_q && kinds_q.label && edit_q.cut <= CUT_MAX - 8'd4) begin
           next.eth_type = value[15:0];
+          mpls_type     = mpls_value_q;
           next.cut      = edit_q.cut + 8'd4;
         end
         ACT_SET_NW_TTL:
@@ -292,6 +297,7 @@ module action_execute
         ACT_RESTORE:
         if (is_saved_q) begin
           next        = saved_q;
+          mpls_type   = saved_mpls_type_q;
           next.layers = edit_q.layers;
           next.fields.in_port = edit_q.fields.in_port;
           next.fields.exthdr = edit_q.fields.exthdr;
@@ -333,6 +339,7 @@ module action_execute
       copy.custom     = step_q.action.op == ACT_CUSTOM ? value[7:0] : custom_q;
 
       edit_q       <= next;
+      mpls_type_q  <= mpls_type;
       dead_q       <= dead_q || expires || ends;
       copy_valid_q <= step_q.last || (!dead_q && (makes || expires));
       copy_q       <= copy;
@@ -346,6 +353,7 @@ module action_execute
       if (step_q.action.op == ACT_CUSTOM) custom_q <= value[7:0];
       if (step_q.action.op == ACT_SAVE) begin
         saved_q    <= edit_q;
+        saved_mpls_type_q <= mpls_type_q;
         is_saved_q <= 1'b1;
       end
     end
@@ -353,16 +361,19 @@ module action_execute
     if (s_ready) begin
       valid_q <= s_valid;
       if (s_valid) begin
-        step_q <= s_step;
-        puts_q <= s_step.action.op == ACT_SET_FIELD ? puts_of(s_step.action.field, s_packet.kinds) : '0;
+        step_q   <= s_step;
+        meters_q <= s_step.action.op == ACT_METER;
+        mpls_value_q <= is_mpls(s_step.action.value[15:0]);
+        puts_q   <= s_step.action.op == ACT_SET_FIELD ? puts_of(s_step.action.field, s_packet.kinds) : '0;
         if (s_step.first) begin
           edit_q     <= as_it_came(s_packet);
+          mpls_type_q <= is_mpls(s_packet.fields.eth_type);
           kinds_q    <= s_packet.kinds;
           sums_q     <= s_sums;
           bytes_q    <= s_packet.bytes;
           metadata_q <= s_packet.metadata;
           in_port_q  <= port_bit(s_packet.fields.in_port);
-          quiet_q    <= |(port_bit(s_packet.fields.in_port) & quiet);
+          quiet_q    <= s_packet.quiet;
           dead_q     <= 1'b0;
           is_saved_q <= 1'b0;
           custom_q   <= '0;
@@ -378,8 +389,7 @@ module action_execute
     end
   end
 
-  // A copy to nowhere is worth sending only as the last one.
-  assign m_valid = copy_valid_q && (copy_q.last || copy_q.host || copy_q.resubmit || copy_q.ports != '0);
+  assign m_valid = copy_valid_q;
   assign m_copy  = copy_q;
 
 endmodule

@@ -186,6 +186,8 @@ module action_fetch
     word.closing = place_q[1].closing;
     word.ends    = ends_with_q[1];
     word.control = is_control(word.action);
+    word.place   = place_of(word.action);
+    word.kept    = word.action.keep && word.place != NOWHERE;
     word.twice   = is_copy(word.action) && word.action.out && !word.action.keep;
   end
 

@@ -4,11 +4,11 @@
 // A packet's programs are s_first, then those of s_programs that are not 0. Words that are kept for the action set run
 // behind them.
 // Latency: 15 cycles to a packet's first copy. Throughput: a word a cycle, so a packet a cycle if each has one word or
-// none. More cycles take a word that makes two copies (1), the way into an action set (1), a jump, the way back from a
-// group, going on behind the first 9 words of a program (3 each), ACT_SELECT, ACT_GROUP, ACT_UNLESS_LIVE (5), ACT_METER
-// (1 and what the answer takes).
-// Backpressure: s_ready is made of registers. Nothing waits for enabled, live and quiet, which hold from one cycle to
-// the next. Programs and groups may be written at any time; a packet that comes 4 cycles later sees it.
+// none. More cycles take a word that makes two copies (1); a jump, the way back from a group, going on behind the first
+// 9 words of a program, and the way into an action set (3 each); ACT_SELECT, ACT_GROUP and ACT_UNLESS_LIVE (5 each);
+// ACT_METER (1 and what the answer takes).
+// Backpressure: s_ready is made of registers. A packet may see enabled, live and quiet at any time while it is inside.
+// Programs and groups may be written at any time; a packet that comes 4 cycles later sees it.
 module action_processor
   import switch_pkg::*;
   import switch_step_pkg::*;
@@ -68,6 +68,7 @@ module action_processor
   assign s_ready = packets_ready && lists_ready;
   assign arrival = '{
       kinds: kinds_of(s_fields, s_layers),
+      quiet: |(port_bit(s_fields.in_port) & quiet),
       fields: s_fields,
       layers: s_layers,
       bytes: s_bytes,
@@ -218,7 +219,6 @@ module action_processor
       .clk,
       .rst,
       .enabled,
-      .quiet,
       .s_valid (step_valid),
       .s_ready (step_ready),
       .s_step  (step),
@@ -244,7 +244,7 @@ module action_processor
 
   // ---------------------------------------------------------------------------------------------------- and the copies
   // A copy waits while its deltas are computed.
-  logic copy_there;
+  logic copy_there, leaves;
   copy_t copy_head;
   stream_queue #(
       .WIDTH($bits(copy_t)),
@@ -256,12 +256,12 @@ module action_processor
       .s_ready(),  // room is counted below
       .s_data (copy),
       .m_valid(copy_there),
-      .m_ready(m_valid && m_ready),
+      .m_ready(leaves),
       .m_data (copy_head),
       .idle   ()
   );
 
-  logic new_valid, delta_valid_q;
+  logic new_valid, delta_valid_q, goes_q, there, goes;
   sums_t new_sums, delta_q, delta_head;
   checksum_sums u_new_sums (
       .clk,
@@ -275,7 +275,8 @@ module action_processor
   );
 
   typedef struct packed {
-    logic  l3;   // something of it is edited
+    logic  goes;  // somewhere, or is the packet's last copy
+    logic  l3;    // something of it is edited
     logic  l4;
     sums_t old;
   } change_t;
@@ -294,6 +295,7 @@ module action_processor
     automatic logic pseudo = kinds.tcp || kinds.udp || kinds.icmpv6;
     if (made) begin
       change_q[0] <= '{
+          goes: copy.last || copy.host || copy.resubmit || copy.ports != '0,
           l3: kinds.ipv4 && (edited.tos || edited.ttl || edited.proto || edited.src || edited.dst),
           l4: ((pseudo || kinds.icmp) && (edited.l4_src || edited.l4_dst || edited.target || edited.link))
               || (pseudo && (edited.src || edited.dst)),
@@ -303,25 +305,29 @@ module action_processor
     change_q[2:1] <= change_q[1:0];
     delta_valid_q <= new_valid && !rst;
     if (new_valid) begin
+      goes_q     <= change_q[2].goes;
       delta_q.l3 <= change_q[2].l3 ? difference(new_sums.l3, change_q[2].old.l3) : '0;
       delta_q.l4 <= change_q[2].l4 ? difference(new_sums.l4, change_q[2].old.l4) : '0;
     end
   end
 
   stream_queue #(
-      .WIDTH($bits(sums_t)),
+      .WIDTH(1 + $bits(sums_t)),
       .DEPTH(COPIES)
   ) u_deltas (
       .clk,
       .rst,
       .s_valid(delta_valid_q),
       .s_ready(),  // as many as copies
-      .s_data (delta_q),
-      .m_valid,
-      .m_ready,
-      .m_data (delta_head),
+      .s_data ({goes_q, delta_q}),
+      .m_valid(there),
+      .m_ready(m_ready || !goes),
+      .m_data ({goes, delta_head}),
       .idle   ()
   );
+
+  assign m_valid = there && goes;
+  assign leaves  = there && (m_ready || !goes);
 
   always_comb begin
     m_copy = copy_head;
@@ -331,7 +337,7 @@ module action_processor
 
   logic [COUNT_W-1:0] count_q;
   always_ff @(posedge clk) begin
-    count_q <= count_q + COUNT_W'(made) - COUNT_W'(m_valid && m_ready);
+    count_q <= count_q + COUNT_W'(made) - COUNT_W'(leaves);
     room_q  <= count_q <= COUNT_W'(COPIES - 5);
     if (rst) begin
       count_q <= '0;

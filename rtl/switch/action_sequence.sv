@@ -7,7 +7,7 @@
 // elsewhere.
 // Latency: none. Throughput: a word a cycle; a cycle more for one that makes two copies. A jump, and a program's end
 // that comes back from a group, cost 3 cycles, as does going on with a program longer than what is fetched at first; a
-// choice or a group 5; the action set 1.
+// choice or a group 5; the action set 3.
 module action_sequence
   import switch_pkg::*;
   import switch_step_pkg::*;
@@ -56,6 +56,7 @@ module action_sequence
   } mode_t;
 
   mode_t mode_q;
+  logic first_q;        // the packet's first step is next
   logic [9:0] count_q;  // words of the packet so far
   logic limit_q;        // the next one is the last
   logic split_q;        // the first half of the word is done
@@ -66,14 +67,13 @@ module action_sequence
   logic [LEVELS-1:0][PROGRAM_W-1:0] return_q;
   logic [PROGRAM_W-1:0] origin_q;
 
-  logic set_valid, set_last, set_empty;
+  logic set_valid, set_last, set_was_empty;
   action_t set_action;
   logic [PROGRAM_W-1:0] set_origin;
 
   // -------------------------------------------------------------------------------------------------------- this word
   word_t word;
   logic there, closing, done;
-  wire first = count_q == '0 && !split_q;
 
   always_comb begin
     word  = s_word;
@@ -90,6 +90,7 @@ module action_sequence
       end
       SET: begin
         word.action  = set_action;
+        word.kept    = 1'b0;
         word.control = set_action.op == ACT_GROUP;
         word.twice   = set_action.out && is_copy(set_action);
         there        = set_valid;
@@ -103,9 +104,10 @@ module action_sequence
   assign done    = m_valid && m_ready && (!word.twice || split_q);
 
   wire returns = word.action.last && mode_q != SET && depth_q != '0;
+  wire clears = !word.action.keep && word.action.op == ACT_CLEAR && !runs_set_q;
+  wire set_empty = clears || (set_was_empty && !word.kept);
   wire programs_over = word.action.last && mode_q != SET && depth_q == '0 && (closing || runs_set_q);
   wire over = (limit_q && mode_q != OVER) || (!word.control && (mode_q == SET ? set_last : programs_over && (runs_set_q || set_empty)));
-  wire clears = !word.action.keep && word.action.op == ACT_CLEAR && !runs_set_q;
 
   always_comb begin
     m_step.action = word.action;
@@ -114,7 +116,7 @@ module action_sequence
       m_step.action.out = 1'b0;
     end else if (split_q) m_step.action.op = ACT_NONE;
     else if (word.twice) m_step.action.out = 1'b0;
-    m_step.first = first;
+    m_step.first = first_q;
     m_step.last  = over && (!word.twice || split_q);
     unique case (mode_q)
       PROGRAM: m_step.origin = word.starts ? word.address : origin_q;
@@ -129,12 +131,13 @@ module action_sequence
 
   action_set u_set (
       .clk,
-      .rst     (rst || (done && over)),
-      .keep    (done && word.action.keep && !runs_set_q),
+      .rst,
+      .keep    (done && word.kept && !runs_set_q),
+      .place   (word.place),
       .action  (word.action),
       .origin  (m_step.origin),
-      .clear   (done && clears),
-      .empty   (set_empty),
+      .clear   (done && (clears || over)),
+      .empty   (set_was_empty),
       .run     (mode_q == SET),
       .m_valid (set_valid),
       .m_ready (mode_q == SET && done),
@@ -148,6 +151,7 @@ module action_sequence
   logic last_q, group_q, live_q;
   logic [31:0] value_q;
   logic [15:0] index_q;
+  logic [15:0] hash_q;
   logic [PROGRAM_W-1:0] behind_q, group_start;
   logic [GROUPS-1:0] known_q;
   wire calls = group_q && (last_q || depth_q != 2'(LEVELS));
@@ -171,9 +175,10 @@ module action_sequence
       last_q   <= word.action.last;
       value_q  <= word.action.value[31:0];
       behind_q <= word.address + 1'b1;
+      hash_q   <= packet_hash;
     end
     if (mode_q == RESOLVE) begin
-      index_q   <= 16'((32'(packet_hash) * 32'(value_q[15:0])) >> 16);
+      index_q   <= 16'((32'(hash_q) * 32'(value_q[15:0])) >> 16);
       live_q    <= (value_q[31:16] - 16'd1) < 16'(PORTS_MAX) && live[6'(value_q[21:16] - 6'd1)];
       group_q   <= known_q[value_q[GROUP_W-1:0]] && 17'(value_q[15:0]) < 17'(GROUPS);
     end
@@ -216,7 +221,10 @@ module action_sequence
   end
 
   always_ff @(posedge clk) begin
-    if (m_valid && m_ready) split_q <= word.twice && !split_q;
+    if (m_valid && m_ready) begin
+      split_q <= !done;
+      first_q <= packet_taken;
+    end
     if (done) begin
       if (mode_q != OVER) begin
         count_q <= count_q + 1'b1;
@@ -256,6 +264,7 @@ module action_sequence
     if (rst) begin
       mode_q  <= PROGRAM;
       split_q <= 1'b0;
+      first_q <= 1'b1;
     end
   end
 

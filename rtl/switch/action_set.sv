@@ -1,92 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet's action set: a place for each op, of ACT_SET_FIELD for each field and one for both ways of output, kept in
-// the order in which OpenFlow runs them (1.3.5, 5.10). A word takes the place of the one that was there. Words of ops
-// that no action set has are left out, and those of output if there is a group.
-// Latency: 2 cycles from `run` to the first word, which takes it out. Throughput: a word a cycle.
+// A packet's action set. It runs in the order of places, which is that of OpenFlow (1.3.5, 5.10), without the output
+// if there is a group. A word takes the place of the one that was there.
+// Latency: 3 cycles from `run`, which stays until the last word, to the first one. Throughput: a word a cycle.
 module action_set
   import switch_pkg::*;
+  import switch_step_pkg::*;
 (
     input  logic                 clk,
     input  logic                 rst,
-    input  logic                 keep,        // action and origin
+    input  logic                 keep,      // action and origin
+    input  logic [PLACE_W-1:0]   place,     // not NOWHERE
     input  action_t              action,
     input  logic [PROGRAM_W-1:0] origin,
     input  logic                 clear,
-    output logic                 empty,       // once `keep` and `clear` are done
+    output logic                 empty,     // nothing was kept since it was cleared
     input  logic                 run,
     output logic                 m_valid,
     input  logic                 m_ready,
-    output action_t              m_action,    // with `last`, without `keep`
+    output action_t              m_action,  // with `last`, without `keep`
     output logic [PROGRAM_W-1:0] m_origin,
     output logic                 m_last
 );
 
-  localparam int unsigned PLACES = 64;
-  localparam int unsigned PLACE_W = 6;
-  localparam logic [PLACE_W-1:0] FIELDS = 6'd10;  // place of field 0
-  localparam logic [PLACE_W-1:0] GROUP = 6'd61;
-  localparam logic [PLACE_W-1:0] OUTPUT = 6'd62;
-  localparam logic [PLACE_W-1:0] NOWHERE = 6'd63;
+  localparam int unsigned PLACES = 2 ** PLACE_W;
 
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic logic [PLACE_W-1:0] place_of(action_t word);
-    // verilator lint_on UNUSEDSIGNAL
-    unique case (word.op)
-      ACT_COPY_TTL_IN: return 6'd0;
-      ACT_POP_VLAN: return 6'd1;
-      ACT_POP_MPLS: return 6'd2;
-      ACT_PUSH_MPLS: return 6'd3;
-      ACT_PUSH_VLAN: return 6'd4;
-      ACT_COPY_TTL_OUT: return 6'd5;
-      ACT_DEC_NW_TTL: return 6'd6;
-      ACT_DEC_MPLS_TTL: return 6'd7;
-      ACT_SET_NW_TTL: return 6'd8;
-      ACT_SET_MPLS_TTL: return 6'd9;
-      ACT_SET_FIELD: return word.field < 6'd40 ? FIELDS + word.field : NOWHERE;
-      ACT_CUSTOM: return 6'd60;
-      ACT_GROUP: return GROUP;
-      ACT_OUTPUT, ACT_CONTROLLER: return OUTPUT;
-      default: return NOWHERE;
-    endcase
-  endfunction
+  // What comes in is done a cycle later.
+  logic keep_q, clear_q, run_q;
+  logic [PLACE_W-1:0] place_q;
+  action_t action_q;
+  logic [PROGRAM_W-1:0] origin_q;
 
+  always_ff @(posedge clk) begin
+    keep_q  <= keep;
+    clear_q <= clear;
+    run_q   <= run && !clear;
+    if (keep) begin
+      place_q       <= place;
+      action_q      <= action;
+      action_q.last <= 1'b1;
+      action_q.keep <= 1'b0;
+      origin_q      <= origin;
+    end
+    if (keep || clear) empty <= clear;
+    if (rst) begin
+      keep_q  <= 1'b0;
+      clear_q <= 1'b1;
+      run_q   <= 1'b0;
+      empty   <= 1'b1;
+    end
+  end
+
+  // The places are taken one after the other: their words are read, then wait to be done.
   logic [PLACES-2:0] present_q, behind;
   logic [PLACE_W-1:0] first;
-  logic valid_q, last_q;
-  wire [PLACE_W-1:0] place = place_of(action);
-  wire keeps = keep && place != NOWHERE;
-  logic empty_q;
-  wire takes = run && (!valid_q || m_ready) && !empty_q;
+  logic some_q, read_q, read_last_q, word_q;
+  action_t read_action;
+  logic [PROGRAM_W-1:0] read_origin;
+  wire moves = !word_q || m_ready;
+  wire takes = run_q && some_q && (!read_q || moves);
 
   always_comb begin
     first = '0;
     for (int unsigned i = PLACES - 1; i > 0; i--) if (present_q[i-1]) first = PLACE_W'(i - 1);
-    behind = first == GROUP ? '0 : present_q & (present_q - 1'b1);
+    behind = first == PLACE_GROUP ? '0 : present_q & (present_q - 1'b1);
   end
-
-  assign empty = clear || (empty_q && !keeps);
 
   always_ff @(posedge clk) begin
-    if (keeps) present_q[place] <= 1'b1;
-    if (keeps) empty_q <= 1'b0;
+    if (keep_q) begin
+      present_q[place_q] <= 1'b1;
+      some_q <= 1'b1;
+    end
     if (takes) begin
-      present_q <= behind;
-      empty_q   <= behind == '0;
-      last_q    <= behind == '0;
+      present_q   <= behind;
+      some_q      <= behind != '0;
+      read_last_q <= behind == '0;
     end
-    if (takes || m_ready) valid_q <= takes;
-    if (rst || clear) begin
+    if (takes || moves) read_q <= takes;
+    if (moves) begin
+      word_q <= read_q;
+      if (read_q) begin
+        m_action <= read_action;
+        m_origin <= read_origin;
+        m_last   <= read_last_q;
+      end
+    end
+    if (clear_q) begin
       present_q <= '0;
-      empty_q   <= 1'b1;
-      valid_q   <= 1'b0;
+      some_q    <= 1'b0;
     end
-  end
-
-  action_t kept;
-  always_comb begin
-    kept = action;
-    kept.last = 1'b1;
-    kept.keep = 1'b0;
+    if (clear_q || rst) begin
+      read_q <= 1'b0;
+      word_q <= 1'b0;
+    end
   end
 
   ram_sdp #(
@@ -94,15 +99,14 @@ module action_set
       .DEPTH(PLACES)
   ) u_words (
       .clk,
-      .wr_en  (keeps),
-      .wr_addr(place),
-      .wr_data({kept, origin}),
+      .wr_en  (keep_q),
+      .wr_addr(place_q),
+      .wr_data({action_q, origin_q}),
       .rd_en  (takes),
       .rd_addr(first),
-      .rd_data({m_action, m_origin})
+      .rd_data({read_action, read_origin})
   );
 
-  assign m_valid = valid_q;
-  assign m_last  = last_q;
+  assign m_valid = word_q;
 
 endmodule

@@ -23,6 +23,7 @@ package switch_step_pkg;
 
   typedef struct packed {
     kinds_t             kinds;
+    logic               quiet;     // the host gets no copies of it
     match_t             fields;
     layers_t            layers;
     logic [BYTES_W-1:0] bytes;
@@ -35,6 +36,13 @@ package switch_step_pkg;
     logic [15:0] l4;
   } sums_t;
 
+  // Places of the action set: for each op, of ACT_SET_FIELD for each field and one for both ways of output.
+  localparam int unsigned PLACE_W = 6;
+  localparam logic [PLACE_W-1:0] PLACE_FIELDS = 6'd10;  // of field 0
+  localparam logic [PLACE_W-1:0] PLACE_GROUP = 6'd61;
+  localparam logic [PLACE_W-1:0] PLACE_OUTPUT = 6'd62;
+  localparam logic [PLACE_W-1:0] NOWHERE = 6'd63;       // of ops that no action set has
+
   // A word of a program as it comes from memory.
   typedef struct packed {
     action_t              action;
@@ -44,6 +52,8 @@ package switch_step_pkg;
     logic                 ends;     // no more of it comes unasked
     logic                 control;  // decides what comes next
     logic                 twice;    // makes a copy, and one by `out`
+    logic                 kept;     // goes to the action set, if there is one
+    logic [PLACE_W-1:0]   place;    // there
   } word_t;
 
   // What is done next.
@@ -60,6 +70,30 @@ package switch_step_pkg;
 
   function automatic logic is_copy(action_t action);
     return action.op inside {ACT_OUTPUT, ACT_CONTROLLER, ACT_RESUBMIT};
+  endfunction
+
+  function automatic logic [PLACE_W-1:0] place_of(action_t action);
+    unique case (action.op)
+      ACT_COPY_TTL_IN: return 6'd0;
+      ACT_POP_VLAN: return 6'd1;
+      ACT_POP_MPLS: return 6'd2;
+      ACT_PUSH_MPLS: return 6'd3;
+      ACT_PUSH_VLAN: return 6'd4;
+      ACT_COPY_TTL_OUT: return 6'd5;
+      ACT_DEC_NW_TTL: return 6'd6;
+      ACT_DEC_MPLS_TTL: return 6'd7;
+      ACT_SET_NW_TTL: return 6'd8;
+      ACT_SET_MPLS_TTL: return 6'd9;
+      ACT_SET_FIELD: return action.field < 6'd40 ? PLACE_FIELDS + action.field : NOWHERE;
+      ACT_CUSTOM: return 6'd60;
+      ACT_GROUP: return PLACE_GROUP;
+      ACT_OUTPUT, ACT_CONTROLLER: return PLACE_OUTPUT;
+      default: return NOWHERE;
+    endcase
+  endfunction
+
+  function automatic logic [PORTS_MAX-1:0] port_bit(logic [PORT_W-1:0] port);
+    for (int unsigned i = 0; i < PORTS_MAX; i++) port_bit[i] = port == PORT_W'(i + 1);
   endfunction
 
   function automatic kinds_t kinds_of(match_t fields, layers_t layers);

@@ -171,10 +171,10 @@ async def random_programs_do_to_random_packets_what_openflow_says(
     def program() -> int:
         return random.choice(programs.starts) if random.random() < 1.5 / bench.tables else 0
 
-    packets = [arrival([program() for _ in range(bench.tables)], program()) for _ in range(300)]
+    packets = [arrival([program() for _ in range(bench.tables)], program()) for _ in range(150)]
     await bench.send(packets)
     runs = bench.check(packets)
-    assert sum(len(run.copies) for run in runs) > 200
+    assert sum(len(run.copies) for run in runs) > 100
     assert any(run.meters for run in runs)
     assert any(copy["host"] for run in runs for copy in run.copies)
 
@@ -342,7 +342,7 @@ TAKEN: dict[str, tuple[dict[int, Values], int, int]] = {
     "a group": ({16: word(Act.GROUP, 1), 17: NONE | {"last": 1}} | program_of(output(), at=40), 3, 5 + 3),
     "a group at the end": (program_of(word(Act.GROUP, 1)) | program_of(output(), at=40), 2, 5),
     "no group": (program_of(word(Act.GROUP, 2)), 1, 3),
-    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 1),
+    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 3),
 }
 
 

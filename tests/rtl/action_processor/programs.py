@@ -11,8 +11,8 @@ from headrace.cards.switch.layout import LAYERS, MATCH, Act
 PLAIN = [
     *(Act.NONE, Act.PUSH_VLAN, Act.POP_VLAN, Act.PUSH_MPLS, Act.POP_MPLS, Act.SET_NW_TTL, Act.DEC_NW_TTL),
     *(Act.SET_MPLS_TTL, Act.DEC_MPLS_TTL, Act.COPY_TTL_OUT, Act.COPY_TTL_IN, Act.OUTPUT, Act.OUTPUT, Act.CONTROLLER),
-    *(Act.SAVE, Act.RESTORE, Act.METER, Act.COUNT, Act.CLEAR, Act.RESUBMIT, Act.CUSTOM, 25, 63),
-    *[Act.SET_FIELD] * 24,
+    *(Act.SAVE, Act.RESTORE, Act.METER, Act.METER, Act.COUNT, Act.COUNT, Act.CLEAR, Act.RESUBMIT, Act.CUSTOM, 25, 63),
+    *[Act.SET_FIELD] * 20,
 ]
 ADDRESSES = {ETH_IPV4: 32, ETH_IPV6: 128}
 
