@@ -399,6 +399,14 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("egress_queue", {"QUEUE_KB": 3}),
     ("ingress_port", {"STORE_KB": 3}),
     ("packet_from_host", {"STORE_KB": 3}),
+
+    ("packet_store", {"DATA_W": 1024}),
+    ("packet_store", {"STORE_KB": 48}),
+    ("copy_steps", {"DATA_W": 64}),
+    ("copy_steps", {"STORE_KB": 2048}),
+    ("edit_overlay", {"DATA_W": 96}),
+    ("packet_editor", {"DATA_W": 64}),
+    ("packet_editor", {"STORE_KB": 48}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
@@ -457,6 +465,8 @@ def test_every_parameter_of_every_block_is_refused_somewhere_above() -> None:
         ("stream_cdc_fifo", {"WIDTH": 64, "DEPTH": 16}, "ecp5", {"distributed"}),
         ("ternary_table", {"KEY_W": 40, "ENTRIES": 16}, "xcup", {"distributed", "block"}),
         ("ternary_table", {"KEY_W": 40, "ENTRIES": 16, "CHUNK_W": 4}, "ecp5", {"distributed", "block"}),
+        ("packet_store", {"DATA_W": 128, "STORE_KB": 8}, "xcup", {"block"}),
+        ("packet_store", {"DATA_W": 128, "STORE_KB": 8}, "ecp5", {"block"}),
         ("exact_table", {"KEY_W": 32}, "xcup", {"block"}),
         ("exact_table", {"KEY_W": 32}, "ecp5", {"block"}),
         ("stream_reg", {"WIDTH": 64}, "ecp5", set()),

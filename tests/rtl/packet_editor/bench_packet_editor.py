@@ -4,9 +4,10 @@ import random
 from typing import Any
 
 import cocotb
-from packet_editor.edits import Plan, random_plan
+from packet_editor.edits import Plan, fold, random_plan
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, IPv6
 from scapy.layers.l2 import LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet
 from streams import (
@@ -27,6 +28,7 @@ from streams import (
     start,
     until,
 )
+from switch_parser import packets as made
 from switch_parser.packets import frame
 
 LATENCY = 14
@@ -141,6 +143,33 @@ async def a_tag_more_or_less_moves_every_length(dut: Any) -> None:
     bench.check()
 
 
+@behaviour()
+async def neighbours_addresses_are_overwritten_where_they_lie(dut: Any) -> None:
+    packets = []
+    for _ in range(60):
+        message = random.choice((ICMPv6ND_NS, ICMPv6ND_NA))(tgt=made.ipv6())
+        options = bytes(made.option()) + bytes(made.option())
+        packets.append(bytes(Ether(dst=A, src=B) / IPv6(src=made.ipv6(), dst=made.ipv6()) / message / options))
+    bench = Bench(dut, once(packets, Plan.set_l4, Plan.set_l3, Plan.push_tag))
+    await bench.run()
+    bench.check()
+    assert sum("link" in plan.edited for plan, _ in bench.sent) > 10
+
+
+@behaviour()
+async def a_udp_checksum_that_becomes_0_is_sent_as_ones(dut: Any) -> None:
+    before = Ether(bytes(Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9, dport=5) / b"payload"))
+    port = fold(5 + before[UDP].chksum)
+    plan = Plan(bytes(before), 1)
+    plan.fields["l4_dst"], plan.l4_delta = port, before[UDP].chksum
+    plan.edited.add("l4_dst")
+    bench = Bench(dut, [(plan.packet, [(plan, {"host": 1})])])
+    await bench.run()
+    [(data, _)] = frames_of(bench.sink.taken)
+    assert data == bytes(Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9, dport=port) / b"payload")
+    assert Ether(data)[UDP].chksum == 0xFFFF
+
+
 A, B, HOST = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "10.0.0.1"
 SNAP_FRAME = Dot3(dst=A, src=B) / LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP(OUI=0, code=0x800) / IP() / UDP(sport=9)
 
@@ -160,6 +189,12 @@ def translated(plan: Plan) -> None:
     plan.l4_delta = 0xFFF8 - (1234 - 80)
 
 
+def marked(plan: Plan) -> None:
+    """DSCP 46, ECN 1."""
+    plan.fields |= {"ip_dscp": 46, "ip_ecn": 1}
+    plan.edited.add("tos")
+
+
 KNOWN: list[tuple[Packet, Any, Packet]] = [
     (Ether(dst=A, src=B) / IP(ttl=64) / UDP(sport=9), aged, Ether(dst=A, src=B) / IP(ttl=63) / UDP(sport=9)),
     (
@@ -176,6 +211,11 @@ KNOWN: list[tuple[Packet, Any, Packet]] = [
         Ether(dst=A, src=B) / Dot1Q(vlan=7, prio=3) / IP(src=HOST) / UDP(sport=9),
         Plan.pop_tag,
         Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9),
+    ),
+    (
+        Ether(dst=A, src=B) / IPv6(version=5, fl=0x12345) / UDP(sport=9),
+        marked,
+        Ether(dst=A, src=B) / IPv6(version=5, fl=0x12345, tc=0xB9) / UDP(sport=9),
     ),
     (SNAP_FRAME, lambda plan: plan.tags.insert(0, Dot1Q(vlan=3)), Ether(dst=A, src=B) / Dot1Q(vlan=3, type=36)),
     (

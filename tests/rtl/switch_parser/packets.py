@@ -77,7 +77,8 @@ def _ipv4() -> Packet:
     return head / upper
 
 
-def _option() -> Packet:
+def option() -> Packet:
+    """One of neighbour discovery."""
     return random.choice(
         (
             ICMPv6NDOptSrcLLAddr(lladdr=mac()),
@@ -97,7 +98,7 @@ def _icmpv6() -> Packet:
     if random.random() < 0.1:
         upper.code = 1
     for _ in range(random.randrange(4)):
-        upper /= _option()
+        upper /= option()
     return upper
 
 
