@@ -168,7 +168,7 @@ module meter_bank
 
   // ------------------------------------------------------------------------------------- steps 7 to 9: what is left
   localparam int unsigned EARNED_W = LEVEL_W + 1;
-  levels_t level, limit, level_q, left;
+  levels_t level, limit, limit_q, level_q, left;
   logic [METER_BANDS-1:0][EARNED_W:0] sum_q;
   logic [METER_BANDS-1:0] more_q, over;
   wire write = step_q[9] && exists(request3_q.number);
@@ -212,10 +212,11 @@ module meter_bank
         sum_q[b]  <= (EARNED_W + 1)'(request3_q.setup ? '0 : level[b])
                      + (EARNED_W + 1)'({high_q[b][EARNED_W-3*CHUNK_W-1:0], low_q[b]});
         more_q[b] <= high_q[b] >> (EARNED_W - 3 * CHUNK_W) != '0;
+        limit_q   <= limit;
       end
       if (step_q[8]) begin
         level_q[b] <= sum_q[b][LEVEL_W-1:0];
-        if (!request3_q.setup && (more_q[b] || sum_q[b] > (EARNED_W + 1)'(limit[b]))) level_q[b] <= limit[b];
+        if (!request3_q.setup && (more_q[b] || sum_q[b] > (EARNED_W + 1)'(limit_q[b]))) level_q[b] <= limit_q[b];
       end
     end
   end
