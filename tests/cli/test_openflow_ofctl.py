@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from fake_datapath import SECOND, FakeDatapath
 from openflow_controller import switch
+from patience import HANG_S
 
 from headrace.cards.switch import ofctl
 from headrace.cards.switch.agent import OpenFlowSwitch
@@ -30,26 +33,26 @@ class Bridge:
         self.controllers = Controllers(self.switch, listens=[f"punix:{folder}/switch"])
         self.folder = folder
 
-    def start(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, said: IO[str], command: str, *arguments: str) -> subprocess.Popen[bytes]:
         options, _, name = command.rpartition(" ")
         words = ["ovs-ofctl", "-OOpenFlow13", *options.split(), name, self.controllers.listening[0], *arguments]
         environment = os.environ | {"OVS_RUNDIR": str(self.folder)}
-        return subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(words, env=environment, **pipes)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Polls until the condition is true."""
+        deadline = time.monotonic() + HANG_S
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            self.controllers.poll(0.02)
 
     def run(self, command: str, *arguments: str, fails: bool = False) -> str:
         """What it says, but for the title."""
-        with self.start(command, *arguments) as process:
-            while process.poll() is None:
-                self.controllers.poll(0.02)
-            assert process.stdout is not None
-            said = process.stdout.read()
+        path = self.folder / "said"
+        with open(path, "w") as file, self.start(file, command, *arguments) as process:
+            self.until(lambda: process.poll() is not None, command)
+        said = path.read_text()
         assert bool(process.returncode) == fails, said
         said = re.sub(r"^OFPST_.*? reply \(.*?\) \(.*?\):", "", said)
         return "\n".join(line.strip() for line in said.strip().splitlines())
@@ -92,7 +95,7 @@ def test_flows_come_and_go(bridge: Bridge) -> None:
     )
     assert "flow_count=2" in bridge.run("dump-aggregate")
     bridge.run("mod-flows", "table=0,tcp,actions=output:3")
-    assert bridge.flows()[0].endswith("tp_dst=80 actions=output:3")
+    assert bridge.flows()[1].endswith("tp_dst=80 actions=output:3")
     bridge.run("--strict del-flows", "table=0,priority=11,tcp,nw_dst=10.0.0.0/24,tp_dst=80")
     assert len(bridge.flows()) == 2
     bridge.run("--strict del-flows", "table=0,priority=10,tcp,nw_dst=10.0.0.0/24,tp_dst=80")
@@ -179,7 +182,7 @@ def test_ports(bridge: Bridge) -> None:
     assert re.search(r"2\(p2\): addr:02:00:00:00:00:02\nconfig:     NO_FWD\nstate:      LIVE", shown)
     assert "config:     PORT_DOWN\nstate:      0\ncurrent:    10GB-FD FIBER" in shown
     assert "rx pkts=300, bytes=301, drop=302, errs=303" in bridge.run("dump-ports", "3")
-    assert len(bridge.run("dump-ports").splitlines()) == 3 * 4
+    assert len(bridge.run("dump-ports").splitlines()) == 1 + 3 * 4
     assert len(bridge.run("dump-ports-desc").splitlines()) == 7 * 4
     assert "port 2 queue 0: bytes=205, pkts=204, errors=206" in bridge.run("queue-stats", "2")
     assert "queue 0:" in bridge.run("queue-get-config", "1")
@@ -208,28 +211,20 @@ def test_a_packet_is_sent(bridge: Bridge) -> None:
     assert bridge.datapath.packet_outs[0][1][0] == Action(ActionKind.OUTPUT, 1, 0)
 
 
-def test_a_monitor_sees_packets_and_removed_flows(bridge: Bridge) -> None:
+def test_a_monitor_sees_packets_and_removed_flows(bridge: Bridge, tmp_path: Path) -> None:
     bridge.run("add-flow", "in_port=1,idle_timeout=5,send_flow_rem,actions=controller")
     (flow,) = bridge.datapath.flows
-    with bridge.start("monitor", "65534") as process:
-        while not any(one.ready and one.miss_send_len == 65534 for one in bridge.switch.connections):
-            bridge.controllers.poll(0.02)
-            assert process.poll() is None
+    path = tmp_path / "monitored"
+    with open(path, "w") as file, bridge.start(file, "monitor", "65534") as process:
+        # Before it has its own socket, it reads only what it waits for.
+        bridge.until(lambda: list(tmp_path.glob("ovs-ofctl.*.ctl")), "ovs-ofctl")
         bridge.datapath.happened.append(PacketIn(bytes(60), 60, 1, 1, 0, flow))
         bridge.datapath.time_ns += 5 * SECOND
-        while bridge.datapath.flows:
-            bridge.controllers.poll(0.02)
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        said = ""
-        while "OFPT_FLOW_REMOVED" not in said or "\n" not in said.partition("OFPT_FLOW_REMOVED")[2]:
-            bridge.controllers.poll(0.02)
-            said += process.stdout.read() or ""
-            assert process.poll() is None
+        bridge.until(lambda: "reason=idle" in path.read_text(), "a removed flow")
         process.terminate()
+    said = path.read_text()
     assert "OFPT_PACKET_IN (OF1.3)" in said
     assert "total_len=60 in_port=1 (via action) data_len=60" in said
-    assert "reason=idle" in said
 
 
 @pytest.mark.parametrize(
