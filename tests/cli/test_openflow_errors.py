@@ -151,6 +151,12 @@ WRONG: dict[str, tuple[bytes, int, int]] = {
     "value": (flow(match(VLAN + oxm(7, b"\x08"))), MATCH, ofproto.OFPBMC_BAD_VALUE),
     "VLAN": (flow(match(oxm(6, b"\x20\0"))), MATCH, ofproto.OFPBMC_BAD_VALUE),
     "no such port": (flow(match(oxm(0, struct.pack("!I", 9)))), MATCH, ofproto.OFPBMC_BAD_VALUE),
+    "another physical port": (
+        flow(match(oxm(0, struct.pack("!I", 1)) + oxm(1, struct.pack("!I", 2)))),
+        MATCH,
+        ofproto.OFPBMC_BAD_VALUE,
+    ),
+    "physical port alone": (flow(match(oxm(1, struct.pack("!I", 1)))), MATCH, ofproto.OFPBMC_BAD_PREREQ),
     "field twice": (flow(match(IPV4 + IPV4)), MATCH, ofproto.OFPBMC_DUP_FIELD),
     "IPv4 without": (flow(match(oxm(12, bytes(4)))), MATCH, ofproto.OFPBMC_BAD_PREREQ),
     "IPv4 of IPv6": (flow(match(IPV6 + oxm(12, bytes(4)))), MATCH, ofproto.OFPBMC_BAD_PREREQ),
@@ -228,6 +234,12 @@ WRONG: dict[str, tuple[bytes, int, int]] = {
     # Flow mods
     "no such table": (flow(match(), table=4), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
     "all tables": (flow(match(), table=255), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
+    "no such table to change": (flow(match(), table=4, command=1), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
+    "goto nowhere, everywhere": (
+        flow(match(), instruction(1, b"\4\0\0\0"), table=255, command=1),
+        INSTRUCTION,
+        ofproto.OFPBIC_BAD_TABLE_ID,
+    ),
     "command": (flow(match(), command=5), FLOW, ofproto.OFPFMFC_BAD_COMMAND),
     "flags": (flow(match(), flags=32), FLOW, ofproto.OFPFMFC_BAD_FLAGS),
     "buffer": (flow(match(), buffer=1), REQUEST, ofproto.OFPBRC_BUFFER_UNKNOWN),
@@ -286,6 +298,7 @@ FINE = {
     "a label that was pushed": acting(action(19, b"\x88\x47\0\0") + setting(oxm(34, bytes(4))) + action(16), IPV4),
     "IPv4 behind a popped label": acting(action(20, b"\x08\0\0\0") + action(24), MPLS),
     "an action set in any order": flow(match(), instruction(3, bytes(4) + setting(VLAN) + action(17, b"\x81\0\0\0"))),
+    "the physical port": flow(match(oxm(0, struct.pack("!I", 1)) + oxm(1, struct.pack("!I", 1)))),
     "a mask of ports": flow(match(TCP + oxm(14, b"\x80\0", b"\x80\0"))),
     "any tag": flow(match(oxm(6, b"\x10\0", b"\x10\0") + oxm(7, b"\3"))),
     "from the controller": flow(match(oxm(0, struct.pack("!I", ofproto.OFPP_CONTROLLER)))),

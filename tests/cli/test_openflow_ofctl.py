@@ -94,7 +94,7 @@ def test_flows_come_and_go(bridge: Bridge) -> None:
         "actions=CONTROLLER:100,goto_table:3"
     )
     assert "flow_count=2" in bridge.run("dump-aggregate")
-    bridge.run("mod-flows", "table=0,tcp,actions=output:3")
+    bridge.run("mod-flows", "tcp,actions=output:3")
     assert bridge.flows()[1].endswith("tp_dst=80 actions=output:3")
     bridge.run("--strict del-flows", "table=0,priority=11,tcp,nw_dst=10.0.0.0/24,tp_dst=80")
     assert len(bridge.flows()) == 2

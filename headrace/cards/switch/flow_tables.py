@@ -75,13 +75,14 @@ class FlowTables:
         if mod.command not in tuple(FlowCommand):
             raise refused(FlowModFailed.BAD_COMMAND, f"command {mod.command}")
         deletion = mod.command in _DELETIONS
-        if mod.table >= len(self._tables) and not (deletion and mod.table == ALL_TABLES):
+        everywhere = mod.table == ALL_TABLES and mod.command != FlowCommand.ADD
+        if mod.table >= len(self._tables) and not everywhere:
             raise refused(FlowModFailed.BAD_TABLE_ID, f"table {mod.table}")
         self._checks.match(mod.match)
         if not deletion:
             if mod.buffer != NO_BUFFER:
                 raise refused(BadRequest.BUFFER_UNKNOWN, f"no buffer {mod.buffer}")
-            self._checks.instructions(mod.table, mod.match, mod.instructions)
+            self._checks.instructions(-1 if everywhere else mod.table, mod.match, mod.instructions)
         if mod.command == FlowCommand.ADD:
             self._add(mod)
             return
