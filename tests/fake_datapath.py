@@ -34,6 +34,7 @@ class FakeDatapath:
         self.groups, self.meters, self.bands = 8, 8, 2
         self.time_ns = 1000 * SECOND
         self.flows: list[Flow] = []
+        self._keys: set[tuple[object, ...]] = set()
         self.counts: dict[int, Count] = {}
         self.group_entries: dict[int, Group] = {}
         self.meter_entries: dict[int, Meter] = {}
@@ -54,7 +55,8 @@ class FakeDatapath:
         self.check(flow)
         if sum(other.table == flow.table for other in self.flows) >= self.entries:
             raise RefusedError(5, 1, "the table is full")
-        assert not any(_key(other) == _key(flow) for other in self.flows)
+        assert _key(flow) not in self._keys
+        self._keys.add(_key(flow))
         self.flows.append(flow)
         self.counts[id(flow)] = Count(0, 0, self.time_ns)
 
@@ -65,6 +67,7 @@ class FakeDatapath:
 
     def remove(self, flow: Flow) -> None:
         self.flows.remove(flow)
+        self._keys.remove(_key(flow))
         del self.counts[id(flow)]
 
     def count(self, flows: Sequence[Flow]) -> list[Count]:

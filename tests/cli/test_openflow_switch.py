@@ -162,6 +162,17 @@ def test_modification_changes_instructions_and_nothing_else(controller: Controll
     assert len(datapath.flows) == len(ALL)
 
 
+def test_flows_of_all_tables_are_changed_together(controller: Controller, datapath: FakeDatapath) -> None:
+    fill(controller)
+    goto = parser.OFPInstructionGotoTable(1)
+    everywhere = {"table_id": 255, "command": ofproto.OFPFC_MODIFY}
+    back = (ofproto.OFPET_BAD_INSTRUCTION, ofproto.OFPBIC_BAD_TABLE_ID)
+    assert controller.refused(flow_mod(instructions=[goto], **everywhere)) == back
+    assert all(flow.instructions.goto is None for flow in datapath.flows)
+    controller.fine(flow_mod(instructions=[parser.OFPInstructionGotoTable(2)], **everywhere))
+    assert all(flow.instructions.goto == 2 for flow in datapath.flows)
+
+
 def test_aggregates_are_of_the_flows_that_are_meant(controller: Controller, datapath: FakeDatapath) -> None:
     fill(controller)
     for flow in datapath.flows:

@@ -45,12 +45,17 @@ class Checks:
         self._groups, self._meters = groups, meters
 
     def match(self, match: Match) -> None:
-        """Raises RefusedError."""
+        """A port is its own physical port. Raises RefusedError."""
+        in_port = None
         for field, value, _ in match:
             if field not in self._fields:
                 raise refused(BadMatch.BAD_FIELD, f"no field {field}")
-            if field in (F.IN_PORT, F.IN_PHY_PORT) and value != flows.CONTROLLER and value not in self._ports:
-                raise refused(BadMatch.BAD_VALUE, f"no port {value}")
+            if field == F.IN_PORT:
+                in_port = value
+                if value != flows.CONTROLLER and value not in self._ports:
+                    raise refused(BadMatch.BAD_VALUE, f"no port {value}")
+            elif field == F.IN_PHY_PORT and value != in_port:
+                raise refused(BadMatch.BAD_VALUE, f"no port {in_port} on port {value}")
 
     def instructions(self, table: int, match: Match, instructions: Instructions) -> None:
         """Of a flow. Raises RefusedError."""

@@ -132,12 +132,12 @@ class Controllers:
     def poll(self, timeout: float = 0.0) -> int:
         """Waits until there is something to do, for so many seconds at most and never longer than one; does it, and
         says how many messages of controllers that were. Tells them what has happened in the switch."""
+        begun = self._clock()
+        self._now += min(begun - self._last, _LATE_S)
         self._connect()
         self._update()
         if any(channel.pending for channel in self._channels()):
             timeout = 0.0
-        begun = self._clock()
-        self._now += min(begun - self._last, _LATE_S)
         ready = self._selector.select(min(timeout, _LATE_S))
         self._last = self._clock()
         self._now += self._last - begun

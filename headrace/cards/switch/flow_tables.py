@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.checks import Checks
-from headrace.cards.switch.flows import ActionKind, Count, Datapath, Expired, Flow, Instructions, Match, RefusedError
+from headrace.cards.switch.flows import (
+    ActionKind,
+    Count,
+    Datapath,
+    Expired,
+    Flow,
+    Instructions,
+    Match,
+    Oxm,
+    RefusedError,
+)
 from headrace.cards.switch.openflow.constants import (
     ALL_TABLES,
     ANY_GROUP,
@@ -65,13 +75,14 @@ class FlowTables:
         if mod.command not in tuple(FlowCommand):
             raise refused(FlowModFailed.BAD_COMMAND, f"command {mod.command}")
         deletion = mod.command in _DELETIONS
-        if mod.table >= len(self._tables) and not (deletion and mod.table == ALL_TABLES):
+        everywhere = mod.table == ALL_TABLES and mod.command != FlowCommand.ADD
+        if mod.table >= len(self._tables) and not everywhere:
             raise refused(FlowModFailed.BAD_TABLE_ID, f"table {mod.table}")
         self._checks.match(mod.match)
         if not deletion:
             if mod.buffer != NO_BUFFER:
                 raise refused(BadRequest.BUFFER_UNKNOWN, f"no buffer {mod.buffer}")
-            self._checks.instructions(mod.table, mod.match, mod.instructions)
+            self._checks.instructions(-1 if everywhere else mod.table, mod.match, mod.instructions)
         if mod.command == FlowCommand.ADD:
             self._add(mod)
             return
@@ -131,7 +142,7 @@ class FlowTables:
         found: list[Flow] = []
         for number in numbers:
             if chosen.priority is None:
-                found += (flow for flow in self._of_table(number) if _covers(chosen.match, flow.match))
+                found += _covered(self._of_table(number), chosen.match)
             elif flow := self._tables[number].get(chosen.priority, {}).get(chosen.match):
                 found.append(flow)
         if chosen.cookie_mask:
@@ -176,21 +187,24 @@ def uses(instructions: Instructions, kind: ActionKind, value: int) -> bool:
     )
 
 
-def _covers(general: Match, special: Match) -> bool:
-    """Whether each packet that ``special`` matches is matched by ``general``, by their fields alone."""
-    if not general:
-        return True
-    fields = {field: (value, mask) for field, value, mask in special}
-    for field, value, mask in general:
-        if field not in fields:
-            return False
-        other, other_mask = fields[field]
-        if mask is None:
-            if other != value or other_mask is not None:
-                return False
-        elif (other ^ value) & mask or (other_mask is not None and mask & ~other_mask):
-            return False
-    return True
+def _covered(chosen: Iterable[Flow], general: Match) -> list[Flow]:
+    """Flows all packets of which a match has too, as their fields say. The last fields tell flows best apart."""
+    found = list(chosen)
+    for oxm in reversed(general):
+        if oxm.mask is None:
+            found = [flow for flow in found if oxm in flow.match]
+        else:
+            mask = oxm.mask
+            found = [flow for flow in found if any(_within(other, oxm, mask) for other in flow.match)]
+    return found
+
+
+def _within(special: Oxm, general: Oxm, mask: int) -> bool:
+    return (
+        special.field == general.field
+        and not (special.value ^ general.value) & mask
+        and (special.mask is None or not mask & ~special.mask)
+    )
 
 
 def _overlap(one: Match, other: Match) -> bool:

@@ -25,9 +25,9 @@ from headrace.cards.switch.openflow.replies import Port
 from headrace.cards.switch.openflow.requests import FlowMod, PacketOut
 
 IDLE_S = 60
-"""After that time without a packet a pair is forgotten."""
+"""After that time without a packet a pair's flow ends."""
 AGE_S = 300
-"""After that time a station that has no pair is forgotten."""
+"""After that time any flow ends, and a station that was not heard of is forgotten."""
 STATIONS = 8192
 PRIORITY = 1
 
@@ -49,7 +49,7 @@ class Learning:
         self._pairs: Counter[int] = Counter()  # of flows, by source
         switch.flow_tables.remove(list(switch.flow_tables), Removal.DELETE)
         switch.listeners.append(self)
-        self._add((), 0, Action(ActionKind.OUTPUT, flows.CONTROLLER, flows.MAX_LENGTH), 0)
+        self._add((), 0, Action(ActionKind.OUTPUT, flows.CONTROLLER, flows.MAX_LENGTH))
 
     def packet_in(self, packet: PacketIn) -> None:
         """Learns from a packet that no pair has, and sends it on."""
@@ -107,12 +107,12 @@ class Learning:
         if self._switch.flow_tables.select(Filter(0, match, PRIORITY)):
             return  # the packet came before the flow did
         try:
-            self._add(match, PRIORITY, Action(ActionKind.OUTPUT, port), IDLE_S)
+            self._add(match, PRIORITY, Action(ActionKind.OUTPUT, port), IDLE_S, AGE_S)
         except RefusedError:
             return  # the table is full: the pair's packets go this way until there is room
         self._pairs[source] += 1
 
-    def _add(self, match: Match, priority: int, action: Action, idle_s: int) -> None:
+    def _add(self, match: Match, priority: int, action: Action, idle_s: int = 0, hard_s: int = 0) -> None:
         self._switch.flow_tables.apply(
             FlowMod(
                 cookie=0,
@@ -120,7 +120,7 @@ class Learning:
                 table=0,
                 command=FlowCommand.ADD,
                 idle_s=idle_s,
-                hard_s=0,
+                hard_s=hard_s,
                 priority=priority,
                 buffer=NO_BUFFER,
                 out_port=flows.ANY,

@@ -301,4 +301,6 @@ _BODIES: dict[Kind, Callable[[bytes], Request]] = {
     Kind.SET_ASYNC: _async_config,
     Kind.METER_MOD: _meter_mod,
 }
+KINDS = frozenset(_BODIES)
+"""What can be decoded."""
 _DECODERS = {int(kind): (kind, decoder) for kind, decoder in _BODIES.items()}
