@@ -37,7 +37,7 @@ from headrace.cards.switch.flows import (
     RefusedError,
     TableCount,
 )
-from headrace.cards.switch.layout import TICK_NS, Act, FlowOp
+from headrace.cards.switch.layout import NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
@@ -256,7 +256,7 @@ class HardwareDatapath:
         if port != HOST_PORT and not 1 <= port <= self.ports:
             raise RefusedError(BAD_REQUEST, BAD_PORT, f"there is no port {in_port:#x}")
         code, table = packet_out_code(actions, self)
-        if table or len(code):
+        if table != NO_TABLE or len(code):
             self._hardware.send(data, port, table, self._packet_out_program(code).address)
 
     def _packet_out_program(self, code: Code) -> _Program:
