@@ -55,12 +55,13 @@ class Table:
 
 @dataclass
 class Job:
-    """A packet between tables and programs."""
+    """A packet between tables and programs; ``groups``: where their programs began when it came."""
 
     data: bytes
     in_port: int
     metadata: int
     programs: list[int]
+    groups: dict[int, int]
 
 
 class ModelCard:
@@ -232,7 +233,7 @@ class ModelCard:
                 at = 0 if effect["last"] else at + 1
             assert entry["next"] > number
             number = entry["next"]
-        return Job(data, in_port, fields["metadata"], programs)
+        return Job(data, in_port, fields["metadata"], programs, dict(self.group))
 
     # --------------------------------------------------------------------------------------------- its programs
 
@@ -338,8 +339,7 @@ class _Execution:
             case 13:
                 self.to_host(value & 0xFFFF, value >> 16)
             case 14:
-                if card.group.get(value):
-                    self.program(card.group[value])
+                self.program(self.job.groups[value])
             case 15:
                 self.saved, self.saved_custom = self.packet, self.custom
             case 16:
