@@ -14,11 +14,12 @@ from scapy.layers.l2 import Dot1Q, Ether
 from switch_parser.oracle import expected
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import FIELDS, key_of, match_text
+from headrace.cards.switch.fields import FIELDS, key_of
 from headrace.cards.switch.flows import Match, Oxm, RefusedError
 from headrace.cards.switch.layout import MATCH
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.ternary import TernaryOrder
+from headrace.cards.switch.text import match_text
 
 # ------------------------------------------------------------------------------------------------------- matches
 

@@ -41,6 +41,7 @@ from headrace.cards.switch.layout import NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
+from headrace.cards.switch.trace import Trace, trace
 from headrace.errors import CardError
 
 BAD_REQUEST, BAD_PORT = 1, 11
@@ -441,6 +442,12 @@ class HardwareDatapath:
         return self._tables[number].count()
 
     # --------------------------------------------------------------------------------------------------- events
+
+    def trace(self, data: bytes, in_port: int) -> Trace:
+        """What would be done to a packet, as the flows are now."""
+        entries = (entry.flow for table in self._tables for entry in table.entries.values())
+        live = [number for number, state in enumerate(self._ports, 1) if state.live]
+        return trace(entries, self._groups, data, in_port, self.ports, live)
 
     def events(self) -> Iterator[PacketIn | Expired]:
         """What has happened since it was last asked."""
