@@ -86,7 +86,7 @@ class ModelCard:
         self.timed_out: deque[TimedOut] = deque()
         self.live = (1 << ports) - 1
         self.commands = 0
-        self.in_count = self.out_count = 0xFFFF_FFF0  # they wrap soon
+        self.in_count = self.out_count = self.seen_out = 0xFFFF_FFF0  # they wrap soon
         self.time_ns = 10**9
 
     # ------------------------------------------------------------------------------------------------ as hardware
@@ -184,10 +184,12 @@ class ModelCard:
         return self.in_count
 
     def left(self) -> int:
-        """Who waits for packets to leave lets them."""
+        """Who waits for packets to leave lets them. It does not go on before the host has taken its packets."""
         if self.jobs:
             self.finish()
-        return self.out_count
+        if not self.for_host:
+            self.seen_out = self.out_count
+        return self.seen_out
 
     def now_ns(self) -> int:
         return self.time_ns

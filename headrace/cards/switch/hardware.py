@@ -248,6 +248,7 @@ class HardwareDatapath:
             found = take()
             if found is not None or not self._quarantine:
                 return found
+            self._collect()  # packets that nobody takes keep those behind them in the card
             self._quarantine.sweep()
         raise CardError("packets stay in the switch: it does not come to an end with them")
 
