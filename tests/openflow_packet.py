@@ -85,7 +85,7 @@ class Packet:
 
     def layers(self) -> dict[str, int]:
         """What the parser's oracle says of the header behind tags and labels; places are the body's."""
-        if self.labels or self.eth_type < 0x600:
+        if self.labels or self.eth_type < 0x600 or self.eth_type in VLAN_TYPES:
             return expected(bytes(12) + b"\xff\xff", 0)
         found = expected(bytes(12) + self.eth_type.to_bytes(2, "big") + self.body, 0)
         return found | {"at_l3": found["at_l3"] - 14, "at_l4": found["at_l4"] - 14}

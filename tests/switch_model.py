@@ -55,12 +55,13 @@ class Table:
 
 @dataclass
 class Job:
-    """A packet between tables and programs."""
+    """A packet between tables and programs; ``groups``: where their programs began when it came."""
 
     data: bytes
     in_port: int
     metadata: int
     programs: list[int]
+    groups: dict[int, int]
 
 
 class ModelCard:
@@ -85,7 +86,7 @@ class ModelCard:
         self.timed_out: deque[TimedOut] = deque()
         self.live = (1 << ports) - 1
         self.commands = 0
-        self.in_count = self.out_count = 0xFFFF_FFF0  # they wrap soon
+        self.in_count = self.out_count = self.seen_out = 0xFFFF_FFF0  # they wrap soon
         self.time_ns = 10**9
 
     # ------------------------------------------------------------------------------------------------ as hardware
@@ -183,10 +184,12 @@ class ModelCard:
         return self.in_count
 
     def left(self) -> int:
-        """Who waits for packets to leave lets them."""
+        """Who waits for packets to leave lets them. It does not go on before the host has taken its packets."""
         if self.jobs:
             self.finish()
-        return self.out_count
+        if not self.for_host:
+            self.seen_out = self.out_count
+        return self.seen_out
 
     def now_ns(self) -> int:
         return self.time_ns
@@ -232,7 +235,7 @@ class ModelCard:
                 at = 0 if effect["last"] else at + 1
             assert entry["next"] > number
             number = entry["next"]
-        return Job(data, in_port, fields["metadata"], programs)
+        return Job(data, in_port, fields["metadata"], programs, dict(self.group))
 
     # --------------------------------------------------------------------------------------------- its programs
 
@@ -338,8 +341,7 @@ class _Execution:
             case 13:
                 self.to_host(value & 0xFFFF, value >> 16)
             case 14:
-                if card.group.get(value):
-                    self.program(card.group[value])
+                self.program(self.job.groups[value])
             case 15:
                 self.saved, self.saved_custom = self.packet, self.custom
             case 16:

@@ -191,6 +191,8 @@ def test_a_packet_out_begins_at_its_actions_or_at_the_first_table() -> None:
     code, table = packet_out_code([EDIT, to(flows.TABLE), to(1)], Numbering())
     assert (program(code), table) == (["set_field.3 0x5", "resubmit", "output 0x1 last"], NO_TABLE)
     assert packet_out_code([], Numbering()) == (Code(), NO_TABLE)
+    code, table = packet_out_code([Action(K.SET_FIELD, flows.TABLE, 12)], Numbering())
+    assert (len(code), table) == (1, NO_TABLE)
 
 
 # ------------------------------------------------------------------------------------------------------- groups

@@ -26,7 +26,7 @@ from headrace.cards.switch.layout import (
 )
 
 BAD_ACTION, BAD_TYPE, BAD_OUT_PORT, BAD_ARGUMENT, UNSUPPORTED_ORDER, BAD_SET_TYPE = 2, 0, 4, 5, 11, 13
-BAD_INSTRUCTION, BAD_TABLE_ID, UNSUPPORTED_METADATA = 3, 2, 3
+BAD_INSTRUCTION, BAD_TABLE_ID = 3, 2
 GROUP_FAILED, OUT_OF_BUCKETS, CHAINING_UNSUPPORTED = 6, 4, 5
 
 SELECT_SLOTS = 64
@@ -321,7 +321,7 @@ def flow_code(flow: Flow, instructions: Instructions, numbering: Numbering) -> F
 
 def packet_out_code(actions: Sequence[Action], numbering: Numbering) -> tuple[Code, int]:
     """What is done with a packet from a controller: a program, which may be empty, and the table that it starts at."""
-    if [action.value for action in actions if action.kind != ActionKind.SET_QUEUE] == [flows.TABLE]:
+    if [action[:2] for action in actions if action.kind != ActionKind.SET_QUEUE] == [(ActionKind.OUTPUT, flows.TABLE)]:
         return Code(), 0
     compiler = _Compiler(numbering, from_host=True)
     blocks = [compiler.words(part) for part in _parts(actions)]

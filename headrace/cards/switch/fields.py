@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
 from headrace.cards.switch.flows import CONTROLLER, Match, RefusedError
@@ -114,29 +113,3 @@ def key_of(match: Match) -> Key | None:
 def port_in_match(port: int) -> int:
     """A port as packets have it, from what OpenFlow calls it."""
     return HOST_PORT if port == CONTROLLER else port
-
-
-def text_of(number: int, value: int) -> str:
-    """A field's value as users write it."""
-    field = FIELDS[number]
-    if field.bits == 128:
-        return str(IPv6Address(value))
-    if field.bits == 48:
-        return value.to_bytes(6, "big").hex(":")
-    if field.name in ("ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"):
-        return str(IPv4Address(value))
-    if number in (METADATA, ETH_TYPE, VLAN_VID, 28, 39):
-        return f"{value:#x}" if number != ETH_TYPE else f"{value:#06x}"
-    return str(value)
-
-
-def match_text(match: Match) -> str:
-    """A match as users write it; "any" without fields."""
-
-    def text(number: int, value: int, mask: int | None) -> str:
-        name = FIELDS[number].name if number in FIELDS else f"oxm_{number}"
-        if number not in FIELDS:
-            return f"{name}={value:#x}"
-        return f"{name}={text_of(number, value)}" + ("" if mask is None else f"/{text_of(number, mask)}")
-
-    return ",".join(text(*oxm) for oxm in match) or "any"

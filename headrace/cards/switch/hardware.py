@@ -37,10 +37,11 @@ from headrace.cards.switch.flows import (
     RefusedError,
     TableCount,
 )
-from headrace.cards.switch.layout import TICK_NS, Act, FlowOp
+from headrace.cards.switch.layout import NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
+from headrace.cards.switch.trace import Trace, trace
 from headrace.errors import CardError
 
 BAD_REQUEST, BAD_PORT = 1, 11
@@ -247,6 +248,7 @@ class HardwareDatapath:
             found = take()
             if found is not None or not self._quarantine:
                 return found
+            self._collect()  # packets that nobody takes keep those behind them in the card
             self._quarantine.sweep()
         raise CardError("packets stay in the switch: it does not come to an end with them")
 
@@ -256,7 +258,7 @@ class HardwareDatapath:
         if port != HOST_PORT and not 1 <= port <= self.ports:
             raise RefusedError(BAD_REQUEST, BAD_PORT, f"there is no port {in_port:#x}")
         code, table = packet_out_code(actions, self)
-        if table or len(code):
+        if table != NO_TABLE or len(code):
             self._hardware.send(data, port, table, self._packet_out_program(code).address)
 
     def _packet_out_program(self, code: Code) -> _Program:
@@ -441,6 +443,12 @@ class HardwareDatapath:
         return self._tables[number].count()
 
     # --------------------------------------------------------------------------------------------------- events
+
+    def trace(self, data: bytes, in_port: int) -> Trace:
+        """What would be done to a packet, as the flows are now."""
+        entries = (entry.flow for table in self._tables for entry in table.entries.values())
+        live = [number for number, state in enumerate(self._ports, 1) if state.live]
+        return trace(entries, self._groups, data, in_port, self.ports, live)
 
     def events(self) -> Iterator[PacketIn | Expired]:
         """What has happened since it was last asked."""

@@ -101,7 +101,8 @@ class SwitchHardware(Protocol):
 
     def left(self) -> int:
         """When it has come to what ``entered`` was (modulo 2^32), all packets that were inside then are gone, and with
-        them their resubmitted copies; what they and the tables had to say is in ``received`` and ``expired``."""
+        them their resubmitted copies; what they and the tables had to say is in ``received`` and ``expired``. It may
+        wait for the host to take that."""
 
     def now_ns(self) -> int:
         """The card's time."""
