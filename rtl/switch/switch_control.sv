@@ -72,6 +72,7 @@ module switch_control
     input  logic                          host_taken,
     input  logic                          host_dropped,
     input  logic                          resubmit_dropped,
+    input  logic                          custom_dropped,
     input  logic                          from_host_dropped,
     output logic          [3:0][31:0]     fir_coefficients,
     output logic                          fir_carry,
@@ -352,6 +353,8 @@ module switch_control
     regs_in.host_dropped.count.incrvalue      = 1'b1;
     regs_in.resubmit_dropped.count.incr       = resubmit_dropped;
     regs_in.resubmit_dropped.count.incrvalue  = 1'b1;
+    regs_in.custom_dropped.count.incr         = custom_dropped;
+    regs_in.custom_dropped.count.incrvalue    = 1'b1;
     regs_in.from_host_dropped.count.incr      = from_host_dropped;
     regs_in.from_host_dropped.count.incrvalue = 1'b1;
   end

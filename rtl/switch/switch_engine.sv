@@ -160,6 +160,7 @@ module switch_engine
       .host_taken,
       .host_dropped,
       .resubmit_dropped(again_dropped),
+      .custom_dropped,
       .from_host_dropped,
       .fir_coefficients,
       .fir_carry,
@@ -550,6 +551,37 @@ module switch_engine
       .idle         (editor_idle)
   );
 
+  logic sent_valid, sent_ready, sent_last, custom_dropped, custom_idle;
+  logic [DATA_W-1:0] sent_data;
+  logic [KEEP_W-1:0] sent_keep;
+  sent_t sent;
+  custom_actions #(
+      .DATA_W(DATA_W),
+      .USER_W($bits(sent_t)),
+      .STORE_KB(STORE_KB)
+  ) u_custom (
+      .clk,
+      .rst,
+      .coefficients (fir_coefficients),
+      .carry        (fir_carry),
+      .s_axis_tvalid(made_valid),
+      .s_axis_tready(made_ready),
+      .s_axis_tdata (made_data),
+      .s_axis_tkeep (made_keep),
+      .s_axis_tlast (made_last),
+      .s_axis_tuser (made_sent),
+      .s_custom     (made_sent.custom[1:0]),
+      .s_payload_at (made_sent.payload_at),
+      .m_axis_tvalid(sent_valid),
+      .m_axis_tready(sent_ready),
+      .m_axis_tdata (sent_data),
+      .m_axis_tkeep (sent_keep),
+      .m_axis_tlast (sent_last),
+      .m_axis_tuser (sent),
+      .dropped      (custom_dropped),
+      .idle         (custom_idle)
+  );
+
   logic [PORTS_MAX-1:0] port_valid;
   logic host_valid, again_valid, out_last, host_last, split_idle, host_idle;
   logic [DATA_W-1:0] out_data, host_data;
@@ -560,12 +592,12 @@ module switch_engine
   ) u_split (
       .clk,
       .rst,
-      .s_axis_tvalid(made_valid),
-      .s_axis_tready(made_ready),
-      .s_axis_tdata (made_data),
-      .s_axis_tkeep (made_keep),
-      .s_axis_tlast (made_last),
-      .s_sent       (made_sent),
+      .s_axis_tvalid(sent_valid),
+      .s_axis_tready(sent_ready),
+      .s_axis_tdata (sent_data),
+      .s_axis_tkeep (sent_keep),
+      .s_axis_tlast (sent_last),
+      .s_sent       (sent),
       .port_valid,
       .host_valid,
       .again_valid,
@@ -635,8 +667,8 @@ module switch_engine
   logic [PORTS-1:0] out_idle;
   logic [PORTS-1:0][63:0] port_counts;
   for (genvar i = 0; i < PORTS; i++) begin : gen_port
-    logic sent, dropped;
-    logic [BYTES_W-1:0] sent_bytes;
+    logic gone, dropped;
+    logic [BYTES_W-1:0] gone_bytes;
     egress_queue #(
         .DATA_W(DATA_W),
         .QUEUE_KB(STORE_KB),
@@ -656,8 +688,8 @@ module switch_engine
         .tx_tkeep     (tx_tkeep[i]),
         .tx_tlast     (tx_tlast[i]),
         .tx_tuser     (tx_tuser[i]),
-        .sent,
-        .sent_bytes,
+        .sent         (gone),
+        .sent_bytes   (gone_bytes),
         .dropped,
         .dropped_bytes(),
         .idle         (out_idle[i])
@@ -670,7 +702,7 @@ module switch_engine
         .rx_bytes  (received[i].bytes),
         .rx_dropped(received[i].dropped),
         .rx_error  (received[i].errored),
-        .tx_valid  (sent),
+        .tx_valid  (gone),
         .tx_bytes  (sent_bytes),
         .tx_dropped(dropped),
         .select    (4'(count_number[2:0])),
@@ -696,7 +728,7 @@ module switch_engine
   end
 
   assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && whole_idle && !ended_q && heads_idle &&
-      &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && split_idle && host_idle && &out_idle;
+      &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && custom_idle && split_idle && host_idle && &out_idle;
 
   always_comb begin
     wake_ns = '1;
