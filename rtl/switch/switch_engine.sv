@@ -703,7 +703,7 @@ module switch_engine
         .rx_dropped(received[i].dropped),
         .rx_error  (received[i].errored),
         .tx_valid  (gone),
-        .tx_bytes  (sent_bytes),
+        .tx_bytes  (gone_bytes),
         .tx_dropped(dropped),
         .select    (4'(count_number[2:0])),
         .value     (port_counts[i])
