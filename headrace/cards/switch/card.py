@@ -72,7 +72,8 @@ class CardHardware:
         self._receiver = Receiver(card, card.regs.rings.receive, entries=_ENTRIES, buffer=BUFFER)
         self._ring = Ring(card, card.regs.rings.transmit, entries=_ENTRIES)
         self._buffers = card.memory.allocate(_ENTRIES * BUFFER)
-        self._received = self._left = 0
+        self.received_packets = 0  # from the card, since the beginning
+        self._left = 0
 
     # ------------------------------------------------------------------------------------------------ operations
 
@@ -188,9 +189,13 @@ class CardHardware:
         for place, size in self._receiver.take()[["address", "length"]].tolist():
             data = self.card.memory.read(place, size)
             in_port, reason, origin, total, metadata = _HEAD_IN.unpack_from(data)
-            self._received += 1
+            self.received_packets += 1
             yield Received(data[HEAD:], total, reason, in_port, metadata, origin)
         self._receiver.release()
+
+    def host_dropped(self) -> int:
+        """Packets for the host that found no room."""
+        return int(self._regs.host_dropped.read())
 
     def expired(self) -> Iterator[TimedOut]:
         """Entries that have expired since it was last asked."""
@@ -209,7 +214,7 @@ class CardHardware:
     def left(self) -> int:
         """Of these, those whose programs have run, and whose copies for the host have been received."""
         finished, copies = self._regs.finished.read(), self._regs.to_host.read()
-        if (copies - self._received - self._regs.host_dropped.read()) % _MODULO == 0:
+        if (copies - self.received_packets - self.host_dropped()) % _MODULO == 0:
             self._left = int(finished)
         return self._left
 
@@ -220,8 +225,10 @@ class CardHardware:
 
 def _narrow() -> int:
     """The bits of ``MATCH`` that narrow tables compare: ``narrow_match_t``."""
-    whole = ("in_port", "eth_dst", "eth_src", "eth_type", "vlan", "vlan_vid", "vlan_pcp", "l3", "l4")
-    whole += ("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst")
+    whole = (
+        *("in_port", "eth_dst", "eth_src", "eth_type", "vlan", "vlan_vid", "vlan_pcp", "l3", "l4"),
+        *("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst"),
+    )
     return MATCH.pack(**{name: MATCH.ones(name) for name in whole}, src=0xFFFF_FFFF, dst=0xFFFF_FFFF)
 
 

@@ -205,7 +205,6 @@ SENT = Struct(
 """``sent_t``"""
 
 
-
 class BandKind(IntEnum):
     """``band_kind_t``"""
 

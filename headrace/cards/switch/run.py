@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from headrace.card import Card
 from headrace.card.control import ControlSocket
-from headrace.card.process import Drain, StopRequests, Tell, drop_rights
-from headrace.cards.switch.agent import OpenFlowSwitch, PortInfo
+from headrace.card.process import StopRequests, Tell, drop_rights
+from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
-from headrace.cards.switch.connections import Controllers, Tls
+from headrace.cards.switch.controllers import Controllers
+from headrace.cards.switch.endpoints import Tls
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.learning import Learning
+from headrace.cards.switch.ofctl import load_flows
+from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
 from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
-DEFAULT_PORTS = 8
-_BUSY_S, _CALM_S = 0.001, 0.02  # of wall time between looks at controllers: while they say something, and otherwise
+_SPEED_KBPS = 100_000_000
+_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
 _LATELY = 50  # looks
 _DRAIN_S = 1.0
 
@@ -80,8 +83,8 @@ def ports_of(job: SwitchJob) -> int:
 
 
 def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> SwitchReport:
-    """Runs until all packets are through; with live links or controllers, until SIGINT or SIGTERM. ``progress`` gets the
-    number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
+    """Runs until all packets are through; with live links or controllers, until SIGINT or SIGTERM. ``progress`` gets
+    the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
     can't be read."""
     say = tell or (lambda _: None)
     links = {port: parse_source(text) for port, text in job.sources.items()}
@@ -102,34 +105,75 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         drop_rights()
         for port, path in job.sinks.items():
             card.sink(port - 1, f"pcap:{path}", precision="nano", timestamps="card")
-        switch = OpenFlowSwitch(
-            HardwareDatapath(hardware), job.datapath_id, [_port(port, links.get(port)) for port in range(1, count + 1)]
-        )
-        learning = Learning(switch) if job.learning else None
-        with Controllers(switch, job.controllers, job.listens, job.tls, say) as controllers:
-            if job.flows is not None:
-                controllers.load(job.flows)
-            live = any(link.live for link in links.values())
-            waits = live or bool(job.controllers) or bool(job.listens)
-            if waits:
-                card.hang_limit(0)
-            end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
-            service = Service(card, switch)
-            quiet = 0
-            with _control(job, waits, say) as control:
-                while not stop:
-                    said = controllers.poll() + switch.poll_events()
-                    if learning is not None:
-                        said += learning.poll()
-                    said += service.attend(control)
-                    quiet = 0 if said else quiet + 1
-                    result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
-                    if progress is not None:
-                        progress(result.stats.rx_frames)
-                    if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
-                        break
+        datapath = HardwareDatapath(hardware)
+        infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
+        switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")
+        if job.learning:
+            Learning(switch)
+        if job.flows is not None:
+            load_flows(switch, Path(job.flows))
+        live = any(link.live for link in links.values())
+        waits = live or bool(job.controllers) or bool(job.listens)
+        if waits:
+            card.hang_limit(0)
+        end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
+        with (
+            Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
+            _control(job, waits, say) as control,
+        ):
+            service = Service(switch, datapath, controllers)
+            for address in controllers.listening:
+                say(f"listens for controllers at {address}")
+            quiet = to_host = 0
+            while not stop:
+                said = controllers.poll() + service.attend(control) + hardware.received_packets - to_host
+                to_host = hardware.received_packets
+                quiet = 0 if said else quiet + 1
+                result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                if progress is not None:
+                    progress(result.stats.rx_frames)
+                if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
+                    break
+                card.irqs()
             card.stop_sources()
             if stop and not stop.at_once:
                 card.run(wall_s=_DRAIN_S)
-            switch.poll_events()
-        return _report(card, hardware, switch)
+            controllers.poll()
+        return _report(datapath, hardware, switch)
+
+
+def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
+    name = link.name if link is not None and link.live else f"port{number}"
+    return PortInfo(number, name, bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:], _SPEED_KBPS)
+
+
+def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlowSwitch) -> SwitchReport:
+    counts = {number: datapath.count_port(number) for number in switch.ports.numbers}
+    return SwitchReport(
+        ports=tuple(
+            PortReport(number, count.rx_packets, count.tx_packets, count.rx_dropped + count.rx_errors, count.tx_dropped)
+            for number, count in counts.items()
+        ),
+        to_host=hardware.received_packets,
+        host_dropped=hardware.host_dropped(),
+        flows=sum(1 for _ in switch.flow_tables),
+        cycles=hardware.card.stats().cycles,
+    )
+
+
+@contextmanager
+def _control(job: SwitchJob, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
+    """The control socket; none where the usual one is another run's."""
+    try:
+        made = ControlSocket(CONTROL, job.control)
+    except HeadraceError as error:
+        if job.control is not None:
+            raise
+        if live:
+            tell(f"no control socket: {error}")
+        yield None
+        return
+    with made as control:
+        if live or job.control is not None:
+            tell(f"the switch is up; control at {control.path}")
+        yield control
