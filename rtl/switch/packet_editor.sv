@@ -6,7 +6,7 @@
 // front moves by whole words: layers.l3, layers.l4 and edit.cut are 2 beyond a multiple of 4. The type is the packet's
 // own, so that of a frame of 802.3 its length, if edit.eth_type is fields.eth_type and no label comes or goes. A packet
 // of fewer than edit.cut bytes goes as it is. The CRC of SCTP stays as it came.
-// A packet must be shorter than the store, which tells of it when it is whole.
+// A packet must fit into the store: its copies begin when it is whole.
 // Latency: 14 cycles from a copy whose packet is there to its first beat. Throughput: a beat a cycle, without gaps
 // between packets; where a copy ends a beat earlier than its packet does, or later, the longer one counts.
 // Backpressure: s_axis_tready is a register, low while the store is full; so is s_copy_ready, low while 16 copies wait.
