@@ -31,14 +31,16 @@ module patch_maker
     $fatal(1, "patch_maker: PACKETS must be a power of two from 4 to 64, not %0d", PACKETS);
   end
 
+  localparam int unsigned BYTES_W = $clog2(KEEP_W + 1);
+
   // ------------------------------------------------------------------------------------------------ CRC and differences
   logic valid1_q, valid2_q;
   typedef struct packed {
-    logic                first;
-    logic                last;
-    logic                folds;
-    logic                ends;
-    logic [OFFSET_W-1:0] tail;
+    logic               first;
+    logic               last;
+    logic               folds;
+    logic               ends;
+    logic [BYTES_W-1:0] tail;
   } place_t;
 
   place_t place1_q, place2_q;
@@ -63,7 +65,7 @@ module patch_maker
           last: span.last,
           folds: span.crc && span.folds,
           ends: span.ends,
-          tail: span.tail
+          tail: BYTES_W'(span.tail)
       };
       for (int unsigned i = 0; i < KEEP_W; i++) begin
         first_q[i]   <= span.begins && i >= 32'(span.start) && i < 32'(span.start) + 4;

@@ -3,23 +3,22 @@
 // the first 4 bytes of the piece, which are inverted, be they all of it or not: so the zeros before it count nothing.
 // Latency: 3 cycles from a packet's last beat, and one for each two bits of the number of bytes of a beat. Throughput: 1
 // beat a cycle, of packets of one beat too. Never stalls.
-module payload_crc
-  import custom_pkg::OFFSET_W;
-#(
-    parameter int unsigned DATA_W = 512
+module payload_crc #(
+    parameter int unsigned DATA_W = 512,
+    localparam int unsigned BYTES_W = $clog2(DATA_W / 8 + 1)
 ) (
-    input  logic                clk,
-    input  logic                rst,
-    input  logic                s_valid,
-    input  logic                s_first,  // beat of a packet
-    input  logic                s_last,
-    input  logic                s_folds,  // has to do with the piece
-    input  logic                s_ends,   // the last one that has
-    input  logic [OFFSET_W-1:0] s_stop,   // then: bytes up to the piece's end
-    input  logic [DATA_W-1:0]   s_data,
-    output logic                m_valid,
-    output logic [31:0]         m_crc,
-    output logic                idle
+    input  logic                    clk,
+    input  logic                    rst,
+    input  logic                    s_valid,
+    input  logic                    s_first,  // beat of a packet
+    input  logic                    s_last,
+    input  logic                    s_folds,  // has to do with the piece
+    input  logic                    s_ends,   // the last one that has
+    input  logic [BYTES_W-1:0]      s_stop,   // then: bytes up to the piece's end
+    input  logic [DATA_W-1:0]       s_data,
+    output logic                    m_valid,
+    output logic [31:0]             m_crc,
+    output logic                    idle
 );
 
   if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
@@ -27,7 +26,6 @@ module payload_crc
   end
 
   localparam int unsigned KEEP_W = DATA_W / 8;
-  localparam int unsigned BYTES_W = $clog2(KEEP_W + 1);
   localparam int unsigned PART_W = 64;               // bits of a beat that are folded in one cycle
   localparam int unsigned PARTS = DATA_W / PART_W;
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // least significant bit first
@@ -103,7 +101,7 @@ module payload_crc
         last: s_last,
         folds: s_folds,
         ends: s_ends,
-        spare: BYTES_W'(KEEP_W) - BYTES_W'(s_stop)
+        spare: BYTES_W'(KEEP_W) - s_stop
     };
     b_q <= a_q;
     if (s_valid && s_folds) parts_q <= parts;

@@ -158,6 +158,9 @@ async def packets_with_custom_actions_come_in_without_a_gap(dut: Any) -> None:
 @behaviour()
 async def a_packet_with_custom_actions_that_is_longer_than_the_store_is_dropped(dut: Any) -> None:
     size = 1024 * int(dut.STORE_KB.value)
+    fits = udp(b"", CRC)
+    while len(fits.data) != size:
+        fits = udp(random.randbytes(size - 42), FIR | CRC)
     packets = [
         udp(random.randbytes(50), FIR),
         udp(random.randbytes(size), FIR | CRC),
@@ -165,6 +168,7 @@ async def a_packet_with_custom_actions_that_is_longer_than_the_store_is_dropped(
         Sent(random.randbytes(size + 100), 0, 0),
         udp(random.randbytes(2 * size + 200), CRC),
         udp(random.randbytes(size - 200), CRC),
+        fits,
     ]
     bench = Bench(dut, packets, sink_stalls=seldom)
     await bench.begin()
