@@ -124,8 +124,9 @@ module action_processor
       .ADDR_W(16)
   ) u_hash (
       .clk,
-      .key (fold_q),
-      .addr(hash)
+      .valid(1'b1),
+      .key  (fold_q),
+      .addr (hash)
   );
 
   checksum_sums u_sums (

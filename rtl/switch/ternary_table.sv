@@ -105,12 +105,12 @@ module ternary_table
         clear_q <= op_clear;
         column_q <= one_hot(op_index);
         cleared_q <= one_hot(op_clear_index);
-        value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
-        mask_q <= (BANKS * SHARE * CHUNK_W)'(op_mask);
         step_q <= '0;
         wait_q <= '0;
         if (op_valid) begin
           state_q <= op_set ? WALK : COMMIT;
+          value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
+          mask_q  <= (BANKS * SHARE * CHUNK_W)'(op_mask);
           if (op_set) valid_q <= valid_q & ~one_hot(op_index);
         end
       end
@@ -221,10 +221,12 @@ module ternary_table
     end
 
     always_ff @(posedge clk) begin
-      for (int unsigned node = 0; node < nodes(level); node++) begin
-        automatic logic [ENTRIES-1:0] all = '1;
-        for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
-        and_q[node] <= all;
+      if (asked_q[level]) begin
+        for (int unsigned node = 0; node < nodes(level); node++) begin
+          automatic logic [ENTRIES-1:0] all = '1;
+          for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
+          and_q[node] <= all;
+        end
       end
     end
   end
@@ -239,8 +241,8 @@ module ternary_table
   );
 
   always_ff @(posedge clk) begin
-    key_q   <= (CHUNKS * CHUNK_W)'(key);
-    match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
+    if (key_valid) key_q <= (CHUNKS * CHUNK_W)'(key);
+    if (asked_q[LEVELS]) match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
     asked_q <= {asked_q[LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end
