@@ -7,7 +7,7 @@
 // elsewhere.
 // Latency: none. Throughput: a word a cycle; a cycle more for one that makes two copies. A jump, and a program's end
 // that comes back from a group, cost 3 cycles, as does going on with a program longer than what is fetched at first; a
-// choice or a group 5; the action set 3.
+// choice or a group 5; the action set 4.
 module action_sequence
   import switch_pkg::*;
   import switch_step_pkg::*;

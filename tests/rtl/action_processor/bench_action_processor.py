@@ -361,7 +361,7 @@ TAKEN: dict[str, tuple[dict[int, Values], int, int]] = {
     "a group": ({16: word(Act.GROUP, 1), 17: NONE | {"last": 1}} | program_of(output(), at=40), 3, 5 + 3),
     "a group at the end": (program_of(word(Act.GROUP, 1)) | program_of(output(), at=40), 2, 5),
     "no group": (program_of(word(Act.GROUP, 2)), 1, 3),
-    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 3),
+    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 4),
 }
 
 
