@@ -154,16 +154,17 @@ module action_execute
   logic valid_q;
   // verilator lint_off UNUSEDSIGNAL
   logic mpls_value_q;  // its value is
+  logic [63:0] is_q;  // its op
   step_t step_q;  // `first` is done when it comes in
   // verilator lint_on UNUSEDSIGNAL
   puts_t puts_q;
   logic asked_q, answered_q, drop_q;
   logic [2:0] raise_q;
-  logic meters_q;  // it is ACT_METER
-  wire run = valid_q && m_room && (!meters_q || dead_q || answered_q);
+  wire meters = is_q[ACT_METER];
+  wire run = valid_q && m_room && (!meters || dead_q || answered_q);
 
   assign s_ready      = !valid_q || run;
-  assign meter_valid  = valid_q && meters_q && !dead_q && !asked_q;
+  assign meter_valid  = valid_q && meters && !dead_q && !asked_q;
   assign meter_number = step_q.action.value[15:0];
   assign meter_bytes  = bytes_q;
   assign idle         = !valid_q && !m_valid && !count_valid;
@@ -226,18 +227,18 @@ module action_execute
       next.edited.target |= puts_q.target;
       next.edited.link   |= puts_q.link;
 
-      unique case (step_q.action.op)
-        ACT_PUSH_VLAN:
+      unique case (1'b1)
+        is_q[ACT_PUSH_VLAN]:
         if (edit_q.tags != 2'd3) begin
           next.tags = edit_q.tags + 1'b1;
           next.tag  = {edit_q.tag[1:0], value[15:0] == ETH_QINQ, edit_q.tag[0].tci & 16'hefff};
         end
-        ACT_POP_VLAN:
+        is_q[ACT_POP_VLAN]:
         if (edit_q.tags != '0) begin
           next.tags = edit_q.tags - 1'b1;
           next.tag  = {17'd0, edit_q.tag[2:1]};
         end
-        ACT_PUSH_MPLS:
+        is_q[ACT_PUSH_MPLS]:
         if (edit_q.labels != 2'd3) begin
           next.eth_type = value[15:0];
           mpls_type     = mpls_value_q;
@@ -245,7 +246,7 @@ module action_execute
           next.label    = {edit_q.label[1:0], edit_q.label[0][31:9], !mpls && !mpls_type_q, edit_q.label[0][7:0]};
           if (ip) next.label[0][7:0] = edit_q.ttl;
         end
-        ACT_POP_MPLS:
+        is_q[ACT_POP_MPLS]:
         if (mpls) begin
           next.eth_type = value[15:0];
           mpls_type     = mpls_value_q;
@@ -256,45 +257,45 @@ module action_execute
           mpls_type     = mpls_value_q;
           next.cut      = edit_q.cut + 8'd4;
         end
-        ACT_SET_NW_TTL:
+        is_q[ACT_SET_NW_TTL]:
         if (ip) begin
           next.ttl = value[7:0];
           next.edited.ttl = 1'b1;
         end
-        ACT_DEC_NW_TTL:
+        is_q[ACT_DEC_NW_TTL]:
         if (ip) begin
           expires = edit_q.ttl <= 8'd1;
           if (!expires) next.ttl = edit_q.ttl - 1'b1;
           if (!expires) next.edited.ttl = 1'b1;
         end
-        ACT_SET_MPLS_TTL: if (mpls) next.label[0][7:0] = value[7:0];
-        ACT_DEC_MPLS_TTL:
+        is_q[ACT_SET_MPLS_TTL]: if (mpls) next.label[0][7:0] = value[7:0];
+        is_q[ACT_DEC_MPLS_TTL]:
         if (mpls) begin
           expires = edit_q.label[0][7:0] <= 8'd1;
           if (!expires) next.label[0][7:0] = edit_q.label[0][7:0] - 1'b1;
         end
-        ACT_COPY_TTL_OUT:
+        is_q[ACT_COPY_TTL_OUT]:
         if (edit_q.labels[1]) next.label[0][7:0] = edit_q.label[1][7:0];
         else if (mpls && (kinds_q.ipv4 || kinds_q.ipv6)) next.label[0][7:0] = edit_q.ttl;
-        ACT_COPY_TTL_IN:
+        is_q[ACT_COPY_TTL_IN]:
         if (edit_q.labels[1]) next.label[1][7:0] = edit_q.label[0][7:0];
         else if (mpls && (kinds_q.ipv4 || kinds_q.ipv6)) begin
           next.ttl = edit_q.label[0][7:0];
           next.edited.ttl = 1'b1;
         end
-        ACT_OUTPUT: begin
+        is_q[ACT_OUTPUT]: begin
           makes = 1'b1;
           copy.ports = (value[63:0] & ~in_port_q) | (in_port_q & {PORTS_MAX{value[64]}});
         end
-        ACT_CONTROLLER: begin
+        is_q[ACT_CONTROLLER]: begin
           makes     = 1'b1;
           copy.host = !quiet_q;
         end
-        ACT_RESUBMIT: begin
+        is_q[ACT_RESUBMIT]: begin
           makes = 1'b1;
           copy.resubmit = 1'b1;
         end
-        ACT_RESTORE:
+        is_q[ACT_RESTORE]:
         if (is_saved_q) begin
           next        = saved_q;
           mpls_type   = saved_mpls_type_q;
@@ -302,7 +303,7 @@ module action_execute
           next.fields.in_port = edit_q.fields.in_port;
           next.fields.exthdr = edit_q.fields.exthdr;
         end
-        ACT_METER: begin
+        is_q[ACT_METER]: begin
           ends = drop_q;
           // Of assured forwarding, RFC 2597
           if ((kinds_q.ipv4 || kinds_q.ipv6) && edit_q.fields.ip_dscp[5:3] inside {[3'd1 : 3'd4]}
@@ -336,7 +337,7 @@ module action_execute
       copy.bytes      = bytes_q;
       copy.next       = value[TABLE_W-1:0];
       copy.program_at = value[31:16];
-      copy.custom     = step_q.action.op == ACT_CUSTOM ? value[7:0] : custom_q;
+      copy.custom     = is_q[ACT_CUSTOM] ? value[7:0] : custom_q;
 
       edit_q       <= next;
       mpls_type_q  <= mpls_type;
@@ -345,13 +346,13 @@ module action_execute
       copy_q       <= copy;
       m_kinds      <= kinds_q;
       m_sums       <= sums_q;
-      count_valid  <= step_q.action.op == ACT_COUNT && !dead_q;
+      count_valid  <= is_q[ACT_COUNT] && !dead_q;
       count_number <= value[15:0];
       count_bytes  <= bytes_q;
       asked_q      <= 1'b0;
       answered_q   <= 1'b0;
-      if (step_q.action.op == ACT_CUSTOM) custom_q <= value[7:0];
-      if (step_q.action.op == ACT_SAVE) begin
+      if (is_q[ACT_CUSTOM]) custom_q <= value[7:0];
+      if (is_q[ACT_SAVE]) begin
         saved_q    <= edit_q;
         saved_mpls_type_q <= mpls_type_q;
         is_saved_q <= 1'b1;
@@ -362,7 +363,7 @@ module action_execute
       valid_q <= s_valid;
       if (s_valid) begin
         step_q   <= s_step;
-        meters_q <= s_step.action.op == ACT_METER;
+        is_q     <= 64'(1) << s_step.action.op;
         mpls_value_q <= is_mpls(s_step.action.value[15:0]);
         puts_q   <= s_step.action.op == ACT_SET_FIELD ? puts_of(s_step.action.field, s_packet.kinds) : '0;
         if (s_step.first) begin

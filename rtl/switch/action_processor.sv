@@ -5,7 +5,7 @@
 // behind them.
 // Latency: 15 cycles to a packet's first copy. Throughput: a word a cycle, so a packet a cycle if each has one word or
 // none. More cycles take a word that makes two copies (1); a jump, the way back from a group, going on behind the first
-// 9 words of a program, and the way into an action set (3 each); ACT_SELECT, ACT_GROUP and ACT_UNLESS_LIVE (5 each);
+// 9 words of a program (3 each); the way into an action set (4); ACT_SELECT, ACT_GROUP and ACT_UNLESS_LIVE (5 each);
 // ACT_METER (1 and what the answer takes).
 // Backpressure: s_ready is made of registers. A packet may see enabled, live and quiet at any time while it is inside.
 // Programs and groups may be written at any time; a packet that comes 4 cycles later sees it.

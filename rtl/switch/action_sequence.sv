@@ -7,7 +7,7 @@
 // elsewhere.
 // Latency: none. Throughput: a word a cycle; a cycle more for one that makes two copies. A jump, and a program's end
 // that comes back from a group, cost 3 cycles, as does going on with a program longer than what is fetched at first; a
-// choice or a group 5; the action set 3.
+// choice or a group 5; the action set 4.
 module action_sequence
   import switch_pkg::*;
   import switch_step_pkg::*;
@@ -60,8 +60,7 @@ module action_sequence
   logic [9:0] count_q;  // words of the packet so far
   logic limit_q;        // the next one is the last
   logic split_q;        // the first half of the word is done
-  logic closing_q;      // the program that runs is the packet's last one,
-  logic spent_q;        // and no more of it comes unasked
+  logic closing_q;      // the program that runs is the packet's last one
   logic runs_set_q;     // the action set runs or has run
   logic [1:0] depth_q;  // groups that are to be come back from
   logic [LEVELS-1:0][PROGRAM_W-1:0] return_q;
@@ -231,13 +230,10 @@ module action_sequence
         limit_q <= count_q == 10'(LIMIT - 2);
       end
       origin_q <= m_step.origin;
-      if (mode_q == PROGRAM) begin
-        closing_q <= word.closing;
-        spent_q   <= word.closing && word.ends;
-      end
-      if (over) begin
-        mode_q <= spent_q || (mode_q == PROGRAM && word.closing && word.ends) ? PROGRAM : SKIP;
-      end else if (word.control) mode_q <= word.action.op == ACT_JUMP ? WALK : RESOLVE;
+      closing_q <= closing;
+      // Other words than those that are fetched ahead run behind the last one of these that their program has.
+      if (over) mode_q <= closing && (mode_q != PROGRAM || word.ends) ? PROGRAM : SKIP;
+      else if (word.control) mode_q <= word.action.op == ACT_JUMP ? WALK : RESOLVE;
       else if (walk) mode_q <= WALK;
       else if (programs_over) mode_q <= SET;
       else if (word.action.last && mode_q != SET) mode_q <= PROGRAM;
@@ -257,7 +253,6 @@ module action_sequence
     if (rst || (done && over)) begin
       count_q    <= '0;
       limit_q    <= 1'b0;
-      spent_q    <= 1'b0;
       runs_set_q <= 1'b0;
       depth_q    <= '0;
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet's action set. It runs in the order of places, which is that of OpenFlow (1.3.5, 5.10), without the output
-// if there is a group. A word takes the place of the one that was there.
-// Latency: 3 cycles from `run`, which stays until the last word, to the first one. Throughput: a word a cycle.
+// A packet's action set. It runs in the order of places, which is that of OpenFlow (1.3.5, 5.10). A word takes the place
+// of the one that was there. A group comes before the output and ends the packet, which so has no output.
+// Latency: 4 cycles from `run`, which stays until the last word, to the first one. Throughput: a word a cycle.
 module action_set
   import switch_pkg::*;
   import switch_step_pkg::*;
@@ -50,19 +50,20 @@ module action_set
     end
   end
 
-  // The places are taken one after the other: their words are read, then wait to be done.
+  // The places are picked one after the other; their words are read, then wait to be done.
   logic [PLACES-2:0] present_q, behind;
-  logic [PLACE_W-1:0] first;
-  logic some_q, read_q, read_last_q, word_q;
+  logic [PLACE_W-1:0] first, pick_place_q;
+  logic some_q, pick_q, pick_last_q, read_q, read_last_q, word_q;
   action_t read_action;
   logic [PROGRAM_W-1:0] read_origin;
   wire moves = !word_q || m_ready;
-  wire takes = run_q && some_q && (!read_q || moves);
+  wire reads = pick_q && (!read_q || moves);
+  wire picks = run_q && some_q && (!pick_q || reads);
 
   always_comb begin
     first = '0;
     for (int unsigned i = PLACES - 1; i > 0; i--) if (present_q[i-1]) first = PLACE_W'(i - 1);
-    behind = first == PLACE_GROUP ? '0 : present_q & (present_q - 1'b1);
+    behind = present_q & (present_q - 1'b1);
   end
 
   always_ff @(posedge clk) begin
@@ -70,12 +71,15 @@ module action_set
       present_q[place_q] <= 1'b1;
       some_q <= 1'b1;
     end
-    if (takes) begin
-      present_q   <= behind;
-      some_q      <= behind != '0;
-      read_last_q <= behind == '0;
+    if (picks) begin
+      present_q    <= behind;
+      some_q       <= behind != '0;
+      pick_place_q <= first;
+      pick_last_q  <= behind == '0;
     end
-    if (takes || moves) read_q <= takes;
+    if (picks || reads) pick_q <= picks;
+    if (reads) read_last_q <= pick_last_q;
+    if (reads || moves) read_q <= reads;
     if (moves) begin
       word_q <= read_q;
       if (read_q) begin
@@ -89,6 +93,7 @@ module action_set
       some_q    <= 1'b0;
     end
     if (clear_q || rst) begin
+      pick_q <= 1'b0;
       read_q <= 1'b0;
       word_q <= 1'b0;
     end
@@ -102,8 +107,8 @@ module action_set
       .wr_en  (keep_q),
       .wr_addr(place_q),
       .wr_data({action_q, origin_q}),
-      .rd_en  (takes),
-      .rd_addr(first),
+      .rd_en  (reads),
+      .rd_addr(pick_place_q),
       .rd_data({read_action, read_origin})
   );
 

@@ -352,7 +352,7 @@ package switch_pkg;
     logic [2:0][31:0] label;      // [0] the first
     logic [7:0]      cut;
     edited_t         edited;
-    // What is to be added to the checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
+    // What is to be added to checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
     // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only.
     logic [15:0]     l3_delta;
     logic [15:0]     l4_delta;

@@ -39,8 +39,6 @@ package switch_step_pkg;
   // Places of the action set: for each op, of ACT_SET_FIELD for each field and one for both ways of output.
   localparam int unsigned PLACE_W = 6;
   localparam logic [PLACE_W-1:0] PLACE_FIELDS = 6'd10;  // of field 0
-  localparam logic [PLACE_W-1:0] PLACE_GROUP = 6'd61;
-  localparam logic [PLACE_W-1:0] PLACE_OUTPUT = 6'd62;
   localparam logic [PLACE_W-1:0] NOWHERE = 6'd63;       // of ops that no action set has
 
   // A word of a program as it comes from memory.
@@ -86,8 +84,8 @@ package switch_step_pkg;
       ACT_SET_MPLS_TTL: return 6'd9;
       ACT_SET_FIELD: return action.field < 6'd40 ? PLACE_FIELDS + action.field : NOWHERE;
       ACT_CUSTOM: return 6'd60;
-      ACT_GROUP: return PLACE_GROUP;
-      ACT_OUTPUT, ACT_CONTROLLER: return PLACE_OUTPUT;
+      ACT_GROUP: return 6'd61;
+      ACT_OUTPUT, ACT_CONTROLLER: return 6'd62;
       default: return NOWHERE;
     endcase
   endfunction

@@ -259,6 +259,25 @@ KNOWN: list[tuple[str, list[Values], Values, list[dict[str, Any]]]] = [
         {},
         [{"ports": 8, "tags": 0}, {"ports": 4, "tags": 1, "tag": 5}],
     ),
+    (
+        "a group instead of the action set's output",
+        [word(Act.OUTPUT, 2, keep=1), word(Act.POP_VLAN, keep=1), word(Act.GROUP, 1, keep=1)],
+        {"tags": 1, "vlan": 1},
+        [{"ports": 16, "tags": 0}],
+    ),
+    ("no such group", [word(Act.OUTPUT, 2, keep=1), word(Act.GROUP, 2, keep=1)], {}, []),
+    (
+        "carries in the old sum of l3",
+        [word(Act.SET_NW_TTL, 63, out=1, port=1)],
+        {"src": 0xFFFFFFFF, "dst": 0xBFF0},
+        [{"l3_delta": 0xFEFF, "l4_delta": 0}],
+    ),
+    (
+        "carries in the old sum of l4",
+        [word(Act.SET_FIELD, 2, field=12, out=1, port=1)],
+        {"src": 0xFFFFFFFF, "dst": 1},
+        [{"l3_delta": 1, "l4_delta": 1}],
+    ),
     ("an action set that is cleared", [word(Act.OUTPUT, 2, keep=1), word(Act.CLEAR)], {}, []),
     (
         "to tables",
@@ -275,7 +294,7 @@ KNOWN: list[tuple[str, list[Values], Values, list[dict[str, Any]]]] = [
 async def known_programs_have_known_copies(dut: Any, case: str) -> None:
     words, fields, due = next(rest for name, *rest in KNOWN if name == case)
     bench = Bench(dut)
-    await bench.begin(program_of(*(dict(each) for each in words)))
+    await bench.begin(program_of(*(dict(each) for each in words)) | program_of(output(5), at=40), {1: 40})
     packet = known(**fields)
     packet.programs = [0] * bench.tables
     await bench.send([packet])
@@ -342,7 +361,7 @@ TAKEN: dict[str, tuple[dict[int, Values], int, int]] = {
     "a group": ({16: word(Act.GROUP, 1), 17: NONE | {"last": 1}} | program_of(output(), at=40), 3, 5 + 3),
     "a group at the end": (program_of(word(Act.GROUP, 1)) | program_of(output(), at=40), 2, 5),
     "no group": (program_of(word(Act.GROUP, 2)), 1, 3),
-    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 3),
+    "the action set": (program_of(word(Act.OUTPUT, 2, keep=1)), 2, 4),
 }
 
 
@@ -361,7 +380,7 @@ async def a_word_takes_a_cycle_and_what_branches_takes_what_the_head_says(dut: A
 
 
 @behaviour()
-@cocotb.parametrize(words=[[word(Act.JUMP, 16)], [word(Act.COUNT), word(Act.GROUP, 1)], [NONE] * 30])
+@cocotb.parametrize(words=[[word(Act.JUMP, 16)], [word(Act.COUNT), word(Act.GROUP, 1)], [word(Act.COUNT)] * 30])
 async def a_program_without_an_end_is_ended(dut: Any, words: list[Values]) -> None:
     """The packet's other programs and its action set, too; packets behind it are as they should be."""
     endless = dict(enumerate(words, 16))
