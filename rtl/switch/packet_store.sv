@@ -4,7 +4,8 @@
 // behind the last one of the packet before, the very first one at 0. free_to is the place behind a packet that is no
 // longer needed.
 // A packet longer than the store never gets in: what comes before it must not let it pass.
-// Latency: at most 5 cycles from the last beat to m_packet; 2 from rd_en to rd_data. Throughput: a beat a cycle in and out.
+// Latency: at most 5 cycles from the last beat to m_packet, 2 from rd_en to rd_data. Throughput: a beat a cycle, each
+// way.
 // Backpressure: s_axis_tready is a register, low while all beats are taken.
 module packet_store #(
     parameter int unsigned DATA_W = 512,
