@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed in a packet, as checksums see it (RFC 1624): the sum of its new 16-bit words less that of its old ones, in
-// ones' complement, and the sum of those among the new ones that are marked, which are at most 4 bytes in a row.
+// What changed in a packet, as checksums see it (RFC 1624): the sum of its new 16-bit words less that of its old ones,
+// in ones' complement, and the sum of those among the new ones that are marked, which are at most 4 bytes in a row.
 // Latency: 6 cycles from a packet's last beat. Throughput: 1 beat a cycle, of packets of one beat too. Never stalls.
 module checksum_delta #(
     parameter int unsigned DATA_W = 512,

@@ -2,7 +2,8 @@
 // COUNTERS pairs of counters, of packets and of their bytes. After reset all become 0, one a cycle; what comes in that
 // time is not counted.
 // Throughput: 1 packet a cycle, of the same counter too. Numbers from COUNTERS on are not counted, and read as 0.
-// A read and a clear take a cycle in which nothing is counted, and wait for one. Of two that wait, the clear comes first.
+// A read and a clear take a cycle in which nothing is counted, and wait for one. Of two that wait, the clear comes
+// first.
 // Latency of a read: 4 cycles and that wait. It has what was counted before that cycle.
 // Backpressure: none on packets. clear_ready is a register, low while a clear waits. One read at a time.
 module counter_bank

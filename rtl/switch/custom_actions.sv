@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom actions on packets that are sent, by the bits of s_custom. Both are done on the UDP payload, and the UDP
 // checksum, unless it is 0, is changed by what changed:
-// bit 0: a FIR filter, see fir_filter, of samples of 32 bits, most significant byte first. What is less than a sample at
-//   the end stays as it is.
+// bit 0: a FIR filter, see fir_filter, of samples of 32 bits, most significant byte first. What is less than a sample
+//   at the end stays as it is.
 // bit 1: CRC-32 (IEEE 802.3) of the payload but its last 4 bytes, written over these, least significant byte first: of
 //   the filtered payload if both are done. A payload of less than 4 bytes stays as it is.
-// The payload ends where the UDP header says. Of a packet that ends before, such as a fragment, samples that are whole are
-// filtered, and there is no CRC.
+// The payload ends where the UDP header says. Of a packet that ends before, such as a fragment, samples that are whole
+// are filtered, and there is no CRC.
 // Latency: 17 cycles (STORE_KB of 64 beats: 16) for packets without custom actions if none with some is before them;
 // others go 27 cycles (DATA_W 512: 28) after their last beat. Throughput: 1 beat a cycle.
-// Backpressure: s_axis_tready is made of registers, low while STORE_KB are full or, before a packet, while 32 packets with
-// custom actions are inside. Such a packet of more than STORE_KB is dropped, and `dropped` is high for a cycle.
+// Backpressure: s_axis_tready is made of registers, low while STORE_KB are full or, before a packet, while 32 packets
+// with custom actions are inside. Such a packet of more than STORE_KB is dropped, and `dropped` is high for a cycle.
 module custom_actions
   import custom_pkg::*;
 #(
@@ -92,7 +92,7 @@ module custom_actions
     end
   end
 
-  // --------------------------------------------------------------------------------- steps 0 to 3: where the payload is
+  // -------------------------------------------------------------------------------- steps 0 to 3: where the payload is
   typedef struct packed {
     logic              custom;
     logic              last;
@@ -198,7 +198,7 @@ module custom_actions
     end
   end
 
-  // ------------------------------------------------------------------------------------------ steps 4 to 10: the filter
+  // ----------------------------------------------------------------------------------------- steps 4 to 10: the filter
   typedef logic [OFFSET_W-1:0] offset_t;
 
   function automatic logic [LANES-1:0] lanes_of(offset_t start, offset_t stop, offset_t bytes);

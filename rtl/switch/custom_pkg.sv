@@ -6,7 +6,8 @@ package custom_pkg;
   localparam int unsigned OFFSET_W = 7;  // in a beat, 0 to 64
 
   // Where a beat's payload lies. Beats are counted from the packet's third byte on: there, the payload begins at a
-  // multiple of 4, and no sample lies in two beats. Offsets are 0 if what they tell lies before the beat, and its width if behind it.
+  // multiple of 4, and no sample lies in two beats. Offsets are 0 if what they tell lies before the beat, and its width
+  // if behind it.
   typedef struct packed {
     logic                first;   // beat of its packet
     logic                last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output queue of a port: keeps those packets of a stream that are for it (s_take) and sends them when they are in whole,
-// as a MAC wants them. A packet that finds no room, or is longer than the queue, is dropped whole.
+// Output queue of a port: keeps those packets of a stream that are for it (s_take) and sends them when they are in
+// whole, as a MAC wants them. A packet that finds no room, or is longer than the queue, is dropped whole.
 // Latency: store and forward, see packet_fifo; `sent` and `dropped` come a cycle after a packet's last beat.
 // Throughput: 1 beat a cycle, for packets of one beat too. Never stalls its input.
 module egress_queue

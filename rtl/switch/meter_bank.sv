@@ -7,8 +7,8 @@
 // Writing a meter fills its buckets and clears its counters. What comes before or after it on meter_valid is judged by
 // the old or the new meter, never by a part of it.
 // Latency: 10 cycles from a request to its answer. Throughput: 1 request in 4 cycles.
-// Backpressure: meter_ready is low for 3 cycles after a request, while a write waits for its turn, and after reset while
-// all meters are turned off. Reads wait for cycles without an answer, and disturb nothing.
+// Backpressure: meter_ready is low for 3 cycles after a request, while a write waits for its turn, and after reset
+// while all meters are turned off. Reads wait for cycles without an answer, and disturb nothing.
 module meter_bank
   import switch_pkg::*;
 #(
@@ -221,7 +221,7 @@ module meter_bank
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ step 10: the answer
+  // ----------------------------------------------------------------------------------------------- step 10: the answer
   logic [METER_BANDS-1:0] exceeded, applied, applied_q;
   logic counted_q, clears_q, answer_q;
   logic [15:0] number_q;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32 (IEEE 802.3) of a piece of each packet. It begins at a lane of 4 bytes; what doesn't belong to it is 0, but for
-// the first 4 bytes of the piece, which are inverted, be they all of it or not: so the zeros before it count nothing.
-// Latency: 3 cycles from a packet's last beat, and one for each two bits of the number of bytes of a beat. Throughput: 1
-// beat a cycle, of packets of one beat too. Never stalls.
+// CRC-32 (IEEE 802.3) of a piece of each packet. It begins at a lane of 4 bytes; what doesn't belong to it is 0, but
+// for the first 4 bytes of the piece, which are inverted, be they all of it or not: so the zeros before it count
+// nothing.
+// Latency: 3 cycles from a packet's last beat, and one for each two bits of the number of bytes of a beat. Throughput:
+// 1 beat a cycle, of packets of one beat too. Never stalls.
 module payload_crc #(
     parameter int unsigned DATA_W = 512,
     localparam int unsigned BYTES_W = $clog2(DATA_W / 8 + 1)
@@ -51,8 +52,8 @@ module payload_crc #(
   endfunction
   localparam taps_t TAPS = beat_taps();
 
-  // The zeros behind the piece are taken out again at the end, by powers of two: which bits of the CRC each one 2**power
-  // zero bytes earlier is the parity of.
+  // The zeros behind the piece are taken out again at the end, by powers of two: which bits of the CRC each one
+  // 2**power zero bytes earlier is the parity of.
   typedef logic [31:0][31:0] square_t;
   function automatic square_t back_taps(int unsigned power);
     square_t taps;

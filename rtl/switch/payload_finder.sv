@@ -59,7 +59,7 @@ module payload_finder
     for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = offset_t'(i + 1);
   endfunction
 
-  // ------------------------------------------------------------------------------------ the beat that waits for the next
+  // ---------------------------------------------------------------------------------- the beat that waits for the next
   typedef struct packed {
     logic              last;
     logic              fir;
@@ -104,7 +104,7 @@ module payload_finder
     end
   end
 
-  // ------------------------------------------------------------------------ step 1: length and checksum of the UDP header
+  // --------------------------------------------------------------------- step 1: length and checksum of the UDP header
   typedef struct packed {
     logic       valid;
     logic       last;
@@ -138,7 +138,7 @@ module payload_finder
     if (rst) step1_q.valid <= 1'b0;
   end
 
-  // -------------------------------------------------------------------------------------------- step 2: the payload's end
+  // ----------------------------------------------------------------------------------------- step 2: the payload's end
   logic whole_q, tailed_q;        // the length in the UDP header is that of a header at least; and 4 bytes
   logic [15:0] checksum_q;
   place_t stop_q, tail_q;
