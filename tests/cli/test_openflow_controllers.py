@@ -195,6 +195,25 @@ def test_what_was_said_before_a_controller_hung_up_is_done(room: Room) -> None:
     room.until(lambda: len(room.datapath.flows) == 200 and not room.switch.connections, "200 flows and an end")
 
 
+def test_who_has_nothing_more_to_say_is_still_answered(room: Room) -> None:
+    peer = room.greeted()
+    for number in range(1000):
+        room.switch.handle(room.switch.connections[0], serialized(flow_mod([output(1)], in_port=1, priority=number)))
+    asked = parser.OFPFlowStatsRequest(PROTOCOL, 0, 255, ofproto.OFPP_ANY, ofproto.OFPG_ANY, 0, 0)
+    peer.say(serialized(asked) * 50)
+    peer.link.shutdown(socket.SHUT_WR)
+    answered = 0
+
+    def ended() -> bool:
+        nonlocal answered
+        answered += sum(len(message) - 16 for message in peer.messages())
+        return peer.ended
+
+    room.until(ended, "the end of the answers")
+    assert answered == 50 * 1000 * (48 + 16 + 24)
+    assert room.switch.connections == []
+
+
 def test_a_wrong_length_ends_a_connection_with_its_error(room: Room) -> None:
     peer = room.greeted()
     peer.say(b"\x04\x02\x00\x07\x00\x00\x00\x09" + b"x" * 100_000)
@@ -265,6 +284,23 @@ def test_a_controller_that_comes_back_is_found_again(listener: socket.socket) ->
             assert room.switch.connections == []
             room.pass_time(8)
         peer = accepted(room, listener)
+
+
+def test_a_good_connection_is_soon_tried_again(listener: socket.socket) -> None:
+    room = Room(targets=[f"tcp:127.0.0.1:{port_of(listener)}"])
+    with room.controllers:
+        for _ in range(3):
+            peer = accepted(room, listener)
+            peer.say(HELLO)
+            room.until(lambda: room.controllers.status()[0].state == "connected", "a hello")
+            room.pass_time(4.5)
+            peer.say(BARRIER)
+            room.wait(peer, ofproto.OFPT_BARRIER_REPLY)
+            room.pass_time(4.5)
+            peer.link.close()
+            room.until(lambda: room.controllers.status()[0].state == "waiting", "the end")
+            assert not select.select([listener], [], [], 0)[0]
+            room.pass_time(1)
 
 
 def test_a_silent_controller_is_asked_and_then_dropped(room: Room) -> None:

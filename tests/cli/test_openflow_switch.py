@@ -265,7 +265,7 @@ def test_groups_may_be_chained_but_not_in_a_circle(controller: Controller, datap
     controller.fine(flow_mod(to(3)))
     (reply,) = controller.send(parser.OFPGroupStatsRequest(PROTOCOL, 0, ofproto.OFPG_ALL))
     assert [(stat.group_id, stat.ref_count) for stat in reply.body] == [(1, 2), (2, 1), (3, 1)]
-    controller.fine(group_mod(ofproto.OFPG_ALL, [], command=ofproto.OFPGC_DELETE))
+    controller.fine(group_mod(ofproto.OFPG_ALL, [], command=ofproto.OFPGC_DELETE))  # 3 first: 1 is used by others
     assert (datapath.group_entries, datapath.flows) == ({}, [])
 
 
@@ -457,7 +457,8 @@ def test_there_is_one_master_at_most(datapath: FakeDatapath) -> None:
     assert role(one, ofproto.OFPCR_ROLE_EQUAL, 0) == (ofproto.OFPCR_ROLE_EQUAL, 6)
     late = 6 + (1 << 63) - 1
     assert role(one, ofproto.OFPCR_ROLE_SLAVE, late) == (ofproto.OFPCR_ROLE_SLAVE, late)
-    around = (late + 10) % (1 << 64)  # numbers of elections go round
+    around = (late + (1 << 63) - 1) % (1 << 64)  # numbers of elections go round
+    assert around < late
     assert role(one, ofproto.OFPCR_ROLE_MASTER, around) == (ofproto.OFPCR_ROLE_MASTER, around)
 
 
