@@ -133,11 +133,9 @@ def port_mod(number: int, config: int, mask: int, mac: int | None = None, advert
     return parser.OFPPortMod(PROTOCOL, number, address, config, mask, advertise)
 
 
-def packet_out(
-    actions: list[Any], in_port: int = ofproto.OFPP_CONTROLLER, data: bytes = bytes(60), **options: Any
-) -> Any:
-    options.setdefault("buffer_id", ofproto.OFP_NO_BUFFER)
-    return parser.OFPPacketOut(PROTOCOL, in_port=in_port, actions=actions, data=data, **options)
+def packet_out(actions: list[Any], in_port: int = ofproto.OFPP_CONTROLLER, data: bytes = bytes(60)) -> Any:
+    """A packet of a controller's."""
+    return parser.OFPPacketOut(PROTOCOL, ofproto.OFP_NO_BUFFER, in_port, actions, data)
 
 
 def arrive(of: Controller, reason: int, **options: Any) -> list[Any]:

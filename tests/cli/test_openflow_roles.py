@@ -28,11 +28,6 @@ def datapath() -> FakeDatapath:
     return FakeDatapath()
 
 
-@pytest.fixture
-def controller(datapath: FakeDatapath) -> Controller:
-    return Controller(switch(datapath))
-
-
 def role(of: Controller, wanted: int, generation: int = 0) -> tuple[int, int]:
     (reply,) = of.send(parser.OFPRoleRequest(PROTOCOL, wanted, generation))
     return reply.role, reply.generation_id

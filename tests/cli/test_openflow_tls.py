@@ -16,7 +16,7 @@ from headrace.cards.switch import channel as channels
 from headrace.cards.switch.endpoints import Tls
 from headrace.errors import HeadraceError
 
-ECHO_REQUEST, ECHO_REPLY = ofproto.OFPT_ECHO_REQUEST, ofproto.OFPT_ECHO_REPLY
+NEW_KEY = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
 
 
 @pytest.fixture
@@ -32,19 +32,16 @@ class Authority:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
-        self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
         self.ca = folder / f"{name}.crt"
+        self._make(name)
 
-    def _openssl(self, *words: str, out: str | None = None, key: str = "-keyout") -> None:
-        name = out or self.name
-        files = (key, f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}")
-        subprocess.run(["openssl", *words, *files], cwd=self.folder, check=True, capture_output=True)
+    def _make(self, name: str, *signer: str) -> None:
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}")
+        subprocess.run(["openssl", *NEW_KEY, *files, *signer], cwd=self.folder, check=True, capture_output=True)
 
     def issue(self, name: str) -> Tls:
         """A key and a certificate."""
-        signer = ("-CA", f"{self.name}.crt", "-CAkey", f"{self.name}.key")
-        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
-        self._openssl("req", "-x509", *curve, *signer, out=name)
+        self._make(name, "-CA", f"{self.name}.crt", "-CAkey", f"{self.name}.key")
         return Tls(self.folder / f"{name}.key", self.folder / f"{name}.crt", self.ca)
 
 
