@@ -28,6 +28,7 @@ need ccache ccache --version
 need tcpdump tcpdump --version
 need tshark tshark --version
 need openvswitch-common ovs-ofctl --version
+need openssl openssl version
 need iproute2 ip -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython

@@ -84,6 +84,10 @@ class FakeDatapath:
             actions = (flow.instructions.apply or ()) + (flow.instructions.write or ())
             assert Action(ActionKind.GROUP, number) not in actions
         del self.group_entries[number]
+        left = [
+            action for group in self.group_entries.values() for bucket in group.buckets for action in bucket.actions
+        ]
+        assert Action(ActionKind.GROUP, number) not in left
 
     def count_group(self, number: int) -> tuple[Count, list[Count]]:
         return Count(30, 3000), [Count(10, 1000) for _ in self.group_entries[number].buckets]

@@ -13,7 +13,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
 
 from headrace.cards.switch.agent import OpenFlowSwitch
-from headrace.cards.switch.flows import Oxm
+from headrace.cards.switch.flows import Oxm, PacketIn
 from headrace.cards.switch.ports import PortInfo
 
 PROTOCOL = ProtocolDesc(ofproto.OFP_VERSION)
@@ -102,3 +102,47 @@ def oxm(field: str, value: Any) -> Oxm:
     """A match field as os-ken's users write it, with what os-ken makes of it."""
     number, data, mask = ofproto.oxm_from_user(field, value)
     return Oxm(number & 0x7F, int.from_bytes(data, "big"), None if mask is None else int.from_bytes(mask, "big"))
+
+
+def stats(controller: Controller, **match: Any) -> list[Any]:
+    """What is told of flows; what is not an option of the request is a match field."""
+    out = {"out_port": ofproto.OFPP_ANY, "out_group": ofproto.OFPG_ANY}
+    given = {name: match.pop(name) for name in ("cookie", "cookie_mask", "table_id", *out) if name in match}
+    fields = {"table_id": 255, "cookie": 0, "cookie_mask": 0, **out, **given}
+    request = parser.OFPFlowStatsRequest(PROTOCOL, 0, match=parser.OFPMatch(**match), **fields)
+    (reply,) = controller.send(request)
+    return list(reply.body)
+
+
+def group_mod(number: int, buckets: list[list[Any]], kind: int = ofproto.OFPGT_ALL, **options: Any) -> Any:
+    """A group with these lists of actions."""
+    command = options.pop("command", ofproto.OFPGC_ADD)
+    made = [parser.OFPBucket(actions=actions, **options) for actions in buckets]
+    return parser.OFPGroupMod(PROTOCOL, command, kind, number, made)
+
+
+def meter_mod(number: int, command: int = ofproto.OFPMC_ADD, flags: int = ofproto.OFPMF_KBPS, bands: int = 1) -> Any:
+    """A meter with so many drop bands."""
+    made = [parser.OFPMeterBandDrop(rate=100, burst_size=0)] * bands
+    return parser.OFPMeterMod(PROTOCOL, command, flags, number, made)
+
+
+def port_mod(number: int, config: int, mask: int, mac: int | None = None, advertise: int = 0) -> Any:
+    """Of a port of ``switch``."""
+    address = f"02:00:00:00:00:{mac or number:02x}"
+    return parser.OFPPortMod(PROTOCOL, number, address, config, mask, advertise)
+
+
+def packet_out(actions: list[Any], in_port: int = ofproto.OFPP_CONTROLLER, data: bytes = bytes(60)) -> Any:
+    """A packet of a controller's."""
+    return parser.OFPPacketOut(PROTOCOL, ofproto.OFP_NO_BUFFER, in_port, actions, data)
+
+
+def arrive(of: Controller, reason: int, **options: Any) -> list[Any]:
+    """A packet of 200 bytes for controllers."""
+    datapath = of.switch.datapath
+    assert isinstance(datapath, FakeDatapath)
+    given = {"in_port": 3, "metadata": 0, "flow": None} | options
+    datapath.happened.append(PacketIn(bytes(range(200)), 200, reason, **given))
+    of.switch.poll_events()
+    return of.take()

@@ -6,10 +6,24 @@ from typing import Any
 
 import pytest
 from fake_datapath import SECOND, FakeDatapath
-from openflow_controller import PROTOCOL, Controller, flow_mod, ofproto, output, parser, switch
+from openflow_controller import (
+    PROTOCOL,
+    Controller,
+    arrive,
+    flow_mod,
+    group_mod,
+    meter_mod,
+    ofproto,
+    output,
+    packet_out,
+    parser,
+    port_mod,
+    stats,
+    switch,
+)
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.flows import Action, ActionKind, Count, PacketIn, PortState, RefusedError
+from headrace.cards.switch.flows import Action, ActionKind, Count, PortState, RefusedError
 from headrace.cards.switch.openflow.oxm import FIELDS, F
 
 NOTIFY = ofproto.OFPFF_SEND_FLOW_REM
@@ -29,15 +43,6 @@ def table(datapath: FakeDatapath) -> list[tuple[int, int, int | None]]:
     """Table, priority and in_port of each flow."""
     found = [(f.table, f.priority, {o.field: o.value for o in f.match}.get(F.IN_PORT)) for f in datapath.flows]
     return sorted(found, key=str)
-
-
-def stats(controller: Controller, **match: Any) -> list[Any]:
-    out = {"out_port": ofproto.OFPP_ANY, "out_group": ofproto.OFPG_ANY}
-    given = {name: match.pop(name) for name in ("cookie", "cookie_mask", "table_id", *out) if name in match}
-    fields = {"table_id": 255, "cookie": 0, "cookie_mask": 0, **out, **given}
-    request = parser.OFPFlowStatsRequest(PROTOCOL, 0, match=parser.OFPMatch(**match), **fields)
-    (reply,) = controller.send(request)
-    return list(reply.body)
 
 
 # ---------------------------------------------------------------------------------------------------------- flow mods
@@ -228,12 +233,6 @@ def test_an_expiry_that_comes_late_hits_no_other_flow(controller: Controller, da
 # -------------------------------------------------------------------------------------------------- groups and meters
 
 
-def group_mod(number: int, buckets: list[list[Any]], kind: int = ofproto.OFPGT_ALL, **options: Any) -> Any:
-    command = options.pop("command", ofproto.OFPGC_ADD)
-    made = [parser.OFPBucket(actions=actions, **options) for actions in buckets]
-    return parser.OFPGroupMod(PROTOCOL, command, kind, number, made)
-
-
 def test_flows_go_with_their_group(controller: Controller, datapath: FakeDatapath) -> None:
     controller.fine(group_mod(5, [[output(1)], [output(2)]]))
     controller.fine(flow_mod([parser.OFPActionGroup(5)], in_port=1, flags=NOTIFY))
@@ -265,7 +264,7 @@ def test_groups_may_be_chained_but_not_in_a_circle(controller: Controller, datap
     controller.fine(flow_mod(to(3)))
     (reply,) = controller.send(parser.OFPGroupStatsRequest(PROTOCOL, 0, ofproto.OFPG_ALL))
     assert [(stat.group_id, stat.ref_count) for stat in reply.body] == [(1, 2), (2, 1), (3, 1)]
-    controller.fine(group_mod(ofproto.OFPG_ALL, [], command=ofproto.OFPGC_DELETE))
+    controller.fine(group_mod(ofproto.OFPG_ALL, [], command=ofproto.OFPGC_DELETE))  # 3 first: 1 is used by others
     assert (datapath.group_entries, datapath.flows) == ({}, [])
 
 
@@ -277,11 +276,6 @@ def test_a_changed_group_keeps_its_age(controller: Controller, datapath: FakeDat
     assert reply.body[0].duration_sec == 3
     (reply,) = controller.send(parser.OFPGroupDescStatsRequest(PROTOCOL, 0))
     assert (reply.body[0].type, reply.body[0].buckets[0].actions[0].port) == (ofproto.OFPGT_INDIRECT, 2)
-
-
-def meter_mod(number: int, command: int = ofproto.OFPMC_ADD, flags: int = ofproto.OFPMF_KBPS, bands: int = 1) -> Any:
-    made = [parser.OFPMeterBandDrop(rate=100, burst_size=0)] * bands
-    return parser.OFPMeterMod(PROTOCOL, command, flags, number, made)
 
 
 def test_flows_go_with_their_meter(controller: Controller, datapath: FakeDatapath) -> None:
@@ -301,11 +295,6 @@ def test_flows_go_with_their_meter(controller: Controller, datapath: FakeDatapat
 
 
 # ------------------------------------------------------------------------------------------------- ports and packets
-
-
-def port_mod(number: int, config: int, mask: int, mac: int | None = None, advertise: int = 0) -> Any:
-    address = f"02:00:00:00:00:{mac or number:02x}"
-    return parser.OFPPortMod(PROTOCOL, number, address, config, mask, advertise)
 
 
 def test_a_port_is_configured_bit_by_bit(controller: Controller, datapath: FakeDatapath) -> None:
@@ -381,29 +370,12 @@ def test_table_features_have_all_that_controllers_ask_for() -> None:
         assert {ofproto.OFPAT_OUTPUT, ofproto.OFPAT_SET_FIELD, ofproto.OFPAT_GROUP} <= actions
 
 
-def packet_out(
-    actions: list[Any], in_port: int = ofproto.OFPP_CONTROLLER, data: bytes = bytes(60), **options: Any
-) -> Any:
-    options.setdefault("buffer_id", ofproto.OFP_NO_BUFFER)
-    return parser.OFPPacketOut(PROTOCOL, in_port=in_port, actions=actions, data=data, **options)
-
-
 def test_packets_are_sent_as_controllers_say(controller: Controller, datapath: FakeDatapath) -> None:
     controller.fine(packet_out([output(2), output(ofproto.OFPP_FLOOD)], in_port=3, data=b"x" * 60))
     assert [port for port, _ in datapath.sent] == [2, 1, 2, 4]
     assert datapath.packet_outs[0][0] == 3
     controller.fine(packet_out([output(ofproto.OFPP_TABLE)], in_port=ofproto.OFPP_ANY))
     assert datapath.packet_outs[1][0] == flows.CONTROLLER
-
-
-def arrive(of: Controller, reason: int, **options: Any) -> list[Any]:
-    """A packet of 200 bytes for controllers."""
-    datapath = of.switch.datapath
-    assert isinstance(datapath, FakeDatapath)
-    given = {"in_port": 3, "metadata": 0, "flow": None} | options
-    datapath.happened.append(PacketIn(bytes(range(200)), 200, reason, **given))
-    of.switch.poll_events()
-    return of.take()
 
 
 def test_a_packet_in_says_which_flow_has_sent_it(controller: Controller, datapath: FakeDatapath) -> None:
@@ -433,79 +405,7 @@ def test_packets_with_no_ttl_left_are_sent_where_asked_for(controller: Controlle
     assert arrive(controller, ofproto.OFPR_ACTION) == []
 
 
-# --------------------------------------------------------------------------------------------------- several of them
-
-
-def role(of: Controller, wanted: int, generation: int = 0) -> tuple[int, int]:
-    (reply,) = of.send(parser.OFPRoleRequest(PROTOCOL, wanted, generation))
-    return reply.role, reply.generation_id
-
-
-def test_there_is_one_master_at_most(datapath: FakeDatapath) -> None:
-    of = switch(datapath)
-    one, other = Controller(of), Controller(of)
-    nobody = 0xFFFF_FFFF_FFFF_FFFF
-    assert role(one, ofproto.OFPCR_ROLE_NOCHANGE) == (ofproto.OFPCR_ROLE_EQUAL, nobody)
-    assert role(one, ofproto.OFPCR_ROLE_MASTER, 5) == (ofproto.OFPCR_ROLE_MASTER, 5)
-    assert role(other, ofproto.OFPCR_ROLE_MASTER, 6) == (ofproto.OFPCR_ROLE_MASTER, 6)
-    assert role(one, ofproto.OFPCR_ROLE_NOCHANGE) == (ofproto.OFPCR_ROLE_SLAVE, 6)
-    stale = (ofproto.OFPET_ROLE_REQUEST_FAILED, ofproto.OFPRRFC_STALE)
-    assert one.refused(parser.OFPRoleRequest(PROTOCOL, ofproto.OFPCR_ROLE_MASTER, 5)) == stale
-    assert one.refused(parser.OFPRoleRequest(PROTOCOL, ofproto.OFPCR_ROLE_SLAVE, 5)) == stale
-    bad = (ofproto.OFPET_ROLE_REQUEST_FAILED, ofproto.OFPRRFC_BAD_ROLE)
-    assert one.refused(parser.OFPRoleRequest(PROTOCOL, 9, 7)) == bad
-    assert role(one, ofproto.OFPCR_ROLE_EQUAL, 0) == (ofproto.OFPCR_ROLE_EQUAL, 6)
-    late = 6 + (1 << 63) - 1
-    assert role(one, ofproto.OFPCR_ROLE_SLAVE, late) == (ofproto.OFPCR_ROLE_SLAVE, late)
-    around = (late + 10) % (1 << 64)  # numbers of elections go round
-    assert role(one, ofproto.OFPCR_ROLE_MASTER, around) == (ofproto.OFPCR_ROLE_MASTER, around)
-
-
-def test_a_slave_may_look_but_not_touch(datapath: FakeDatapath) -> None:
-    of = switch(datapath)
-    one, slave = Controller(of), Controller(of)
-    role(slave, ofproto.OFPCR_ROLE_SLAVE, 1)
-    refused = (ofproto.OFPET_BAD_REQUEST, ofproto.OFPBRC_IS_SLAVE)
-    for change in (
-        flow_mod([]),
-        group_mod(1, []),
-        meter_mod(1),
-        port_mod(1, 0, 0),
-        packet_out([]),
-        parser.OFPTableMod(PROTOCOL, 0, 0),
-    ):
-        assert slave.refused(change) == refused
-    assert datapath.flows == []
-    assert stats(slave) == []
-    slave.send(parser.OFPBarrierRequest(PROTOCOL))
-    one.fine(flow_mod([output(1)], flags=NOTIFY))
-    one.send(flow_mod(command=ofproto.OFPFC_DELETE, table_id=255))
-    arrive(one, ofproto.OFPR_ACTION)
-    assert slave.take() == []
-    of.set_link(1, False)
-    (status,) = slave.take()
-    assert status.desc.port_no == 1
-    flow_removed = 1 << ofproto.OFPRR_DELETE
-    slave.fine(parser.OFPSetAsync(PROTOCOL, [0, 2], [0, 0], [0, flow_removed]))
-    (reply,) = slave.send(parser.OFPGetAsyncRequest(PROTOCOL))
-    assert reply.packet_in_mask == [0, 2]
-    assert reply.flow_removed_mask == [0, flow_removed]
-    arrive(one, ofproto.OFPR_ACTION)
-    of.set_link(1, True)
-    assert [type(message) for message in slave.take()] == [parser.OFPPacketIn]
-
-
-def test_each_controller_has_its_own_settings(datapath: FakeDatapath) -> None:
-    of = switch(datapath)
-    one, other = Controller(of), Controller(of)
-    one.fine(parser.OFPSetConfig(PROTOCOL, 0, 99))
-    (reply,) = other.send(parser.OFPGetConfigRequest(PROTOCOL))
-    assert reply.miss_send_len == 128
-    assert arrive(one, ofproto.OFPR_ACTION) != []
-    assert other.take() != []
-    of.disconnect(other.connection)
-    assert arrive(one, ofproto.OFPR_ACTION) != []
-    assert other.take() == []
+# ---------------------------------------------------------------------------------------------------------- symmetric
 
 
 def test_a_barrier_is_answered_when_what_came_before_is_done(controller: Controller, datapath: FakeDatapath) -> None:

@@ -191,7 +191,7 @@ class OpenFlowSwitch:
 
     def poll_events(self) -> None:
         """Tells controllers what has happened in the datapath."""
-        for event in self.datapath.events():
+        for event in tuple(self.datapath.events()):  # what is done about one may change what is there
             if isinstance(event, Expired):
                 self.flow_tables.expire(event)
             else:

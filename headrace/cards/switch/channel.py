@@ -145,7 +145,7 @@ class Channel:
         for done in range(messages):
             length = self._next_length()
             if length is None or not self.pending or self.connection is None:
-                if self._ended and length is None:
+                if self._ended and not self._output:
                     self.close("closed by the controller")
                 return done
             self._alive = now

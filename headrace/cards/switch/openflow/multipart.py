@@ -55,7 +55,6 @@ _BAND = struct.Struct("!HHIIB3x")
 _METER_FEATURES = struct.Struct("!IIIBB2x")
 _TABLE_FEATURES = struct.Struct("!HB5x32sQQII")
 _PROPERTY = struct.Struct("!HH")
-_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _NS = 1_000_000_000
 
 
