@@ -28,6 +28,7 @@ need ccache ccache --version
 need tcpdump tcpdump --version
 need tshark tshark --version
 need iproute2 ip -V
+need openvswitch-switch ovs-ofctl --version
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython
 need z3 z3 --version
