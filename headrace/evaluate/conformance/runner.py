@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from headrace.evaluate.conformance import listing
 from headrace.evaluate.conformance.cases import KINDS, Case, Egress, Packet, PacketIn, Rate, TableMiss, Throughput
 from headrace.evaluate.conformance.device import PORTS, Device
 from headrace.evaluate.conformance.openflow import Connection, Refused, datapath, ofp, parser
@@ -93,7 +94,8 @@ def _run(device: Device, connection: Connection, case: Case, max_packets: int | 
         device.received(port)
     for message in case.messages():
         connection.apply([message])
-        _check_listed(connection, message)
+        if said := listing.wrong(connection, message):
+            raise Failure(said)
     device.enforce()
     if isinstance(case.expected, Throughput):
         _check_rates(device, case.ingress, case.expected, max_packets)
@@ -158,52 +160,6 @@ def _table_counts(connection: Connection) -> dict[int, tuple[int, int]]:
     """Of each table: lookups and matches."""
     entries = connection.statistics(parser.OFPTableStatsRequest(datapath, 0))
     return {entry.table_id: (entry.lookup_count, entry.matched_count) for entry in entries}
-
-
-def _check_listed(connection: Connection, message: Any) -> None:
-    """The switch lists a flow, a group or a meter as it was told."""
-    if isinstance(message, parser.OFPFlowMod):
-        what, request = "flow", parser.OFPFlowStatsRequest(datapath)
-        names = ["cookie", "priority", "hard_timeout", "idle_timeout", "match", "table_id", "instructions"]
-    elif isinstance(message, parser.OFPGroupMod):
-        what, request = "group", parser.OFPGroupDescStatsRequest(datapath)
-        names = ["type", "group_id", "buckets"]
-    else:
-        what, request = "meter", parser.OFPMeterConfigStatsRequest(datapath)
-        names = ["flags", "meter_id", "bands"]
-    told = _parts(message, names)
-    listed = [_parts(entry, names) for entry in connection.statistics(request)]
-    if told not in listed:
-        differing = [name for name in names if all(entry[name] != told[name] for entry in listed)]
-        raise Failure(
-            f"the switch lists no such {what}: "
-            + (
-                "none at all"
-                if not listed
-                else "; ".join(f"{n} {[e[n] for e in listed]} not {told[n]}" for n in differing)
-            )
-        )
-
-
-def _parts(entry: Any, names: list[str]) -> dict[str, object]:
-    """Attributes of a message or of an entry in a reply, free of the order of fields and of lengths."""
-    return {name: _plain(getattr(entry, name)) for name in names}
-
-
-def _plain(value: Any) -> object:
-    if hasattr(value, "to_jsondict"):
-        value = value.to_jsondict()
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items() if key not in ("len", "length")}
-    if isinstance(value, list):
-        entries = [_plain(entry) for entry in value]
-        ordered = not any(isinstance(e, dict) and ("OXMTlv" in e or _is_instruction(e)) for e in entries)
-        return entries if ordered else sorted(entries, key=repr)
-    return value
-
-
-def _is_instruction(entry: dict[str, object]) -> bool:
-    return next(iter(entry), "").startswith("OFPInstruction")
 
 
 def _check_rates(device: Device, packet: Packet, load: Throughput, max_packets: int | None) -> None:
