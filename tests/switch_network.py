@@ -59,7 +59,8 @@ def card() -> Iterator[None]:
 
         def starts() -> bool:
             assert process.poll() is None, "the switch has ended"
-            return all(Path(f"/proc/thread-self/net/dev_snmp6/h{port}").exists() for port in PORTS)
+            there = Path("/proc/thread-self/net/dev").read_text()
+            return all(f"h{port}:" in there for port in PORTS)
 
         until(starts, "the switch's interfaces")
         yield

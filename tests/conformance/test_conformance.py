@@ -15,7 +15,7 @@ from headrace.evaluate.conformance import openflow, runner
 from headrace.evaluate.conformance.barrier import Change, measure
 from headrace.evaluate.conformance.cases import Case, PacketIn, TableMiss, Throughput, load
 from headrace.evaluate.conformance.openflow import Connection
-from headrace.evaluate.conformance.ovs import OvsDevice
+from headrace.evaluate.conformance.ovs_device import OvsDevice
 
 CASES = load()
 # What Open vSwitch can't, or does otherwise.
