@@ -27,10 +27,9 @@ need git git --version
 need ccache ccache --version
 need tcpdump tcpdump --version
 need tshark tshark --version
-need openvswitch-common ovs-ofctl --version
 need openssl openssl version
 need iproute2 ip -V
-need openvswitch-switch ovs-ofctl --version
+need openvswitch-switch ovs-vswitchd --version
 need iputils-ping ping -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in by an Ethernet port: whole packets wait here for their turn; bad ones, those that find no room, and those
-// of a closed port are dropped. A port that holds keeps its link off instead while there is no room.
+// What comes in by an Ethernet port: whole packets wait here for their turn; bad ones, those that find no room, and
+// those of a closed port are dropped. A port that holds keeps its link off instead while there is no room.
 // Latency: 3 cycles from the last beat. Throughput: a beat a cycle.
 // Backpressure: s_axis_tready comes from a register: always high without hold, low while the store is full with it.
 module ingress_port

@@ -182,7 +182,10 @@ module switch_control
         count = (32 * COUNTED)'(meter_count);
       end
       3'd3: count = (32 * COUNTED)'(port_count);
-      default: for (int unsigned i = 0; i < TABLES; i++) if (table_q == TABLE_W'(i)) count = (32 * COUNTED)'(lookups_q[i]);
+      default:
+      for (int unsigned i = 0; i < TABLES; i++) begin
+        if (table_q == TABLE_W'(i)) count = (32 * COUNTED)'(lookups_q[i]);
+      end
     endcase
   end
 
@@ -311,6 +314,10 @@ module switch_control
   assign group_program   = regs_out.actions.place.value.value;
   assign fir_carry       = regs_out.fir.control.carry.value;
 
+  wire starts = regs_out.operation.start.flow.value || regs_out.operation.start.group.value ||
+      regs_out.operation.start.meter.value || regs_out.operation.start.clear.value ||
+      regs_out.operation.start.count.value;
+
   always_comb begin
     for (int unsigned i = 0; i < 4; i++) fir_coefficients[i] = regs_out.fir.coefficient[i].value.value;
     for (int unsigned i = 0; i < 2; i++) begin
@@ -338,9 +345,7 @@ module switch_control
     regs_in.from_host.value.next              = taken_q;
     regs_in.to_host.value.next                = copied_q;
     // From the cycle on in which the operation is written
-    regs_in.operation.status.busy.next        = state_q != IDLE || group_write_q || regs_out.operation.start.flow.value ||
-        regs_out.operation.start.meter.value || regs_out.operation.start.clear.value ||
-        regs_out.operation.start.group.value || regs_out.operation.start.count.value;
+    regs_in.operation.status.busy.next        = state_q != IDLE || group_write_q || starts;
     regs_in.operation.status.answer.next      = answer_q;
     for (int unsigned i = 0; i < COUNTED; i++) regs_in.operation.counted[i].value.next = counted_q[i];
     regs_in.actions.place.value.we          = written_q;

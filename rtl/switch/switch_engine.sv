@@ -167,7 +167,7 @@ module switch_engine
       .idle(control_idle)
   );
 
-  // ---------------------------------------------------------------------------------------------------------- what comes
+  // -------------------------------------------------------------------------------------------------------- what comes
   logic [INPUTS-1:0] in_valid, in_ready, in_last, in_idle;
   logic [INPUTS-1:0][DATA_W-1:0] in_data;
   logic [INPUTS-1:0][KEEP_W-1:0] in_keep;
@@ -728,7 +728,8 @@ module switch_engine
   end
 
   assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && whole_idle && !ended_q && heads_idle &&
-      &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && custom_idle && split_idle && host_idle && &out_idle;
+      &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && custom_idle && split_idle &&
+      host_idle && &out_idle;
 
   always_comb begin
     wake_ns = '1;

@@ -7,16 +7,29 @@ import random
 from collections.abc import Iterable
 
 import pytest
+from openflow_packet import Packet
 from openflow_random import flow as random_flow
 from openflow_random import group as random_group
 from openflow_random import instructions as random_instructions
 from openflow_random import packet as random_packet
 from openflow_spec import Outcome, SpecSwitch
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
 from switch_model import ModelCard
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.flows import (
+    Action,
+    ActionKind,
+    Bucket,
+    Expired,
     Flow,
+    Group,
+    GroupKind,
+    Instructions,
+    Match,
+    Meter,
+    Oxm,
     PacketIn,
     RefusedError,
 )

@@ -414,7 +414,6 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("egress_queue", {"QUEUE_KB": 3}),
     ("ingress_port", {"STORE_KB": 3}),
     ("packet_from_host", {"STORE_KB": 3}),
-
     ("packet_store", {"DATA_W": 1024}),
     ("packet_store", {"STORE_KB": 48}),
     ("copy_steps", {"DATA_W": 64}),
