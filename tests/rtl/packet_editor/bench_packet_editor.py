@@ -53,9 +53,10 @@ class Bench:
         self.width = len(dut.s_axis_tdata)
         beats = [word[:3] for packet, _ in copies for word in frame_words(packet, self.width, lambda: 0)]
         jobs = []
-        for _, plans in copies:
+        for packet, plans in copies:
             for number, (plan, members) in enumerate(plans, 1):
-                jobs.append((plan.copy(**members, last=int(number == len(plans))),))
+                last = int(number == len(plans))
+                jobs.append((plan.copy(**members, last=last, bytes=len(packet)),))
         payload = (dut.s_axis_tdata, dut.s_axis_tkeep, dut.s_axis_tlast)
         self.source = Source(Channel(dut.clk, dut.s_axis_tvalid, dut.s_axis_tready, payload), beats, packet_stalls())
         channel = Channel(dut.clk, dut.s_copy_valid, dut.s_copy_ready, (dut.s_copy,))
@@ -94,7 +95,7 @@ class Bench:
         for (plan, members), (data, beside) in zip(self.sent, found, strict=True):
             due = plan.expected()
             assert data == due, f"{plan}:\n{data.hex()}, not\n{due.hex()}"
-            assert set(beside) == {plan.sent(**members)}
+            assert set(beside) == {plan.sent(**members, bytes=len(data))}
 
 
 def several(count: int) -> list[tuple[bytes, list[tuple[Plan, dict[str, int]]]]]:
