@@ -229,16 +229,22 @@ module switch_headers
   for (genvar i = 0; i < EXTENSIONS; i++) begin : gen_extension
     state_t before_q;
     logic [31:3] word_q;
+    logic short_q;     // fewer than the 2 words that each header has
+    place_t room_q;    // words behind them
+    place_t next_q;  // and their place
 
     always_ff @(posedge clk) begin
       before_q <= state_q[3+i];
       word_q   <= state_q[3+i].words[state_q[3+i].at[5:0]][31:3];
+      short_q  <= state_q[3+i].count < state_q[3+i].at + 7'd2;
+      room_q   <= state_q[3+i].count - state_q[3+i].at - 7'd2;
+      next_q <= state_q[3+i].at + 7'd2;
     end
 
     always_ff @(posedge clk) begin
       automatic state_t state = before_q;
       automatic exthdr_t bits = state.fields.exthdr;
-      automatic logic [9:0] size = {1'b0, word_q[23:16], 1'b0} + 10'd2;  // in words
+      automatic logic [8:0] more = {word_q[23:16], 1'b0};  // words behind the first 2
       automatic logic extension = 1'b1;
       automatic logic [2:0] rank = 3'd0;
       unique case (state.fields.ip_proto)
@@ -261,13 +267,13 @@ module switch_headers
         end
         IP_FRAGMENT: begin
           rank = 3'd3;
-          size = 10'd2;
+          more = '0;
           bits.unrep |= bits.frag;
           bits.frag = 1'b1;
         end
         IP_AUTH: begin
           rank = 3'd4;
-          size = 10'(word_q[23:16]) + 10'd2;
+          more = 9'(word_q[23:16]);
           bits.unrep |= bits.auth;
           bits.auth = 1'b1;
         end
@@ -277,7 +283,7 @@ module switch_headers
       if (state.walk && extension && state.fields.eth_type == ETH_IPV6) begin
         state.fields.exthdr = bits;
         if (rank > state.rank) state.rank = rank;
-        if (10'(state.at) + size > 10'(state.count)) begin
+        if (short_q || more > 9'(room_q)) begin
           state.walk = 1'b0;
           state.cut  = 1'b1;
         end else if (state.fields.ip_proto == IP_FRAGMENT && word_q[15:3] != '0) begin
@@ -285,7 +291,7 @@ module switch_headers
           state.later = 1'b1;
         end else begin
           state.fields.ip_proto = word_q[31:24];
-          state.at              = state.at + place_t'(size);
+          state.at              = next_q + place_t'(more);
         end
       end
       state_q[4+i] <= state;
