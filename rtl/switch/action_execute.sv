@@ -153,10 +153,10 @@ module action_execute
   // ----------------------------------------------------------------------------------------------------------- the step
   logic valid_q;
   // verilator lint_off UNUSEDSIGNAL
-  logic mpls_value_q;  // its value is
-  logic [63:0] is_q;  // its op
-  step_t step_q;  // `first` is done when it comes in
+  step_t step_q;        // `first` is done when it comes in
+  logic [63:0] is_q;    // its op, a bit for each
   // verilator lint_on UNUSEDSIGNAL
+  logic mpls_value_q;   // its value is an eth_type of MPLS
   puts_t puts_q;
   logic asked_q, answered_q, drop_q;
   logic [2:0] raise_q;
