@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet's action set. It runs in the order of places, which is that of OpenFlow (1.3.5, 5.10). A word takes the place
-// of the one that was there. A group comes before the output and ends the packet, which so has no output.
+// A packet's action set. It runs in the order of places, which is that of OpenFlow (1.3.5, 5.10). A word takes the
+// place of the one that was there. A group comes before the output and ends the packet, which so has no output.
 // Latency: 4 cycles from `run`, which stays until the last word, to the first one. Throughput: a word a cycle.
 module action_set
   import switch_pkg::*;
