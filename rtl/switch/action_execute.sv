@@ -137,7 +137,7 @@ module action_execute
     end
   endfunction
 
-  // --------------------------------------------------------------------------------------------------------- the packet
+  // ------------------------------------------------------------------------------------------------------- the packet
   edit_t edit_q, saved_q;
   logic mpls_type_q, saved_mpls_type_q;  // its eth_type is of MPLS
   kinds_t kinds_q;
@@ -150,7 +150,7 @@ module action_execute
   logic is_saved_q;
   logic [7:0] custom_q;
 
-  // ----------------------------------------------------------------------------------------------------------- the step
+  // --------------------------------------------------------------------------------------------------------- the step
   logic valid_q;
   // verilator lint_off UNUSEDSIGNAL
   step_t step_q;        // `first` is done when it comes in
