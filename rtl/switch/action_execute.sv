@@ -137,7 +137,7 @@ module action_execute
     end
   endfunction
 
-  // -------------------------------------------------------------------------------------------------------- the packet
+  // ------------------------------------------------------------------------------------------------------- the packet
   edit_t edit_q, saved_q;
   logic mpls_type_q, saved_mpls_type_q;  // its eth_type is of MPLS
   kinds_t kinds_q;
@@ -150,13 +150,13 @@ module action_execute
   logic is_saved_q;
   logic [7:0] custom_q;
 
-  // ---------------------------------------------------------------------------------------------------------- the step
+  // --------------------------------------------------------------------------------------------------------- the step
   logic valid_q;
   // verilator lint_off UNUSEDSIGNAL
-  logic mpls_value_q;  // its value is
-  logic [63:0] is_q;  // its op
-  step_t step_q;  // `first` is done when it comes in
+  step_t step_q;        // `first` is done when it comes in
+  logic [63:0] is_q;    // its op, a bit for each
   // verilator lint_on UNUSEDSIGNAL
+  logic mpls_value_q;   // its value is an eth_type of MPLS
   puts_t puts_q;
   logic asked_q, answered_q, drop_q;
   logic [2:0] raise_q;

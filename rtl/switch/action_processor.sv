@@ -155,7 +155,7 @@ module action_processor
       .idle   ()
   );
 
-  // ------------------------------------------------------------------------------------------------------- their steps
+  // ------------------------------------------------------------------------------------------------------ their steps
   logic word_valid, word_ready, walk, halt, walk_valid, walk_ready, step_valid, step_ready;
   logic [PROGRAM_W-1:0] walk_address;
   word_t word, walk_word;

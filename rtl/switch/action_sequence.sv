@@ -106,8 +106,8 @@ module action_sequence
   wire clears = !word.action.keep && word.action.op == ACT_CLEAR && !runs_set_q;
   wire set_empty = clears || (set_was_empty && !word.kept);
   wire programs_over = word.action.last && mode_q != SET && depth_q == '0 && (closing || runs_set_q);
-  wire over = (limit_q && mode_q != OVER) ||
-      (!word.control && (mode_q == SET ? set_last : programs_over && (runs_set_q || set_empty)));
+  wire all_done = mode_q == SET ? set_last : programs_over && (runs_set_q || set_empty);
+  wire over = (limit_q && mode_q != OVER) || (all_done && !word.control);
 
   always_comb begin
     m_step.action = word.action;
