@@ -73,7 +73,8 @@ def by_numpy(packets: Samples) -> Samples:
     sums = np.full_like(wide, 1 << _POINT - 1)
     for delay, tap in enumerate(TAPS):
         sums[:, delay:] += tap * wide[:, : wide.shape[1] - delay]
-    return np.clip(sums >> _POINT, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+    filtered: Samples = np.clip(sums >> _POINT, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+    return filtered
 
 
 class Compiled:
