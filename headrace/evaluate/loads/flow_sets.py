@@ -2,7 +2,9 @@
 
 All basic match fields but PBB's, tunnels' and IPV6_EXTHDR, which Open vSwitch doesn't have, and masks where the
 specification allows them. Left out is what it leaves open: flows of the same priority in a table, a TTL that ends, a
-group that may choose, tags that aren't there. Values come from small pools, so that flows match.
+group that may choose, tags that aren't there; and where Open vSwitch 3.1 goes its own ways: it executes the action set of
+a packet that no flow of a later table matches, and a label that is pushed gets its TC from the DSCP. Values come from
+small pools, so that flows match.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PORTS = 8
+PORTS = 4
 
 _MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02", "06:1a:2b:3c:4d:5e", "01:00:5e:00:00:fb", "ff:ff:ff:ff:ff:ff")
 _V4 = ("10.0.0.1", "10.0.0.2", "10.1.0.1", "192.168.7.200", "224.0.0.251")
@@ -129,7 +131,7 @@ def random_flow_set(rng: random.Random, tables: int = 4, flows: int = 40, groups
         found += [_match(rng, rng.choice((*_SHAPES, *_COMMON))) for _ in range(count)]
         priorities = rng.sample(range(1, 60_000), len(found))
         flows_here = list(zip(priorities, found, strict=True))
-        if rng.random() < 0.8:  # what is done with all others
+        if writer.sets or rng.random() < 0.8:  # what is done with all others
             flows_here.append((0, _Match("", "", None)))
         for priority, match in flows_here:
             lines.append(f"table={table},priority={priority},{match.text}actions={writer.instructions(match, table)}\n")
@@ -267,7 +269,8 @@ class _Writer:
         if match.ttl == "mpls_ttl" and self._rng.random() < 0.7:
             return ["pop_mpls:0x0800" if match.shape == "mpls,mpls_bos=1" else "pop_mpls:0x8847"]
         label = [f"set_field:{self._rng.choice(_LABELS)}->mpls_label"] if self._rng.random() < 0.7 else []
-        return ["push_mpls:0x8847", *label]
+        tc = [f"set_field:{self._rng.randrange(8)}->mpls_tc"] if match.ttl == "ttl" else []  # not 0 in Open vSwitch
+        return ["push_mpls:0x8847", *label, *tc]
 
     def _set(self, match: _Match, labelled: bool) -> list[str]:
         """An action set: one of a kind."""

@@ -5,10 +5,11 @@ Times are wall-clock times of this machine.
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -20,7 +21,7 @@ _VERSION = 4
 _HEADER = struct.Struct("!BBHI")
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY, _FLOW_MOD, _BARRIER_REQUEST, _BARRIER_REPLY = 0, 1, 2, 3, 14, 20, 21
 ADD, _MODIFY, MODIFY_STRICT, DELETE = range(4)
-_ANY, _NO_BUFFER = 0xFFFF_FFFF, 0xFFFF_FFFF
+_ANY, _NO_BUFFER, _ALL_TABLES = 0xFFFF_FFFF, 0xFFFF_FFFF, 0xFF
 _PRIORITY = 100
 _PACKET = bytes(range(60))
 _GIVE_UP_S = 5.0
@@ -57,14 +58,15 @@ class Wire(Protocol):
 class Controller:
     """A connection to a switch. Raises HeadraceError when that closes it, answers an error or doesn't answer."""
 
-    def __init__(self, address: str) -> None:
-        """``address``: ``tcp:HOST:PORT``."""
+    def __init__(self, address: str, meanwhile: Callable[[], object] | None = None) -> None:
+        """``address``: ``tcp:HOST:PORT``. ``meanwhile`` is called while the switch hasn't answered; it may be that."""
         _, host, port = address.split(":")
         try:
             self._socket = socket.create_connection((host, int(port)), _GIVE_UP_S)
         except OSError as error:
             raise HeadraceError(f"{address}: {error.strerror or error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._meanwhile = meanwhile
         self._number = 0
         self._send(_HELLO)
         self.barrier()
@@ -84,6 +86,11 @@ class Controller:
         apply = struct.pack("!HH4x", 4, 8 + len(action)) + action if action else b""
         head = struct.pack("!QQBBHHHIIIH2x", 0, 0, 0, command, 0, 0, _PRIORITY, _NO_BUFFER, _ANY, _ANY, 0)
         self._send(_FLOW_MOD, head + match + apply)
+
+    def clear(self) -> None:
+        """No flow is left, in any table."""
+        head = struct.pack("!QQBBHHHIIIH2x", 0, 0, _ALL_TABLES, DELETE, 0, 0, 0, _NO_BUFFER, _ANY, _ANY, 0)
+        self._send(_FLOW_MOD, head + struct.pack("!HH4x", 1, 4))
 
     def barrier(self) -> None:
         """Comes back when the switch has answered a barrier."""
@@ -107,8 +114,12 @@ class Controller:
         return kind, number, self._read(length - 8)
 
     def _read(self, count: int) -> bytes:
-        data = b""
+        data, deadline = b"", time.monotonic() + _GIVE_UP_S
         while len(data) < count:
+            while self._meanwhile and not select.select([self._socket], [], [], 0)[0]:
+                self._meanwhile()
+                if time.monotonic() > deadline:
+                    raise HeadraceError("the switch does not answer")
             try:
                 part = self._socket.recv(count - len(data))
             except TimeoutError:
@@ -120,17 +131,11 @@ class Controller:
 
 
 def flow_mods(address: str, count: int, tables: int = 8, bundle: bool = False) -> FlowMods:
-    """Adds so many flows of TCP connections with ``ovs-ofctl add-flows``; ``bundle``: all or none of them."""
-    lines = []
-    for number in range(count):
-        table, connection = number % tables, number // tables
-        addresses = f"nw_src=10.{connection >> 16}.{connection >> 8 & 255}.{connection & 255},nw_dst=10.255.0.1"
-        lines.append(
-            f"table={table},priority=100,tcp,{addresses},tcp_src={1024 + connection},tcp_dst=80,actions=output:2\n"
-        )
+    """Adds ``flows`` with ``ovs-ofctl add-flows``; ``bundle``: all or none of them."""
     ofctl(address, "del-flows")
+    text = flows(count, tables)
     start = time.perf_counter()
-    ofctl(address, "add-flows", "-", *(["--bundle"] if bundle else []), text="".join(lines))
+    ofctl(address, "add-flows", "-", *(["--bundle"] if bundle else []), text=text)
     seconds = time.perf_counter() - start
     there = ofctl(address, "dump-aggregate")
     if f"flow_count={count}" not in there:
@@ -139,15 +144,29 @@ def flow_mods(address: str, count: int, tables: int = 8, bundle: bool = False) -
     return FlowMods(count, seconds)
 
 
-def stale_packets(address: str, wire: Wire, trials: int, replace: bool = False) -> Stale:
+def flows(count: int, tables: int) -> str:
+    """So many flows of TCP connections, spread over tables, as ovs-ofctl reads them."""
+    lines = []
+    for number in range(count):
+        table, connection = number % tables, number // tables
+        client = f"10.{connection >> 16}.{connection >> 8 & 255}.{connection & 255}"
+        match = f"tcp,nw_src={client},nw_dst=10.255.0.1,tcp_src={1024 + connection},tcp_dst=80"
+        lines.append(f"table={table},priority=100,{match},actions=output:2\n")
+    return "".join(lines)
+
+
+def stale_packets(
+    address: str, wire: Wire, trials: int, replace: bool = False, meanwhile: Callable[[], object] | None = None
+) -> Stale:
     """A flow goes to another port: it is changed, or deleted and added (``replace``), then comes a barrier; the packet
     after its answer must go the new way. Packets have just used the flow.
 
-    ``wire``: ports 1 to 3. Raises HeadraceError where the switch never does what it is told.
+    ``wire``: ports 1 to 3. ``meanwhile``: as ``Controller``'s. Raises HeadraceError where the switch never does what it
+    is told.
     """
-    ofctl(address, "del-flows")
     stale = lost = 0
-    with Controller(address) as controller:
+    with Controller(address, meanwhile) as controller:
+        controller.clear()
         controller.flow(ADD, 3)
         controller.barrier()
         for trial in range(trials):

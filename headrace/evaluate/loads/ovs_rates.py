@@ -29,6 +29,7 @@ T = TypeVar("T")
 _Round = tuple[int, "_Frames"]  # and the port that they go into
 
 FCS = 4
+HEADERS = 54  # bytes of Ethernet, IPv4 and TCP
 CONNECTIONS = 1_500
 
 _CLONE_NEWNET = 0x4000_0000
@@ -43,7 +44,6 @@ _TOGETHER = 30  # connections
 _AHEAD, _OVERHEAD = 40_000, 1_000  # bytes that a socket has room for, twice; what the kernel takes for a packet
 _GIVE_UP_S = 2
 _PEERS = ("peer1", "peer2")
-_HEADERS = 54  # bytes of Ethernet, IPv4 and TCP
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def connection_flows(count: int, tables: int) -> str:
     """What the switch is told for ``connections``: a flow each way of each in table 0, then a table after the other."""
     lines = []
     for number in range(count):
-        for port, (source, target, source_port, target_port) in enumerate(_ends(number), start=1):
+        for port, (source, target, source_port, target_port) in enumerate(ends(number), start=1):
             match = f"tcp,in_port={port},nw_src={source},nw_dst={target},tcp_src={source_port},tcp_dst={target_port}"
             lines.append(f"table=0,priority=100,{match},actions={_then(port, 0, tables)}")
     for table in range(1, tables):
@@ -106,12 +106,12 @@ def connection_flows(count: int, tables: int) -> str:
 
 def connection_packets(number: int, data: int, payload: int) -> list[tuple[int, bytes]]:
     """The packets of a connection, without FCS, and the ports that they come into: SYN, SYN and ACK, data."""
-    there, back = _ends(number)
-    opening = [(1, _tcp(*there, 0x02, 0)), (2, _tcp(*back, 0x12, 0))]
-    return opening + [(1, _tcp(*there, 0x18, payload))] * data
+    there, back = ends(number)
+    opening = [(1, tcp_packet(*there, 0x02, 0)), (2, tcp_packet(*back, 0x12, 0))]
+    return opening + [(1, tcp_packet(*there, 0x18, payload))] * data
 
 
-def _ends(number: int) -> tuple[tuple[str, str, int, int], tuple[str, str, int, int]]:
+def ends(number: int) -> tuple[tuple[str, str, int, int], tuple[str, str, int, int]]:
     """Addresses and ports of a connection, one way and the other."""
     client, port = str(ipaddress.IPv4Address(0x0A00_0001 + number % 250)), 1024 + 37 * number % 60_000
     return (client, "10.1.0.1", port, 80), ("10.1.0.1", client, 80, port)
@@ -121,7 +121,8 @@ def _then(port: int, table: int, tables: int) -> str:
     return f"goto_table:{table + 1}" if table + 1 < tables else f"output:{3 - port}"
 
 
-def _tcp(source: str, target: str, source_port: int, target_port: int, flags: int, payload: int) -> bytes:
+def tcp_packet(source: str, target: str, source_port: int, target_port: int, flags: int, payload: int) -> bytes:
+    """A packet without FCS; its TCP checksum isn't computed."""
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + payload, 0, 0x4000, 64, 6, 0)
     ip += ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(target).packed
     tcp = struct.pack("!HHIIBBHHH", source_port, target_port, 0, 0, 0x50, flags, 65535, 0, 0)
@@ -225,8 +226,8 @@ def _raw(interface: str) -> Iterator[socket.socket]:
 
 def _numbered(number: int, size: int) -> bytes:
     """A packet of a flow of its own."""
-    return _tcp(
-        f"10.0.{number >> 8 & 255}.{number & 255}", "10.1.0.1", 1024 + number % 60_000, 80, 0x18, size - FCS - _HEADERS
+    return tcp_packet(
+        f"10.0.{number >> 8 & 255}.{number & 255}", "10.1.0.1", 1024 + number % 60_000, 80, 0x18, size - FCS - HEADERS
     )
 
 

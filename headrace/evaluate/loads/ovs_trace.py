@@ -20,7 +20,7 @@ _GIVE_UP_S = 10.0
 
 
 class OvsOracle:
-    """Ports 1 to 8 of a private Open vSwitch with a dummy datapath."""
+    """Ports 1 to 4 of a private Open vSwitch with a dummy datapath."""
 
     def __init__(self, switch: OpenVSwitch) -> None:
         self._switch = switch
