@@ -23,8 +23,8 @@ OVS_CANNOT = {
     "IPv6 extension headers": ("match/39_IPV6_EXTHDR", "OFPBMC_BAD_FIELD"),
     "copying of TTLs": ("_COPY_TTL_", "OFPBAC_BAD_TYPE"),
     "setting of read-only fields": ("action/25_SET_FIELD/", "OFPBAC_BAD_SET_ARGUMENT"),
-    "a new tag with the VLAN of the one below": ("action/17_PUSH_VLAN_multiple", "vid=0) instead of svlan"),
-    "a new label of 0, and TTL 0 over ARP": ("action/19_PUSH_MPLS", "instead of mpls(bsb=1,exp=0,label=0"),
+    "a new tag with the VLAN of the one below": ("action/17_PUSH_VLAN_multiple", "802_1AD vlan 0 instead of 100"),
+    "a new label of 0, and TTL 0 over ARP": ("action/19_PUSH_MPLS", "MPLS "),
     "buckets by addresses of Ethernet and ARP": ("group/01_SELECT_", "port 2 gives 0 kbit/s"),
     "DSCP remark": ("meter/02_DSCP_REMARK", "OFPMMFC_BAD_BAND"),
 }
@@ -96,7 +96,7 @@ class Wrong:
     [
         ("loses", "the packet goes to nowhere instead of port 2"),
         ("doubles", "the packet goes to port 2, port 2 instead of port 2"),
-        ("changes", "the packet has ethernet(dst='23:22:22:22:22:22'"),
+        ("changes", "the packet has Ethernet dst '23:22:22:22:22:22' instead of '22:22:22:22:22:22'"),
         ("leaks", "the packet goes to port 2, port 3 instead of port 2"),
     ],
 )

@@ -58,6 +58,17 @@ def until_counted(command: tuple[str, ...], name: str, least: int) -> None:
     until(lambda: sum(counted(ofctl(*command), name)) >= least, f"{name} of {least}")
 
 
+def reaches(one: Host, other: Host) -> bool:
+    """Three pings are answered, once the last change holds: Open vSwitch says too early that it does."""
+    until(lambda: one.pings(other, 1, 1), "the first answer")
+    return one.pings(other) == 3
+
+
+def until_cut_off(one: Host, other: Host) -> None:
+    """Until no ping is answered."""
+    until(lambda: one.pings(other, 2, 1) == 0, "silence")
+
+
 def test_what_a_switch_says_of_itself(hosts: list[Host]) -> None:
     shown = ofctl("show")
     assert f"dpid:{DATAPATH_ID:016x}" in shown
@@ -75,12 +86,12 @@ def test_what_a_switch_says_of_itself(hosts: list[Host]) -> None:
 def test_add_modify_delete_and_compare_flows(hosts: list[Host], tmp_path: Path) -> None:
     for flow in BETWEEN_1_AND_2:
         ofctl("add-flow", flow)
-    assert hosts[0].pings(hosts[1]) == 3 and hosts[0].sends(hosts[1])
+    assert reaches(hosts[0], hosts[1]) and hosts[0].sends(hosts[1])
     until_counted(("dump-flows",), "n_packets", 200)
     until_counted(("dump-aggregate",), "packet_count", 200)
     assert counted(ofctl("dump-aggregate", "in_port=1"), "flow_count") == [1]
     ofctl("mod-flows", "in_port=1,actions=output:3")
-    assert hosts[0].pings(hosts[1], 2, 1) == 0
+    until_cut_off(hosts[0], hosts[1])
     ofctl("del-flows", "in_port=1")
     assert flows() == ["in_port=2 actions=output:1"]
     ofctl("add-flow", "priority=7,cookie=0x5,in_port=2,actions=drop")
@@ -92,7 +103,7 @@ def test_add_modify_delete_and_compare_flows(hosts: list[Host], tmp_path: Path) 
     file.write_text("\n".join((*BETWEEN_1_AND_2, "table=1,priority=3,arp,actions=CONTROLLER:128", "")))
     ofctl("replace-flows", str(file))
     assert ofctl("diff-flows", str(file)) == "" and len(flows()) == 3
-    assert hosts[0].pings(hosts[1]) == 3
+    assert reaches(hosts[0], hosts[1])
     ofctl("del-flows")
     ofctl("add-flows", str(file))
     assert ofctl("diff-flows", str(file)) == ""
@@ -124,15 +135,17 @@ def test_groups_of_every_type(hosts: list[Host]) -> None:
     assert "select" in ofctl("dump-group-features").lower()
     ofctl("add-group", "group_id=1,type=all,bucket=output:2,bucket=output:3")
     ofctl("add-flow", "priority=1,in_port=1,actions=group:1")
-    assert one.pings(two) == 3 and one.pings(three) == 3
+    assert reaches(one, two) and reaches(one, three)
     until_counted(("dump-group-stats", "group_id=1"), "packet_count", 6)
     ofctl("mod-group", "group_id=1,type=indirect,bucket=output:2")
     assert re.search(r"group_id=1,type=indirect,bucket=.*actions=output:2", ofctl("dump-groups"))
-    assert one.pings(two) == 3 and one.pings(three, 2, 1) == 0
+    assert reaches(one, two)
+    until_cut_off(one, three)
     ofctl("mod-group", "group_id=1,type=select,bucket=weight:1,output:2,bucket=weight:1,output:2")
-    assert one.pings(two) == 3
+    assert reaches(one, two)
     ofctl("mod-group", "group_id=1,type=ff,bucket=watch_port:3,output:3,bucket=watch_port:2,output:2")
-    assert one.pings(three) == 3 and one.pings(two, 2, 1) == 0
+    assert reaches(one, three)
+    until_cut_off(one, two)
     three.run("ip", "link", "set", "h3", "down")
     until(lambda: one.pings(two, 1, 1), "the bucket of the port that is up")
     three.run("ip", "link", "set", "h3", "up")
@@ -147,7 +160,7 @@ def test_a_meter_drops_what_is_too_fast(hosts: list[Host]) -> None:
     ofctl("add-meter", "meter=1,pktps,stats,bands=type=drop,rate=1000")
     ofctl("add-flow", "in_port=1,actions=meter:1,output:2")
     ofctl("add-flow", "in_port=2,actions=output:1")
-    assert one.pings(two) == 3
+    assert reaches(one, two)
     assert "type=drop rate=1000" in ofctl("dump-meters")
     ofctl("mod-meter", "meter=1,pktps,burst,stats,bands=type=drop,rate=1,burst_size=1")
     assert one.run("ping", "-n", "-c", "20", "-i", "0.05", "-W", "1", two.address).returncode <= 1
@@ -162,15 +175,15 @@ def test_ports_count_and_can_be_switched_off(hosts: list[Host]) -> None:
     for flow in BETWEEN_1_AND_2:
         ofctl("add-flow", flow)
     before = counted(ofctl("dump-ports", "2"), "pkts")
-    assert one.pings(two) == 3
+    assert reaches(one, two)
     until(
         lambda: all(n >= b + 3 for n, b in zip(counted(ofctl("dump-ports", "2"), "pkts"), before, strict=True)),
         "counts",
     )
     ofctl("mod-port", "2", "no-forward")
-    assert one.pings(two, 2, 1) == 0
+    until_cut_off(one, two)
     ofctl("mod-port", "2", "forward")
-    assert one.pings(two) == 3
+    assert reaches(one, two)
 
 
 def test_packets_go_to_a_controller_and_back(hosts: list[Host], tmp_path: Path) -> None:
