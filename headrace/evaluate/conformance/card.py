@@ -46,7 +46,9 @@ class CardDevice:
         with open_switch_card(parameters=self._parameters, progress=False) as card:
             self._card = card
             for port in range(card.ports):
+                card.source(port, "queue")
                 card.sink(port, "memory")
+            self._rates: dict[int, str | float] = {}
             hardware = CardHardware(card)
             infos = [PortInfo(number, f"port{number}", bytes((2, 0, 0, 0, 0, number)), 100_000_000) for number in PORTS]
             agent = OpenFlowSwitch(HardwareDatapath(hardware), 1, infos)
@@ -79,7 +81,14 @@ class CardDevice:
         rate: str | float = "line"
         if every_ns:
             rate = 8e9 * (max(map(len, frames)) + _OVERHEAD) / every_ns
-        self._do(lambda: self._card.source(port - 1, list(frames), timing=rate))
+        self._do(lambda: self._send(port, frames, rate))
+
+    def _send(self, port: int, frames: Sequence[bytes], rate: str | float) -> None:
+        if self._rates.setdefault(port, "line") != rate:
+            self._card.run(cycles=_SETTLE_CYCLES)  # what came before, at its own rate
+            self._card.source(port - 1, "queue", timing=rate)
+            self._rates[port] = rate
+        self._card.send(port - 1, frames)
 
     def settle(self) -> None:
         """See ``Device``."""
