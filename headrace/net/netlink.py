@@ -70,6 +70,12 @@ def bring_up(name: str, *addresses: str) -> None:
         ip.link("set", index=index, state="up")
 
 
+def set_mtu(name: str, size: int) -> None:
+    """The longest packet of an interface, in bytes without its Ethernet header. Raises HeadraceError."""
+    with _netlink(name) as ip:
+        ip.link("set", index=socket.if_nametoindex(name), mtu=size)
+
+
 def no_offloads(name: str) -> None:
     """An interface then carries frames as a wire does: no super-packets, checksums filled in. Raises HeadraceError."""
     from pyroute2 import Ethtool

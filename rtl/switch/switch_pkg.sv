@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenFlow switch: what is matched of a packet, and where its headers lie.
+// The OpenFlow switch: what is matched of a packet and where its headers lie, what goes with it through the flow
+// tables, and what is done to it then.
 package switch_pkg;
   // A part needs not all of them.
   // verilator lint_off UNUSEDPARAM
@@ -79,14 +80,358 @@ package switch_pkg;
     exthdr_t           exthdr;    // 39
   } match_t;
 
+  // What a narrow table looks at: in_port, Ethernet, one tag, IPv4 and ports.
+  typedef struct packed {
+    logic [PORT_W-1:0] in_port;
+    logic [47:0]       eth_dst;
+    logic [47:0]       eth_src;
+    logic [15:0]       eth_type;
+    logic              vlan;
+    logic [11:0]       vlan_vid;
+    logic [2:0]        vlan_pcp;
+    logic              l3;
+    logic              l4;
+    logic [5:0]        ip_dscp;
+    logic [1:0]        ip_ecn;
+    logic [7:0]        ip_proto;
+    logic [31:0]       src;
+    logic [31:0]       dst;
+    logic [15:0]       l4_src;
+    logic [15:0]       l4_dst;
+  } narrow_match_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic narrow_match_t narrow_match(match_t fields);
+    // verilator lint_on UNUSEDSIGNAL
+    narrow_match = '{
+        in_port: fields.in_port,
+        eth_dst: fields.eth_dst,
+        eth_src: fields.eth_src,
+        eth_type: fields.eth_type,
+        vlan: fields.vlan,
+        vlan_vid: fields.vlan_vid,
+        vlan_pcp: fields.vlan_pcp,
+        l3: fields.l3,
+        l4: fields.l4,
+        ip_dscp: fields.ip_dscp,
+        ip_ecn: fields.ip_ecn,
+        ip_proto: fields.ip_proto,
+        src: fields.src[31:0],
+        dst: fields.dst[31:0],
+        l4_src: fields.l4_src,
+        l4_dst: fields.l4_dst
+    };
+  endfunction
+
   // Where headers lie, in bytes from the packet's first one: what an action edits.
   typedef struct packed {
-    logic       cut;   // a header that the one before it names is not there as a whole, or lies deeper than is looked
-    logic       later; // a fragment of an IP packet without its beginning: no l4
-    logic [1:0] tags;  // VLAN tags, 2 at most; the first one at VLAN_AT
-    logic [7:0] l3;    // with match_t.l3: ARP, IPv4, IPv6 or the first MPLS label
-    logic [7:0] l4;    // with match_t.l4
+    logic        cut;    // a header that the one before it names is not there as a whole, or lies deeper than is looked
+    logic        later;  // a fragment of an IP packet without its beginning: no l4
+    logic [1:0]  tags;   // VLAN tags, 2 at most; the first one at VLAN_AT
+    logic [7:0]  l3;     // with match_t.l3: ARP, IPv4, IPv6 or the first MPLS label
+    logic [7:0]  l4;     // with match_t.l4
+    logic [1:0]  qinq;   // of each tag, [0] the first: its TPID is 0x88a8
+    logic        dei;    // bit 12 of the first tag's TCI
+    logic [15:0] inner;  // TCI of the second tag
+    logic [7:0]  ttl;    // of IPv4, IPv6 or the first MPLS label
+    logic [7:0]  link;   // byte that match_t.link begins at, with match_t.nd; 0: not there
   } layers_t;
+
+  // ------------------------------------------------------------------------------------------------------- flow tables
+  localparam int unsigned TABLES_MAX = 14;
+  localparam int unsigned TABLE_W = 4;
+  localparam logic [TABLE_W-1:0] NO_TABLE = '1;
+
+  localparam int unsigned PROGRAM_W = 16;  // an address in the memory of actions; 0: no program
+  localparam int unsigned ENTRY_W = 16;    // a number of an entry: of exact and ternary ones alike
+  localparam int unsigned PRIORITY_W = 16;
+  localparam int unsigned EFFECT_W = 8;    // an address among a table's effects; 0: none
+  localparam int unsigned BYTES_W = 17;    // of a packet
+
+  // Times are of time_ns[59:20]: units of 2^20 ns, some 1.05 ms.
+  localparam int unsigned TICK_LSB = 20;
+  localparam int unsigned TICK_W = 40;
+
+  // A packet on its way through the tables.
+  typedef struct packed {
+    match_t             fields;  // as the next table sees them
+    logic [1:0]         tags;    // VLAN tags, as edited so far
+    logic [15:0]        inner;   // the second tag's TCI: what the first becomes when it is taken off
+    logic [BYTES_W-1:0] bytes;
+    logic [TABLE_W-1:0] next;    // the table that looks at it next; NO_TABLE: none does
+  } lookup_t;
+
+  typedef struct packed {
+    logic [PROGRAM_W-1:0] program_at;  // what the flow's instructions do: a word's address
+    logic [EFFECT_W-1:0]  effect;      // what of it later tables see: the first of a list
+    logic [TABLE_W-1:0]   next;        // Goto-Table; NO_TABLE: the last one
+    logic [63:0]          metadata;    // Write-Metadata
+    logic [63:0]          metadata_mask;
+    logic [31:0]          idle;        // timeout in ticks; 0: none
+    logic [TICK_W-1:0]    hard_at;     // tick at which it expires; 0: never
+  } entry_t;
+
+  // What later tables see of an action.
+  typedef enum logic [1:0] {
+    EFFECT_SET,        // field `field` becomes `value`
+    EFFECT_PUSH_VLAN,  // a tag with the VID and PCP of the first one, or 0
+    EFFECT_POP_VLAN,
+    EFFECT_PUSH_MPLS   // to eth_type `value`: a label with no header behind it
+  } effect_op_t;
+
+  typedef struct packed {
+    logic         last;   // of its list
+    effect_op_t   op;
+    logic [5:0]   field;  // by the numbers of OXM
+    logic [127:0] value;
+  } effect_t;
+
+  typedef enum logic [3:0] {
+    FLOW_SET_ENTRY,       // entry `number` becomes `entry`, its counters 0
+    FLOW_CHANGE_ENTRY,    // the same, and its counters stay
+    FLOW_SET_EFFECT,      // effect `index` becomes `effect`
+    FLOW_SET_MASK,        // of the exact part, which must be empty
+    FLOW_EXACT_INSERT,    // key `value`, for entry `number` with `rank`
+    FLOW_EXACT_CHANGE,
+    FLOW_EXACT_REMOVE,
+    FLOW_TERNARY_SET,     // at `index`: `value`, `mask`, for entry `number` with `rank`
+    FLOW_TERNARY_CLEAR,   // at `clear_index`
+    FLOW_TERNARY_MOVE     // both, in one cycle
+  } flow_op_t;
+
+  typedef struct packed {
+    flow_op_t              op;
+    logic [ENTRY_W-1:0]    number;
+    logic [PRIORITY_W-1:0] rank;  // the flow's priority: of two hits the higher one wins, the exact one if equal
+    logic [11:0]           index;
+    logic [11:0]           clear_index;
+    match_t                value;
+    match_t                mask;
+    entry_t                entry;
+    effect_t               effect;
+  } flow_command_t;
+
+  // What happens to an entry's counters.
+  typedef enum logic [1:0] {
+    FLOW_COUNT,
+    FLOW_CLEAR,
+    FLOW_READ
+  } flow_event_t;
+
+  // Of an entry
+  typedef struct packed {
+    logic [63:0]       packets;
+    logic [63:0]       bytes;
+    logic [TICK_W-1:0] used;     // tick of its last packet, or of FLOW_SET_ENTRY
+  } flow_count_t;
+
+  typedef struct packed {
+    logic               hard;    // its hard timeout; otherwise its idle one
+    logic [ENTRY_W-1:0] number;
+  } expiry_t;
+
+  // What a table found for a packet.
+  typedef struct packed {
+    logic                 looked_up;  // in this table; otherwise it goes on as it is
+    logic                 hit;        // the others are those of an entry_t, valid with hit
+    logic [PROGRAM_W-1:0] program_at;
+    logic [EFFECT_W-1:0]  effect;
+    logic [TABLE_W-1:0]   next;
+    logic [63:0]          metadata;
+    logic [63:0]          metadata_mask;
+  } flow_result_t;
+
+  function automatic match_t with_field(match_t fields, logic [5:0] field, logic [127:0] value);
+    with_field = fields;
+    unique case (field)
+      6'd2: with_field.metadata = value[63:0];
+      6'd3: with_field.eth_dst = value[47:0];
+      6'd4: with_field.eth_src = value[47:0];
+      6'd5: with_field.eth_type = value[15:0];
+      6'd6: with_field.vlan_vid = value[11:0];
+      6'd7: with_field.vlan_pcp = value[2:0];
+      6'd8: with_field.ip_dscp = value[5:0];
+      6'd9: with_field.ip_ecn = value[1:0];
+      6'd10: with_field.ip_proto = value[7:0];
+      6'd11, 6'd22: with_field.src[31:0] = value[31:0];
+      6'd12, 6'd23: with_field.dst[31:0] = value[31:0];
+      6'd13, 6'd15, 6'd17, 6'd19, 6'd21, 6'd29: with_field.l4_src = value[15:0];
+      6'd14, 6'd16, 6'd18, 6'd20, 6'd30: with_field.l4_dst = value[15:0];
+      6'd24, 6'd32, 6'd33: with_field.link = value[47:0];
+      6'd25: with_field.target[47:0] = value[47:0];
+      6'd26: with_field.src = value;
+      6'd27: with_field.dst = value;
+      6'd28, 6'd34: with_field.label = value[19:0];
+      6'd31: with_field.target = value;
+      6'd35: with_field.ip_dscp = 6'(value[2:0]);
+      6'd36: with_field.ip_ecn = 2'(value[0]);
+      default: ;
+    endcase
+  endfunction
+
+  // ----------------------------------------------------------------------------------------------------------- actions
+  // Programs of actions: what the instructions of a flow, the buckets of a group or a packet-out do to a packet. One
+  // program comes for each table that the packet hit; they run in the order of tables, then the action set.
+  localparam int unsigned PORTS_MAX = 64;
+
+  typedef enum logic [5:0] {
+    ACT_NONE = 6'd0,
+    ACT_SET_FIELD = 6'd1,        // `field`, by the numbers of OXM, becomes `value`
+    ACT_PUSH_VLAN = 6'd2,        // value[15:0]: 0x8100 or 0x88a8; VID and PCP of the first tag, or 0
+    ACT_POP_VLAN = 6'd3,
+    ACT_PUSH_MPLS = 6'd4,        // value[15:0]: 0x8847 or 0x8848; label and TC of the first label, TTL of what is below
+    ACT_POP_MPLS = 6'd5,         // value[15:0]: the type below
+    ACT_SET_NW_TTL = 6'd6,       // value[7:0]
+    ACT_DEC_NW_TTL = 6'd7,       // a TTL of 1 or 0 ends the packet, with a copy to the host: REASON_TTL
+    ACT_SET_MPLS_TTL = 6'd8,
+    ACT_DEC_MPLS_TTL = 6'd9,
+    ACT_COPY_TTL_OUT = 6'd10,    // from the IP header or second label to the first label
+    ACT_COPY_TTL_IN = 6'd11,
+    ACT_OUTPUT = 6'd12,          // a copy to the ports of value[63:0] but in_port; that too with value[64], alone when
+                                 // value[63:0] is 0
+    ACT_CONTROLLER = 6'd13,      // a copy to the host: value[15:0] bytes of it at most, value[23:16] the reason
+    ACT_GROUP = 6'd14,           // runs the program of group value[15:0], and goes on behind it
+    ACT_SAVE = 6'd15,            // keeps the packet as it is
+    ACT_RESTORE = 6'd16,         // makes it as it was kept
+    ACT_JUMP = 6'd17,            // to value[15:0]
+    ACT_SELECT = 6'd18,          // to one of the value[15:0] words behind it, by the hash of the flow
+    ACT_UNLESS_LIVE = 6'd19,     // to value[15:0] unless port value[31:16] is live
+    ACT_METER = 6'd20,           // value[15:0]: may end the packet, or raise its drop precedence
+    ACT_COUNT = 6'd21,           // the packet, on counter value[15:0]
+    ACT_CLEAR = 6'd22,           // the action set
+    ACT_RESUBMIT = 6'd23,        // a copy to the parser, then to program value[31:16] and table value[3:0]
+    ACT_CUSTOM = 6'd24           // value[7:0]: what is done with copies from here on, a bit for each custom action
+  } action_op_t;
+
+  // A word of a program.
+  typedef struct packed {
+    logic         last;    // of its program
+    logic         keep;    // goes to the action set, which has a place for each op, and of ACT_SET_FIELD for each field
+    action_op_t   op;
+    logic [5:0]   field;
+    logic         out;     // then, as ACT_OUTPUT: a copy to `port`, 0 to 63, unless it is in_port
+    logic [5:0]   port;
+    logic [127:0] value;
+  } action_t;
+
+  localparam int unsigned ACTION_W = 160;  // of a word as software writes it: its low bits are an action_t
+
+  localparam logic [7:0] REASON_NO_MATCH = 8'd0;
+  localparam logic [7:0] REASON_ACTION = 8'd1;
+  localparam logic [7:0] REASON_TTL = 8'd2;
+
+  // Which parts of the headers behind tags and labels are not as they came.
+  typedef struct packed {
+    logic tos;     // dscp, ecn
+    logic ttl;
+    logic proto;
+    logic src;
+    logic dst;
+    logic label;   // flow label of IPv6
+    logic l4_src;
+    logic l4_dst;
+    logic target;
+    logic link;
+  } edited_t;
+
+  typedef struct packed {
+    logic        qinq;  // TPID 0x88a8; otherwise 0x8100
+    logic [15:0] tci;
+  } tag_t;
+
+  // A packet as edited so far: beginning is MAC addresses, tags, eth_type and labels of this; behind it come the bytes
+  // that the packet came with, from `cut` on, with what is edited in them.
+  typedef struct packed {
+    match_t          fields;      // the values that are edited; those of L3 and L4 are of the header that it came with
+    layers_t         layers;      // as it came
+    logic [7:0]      ttl;
+    logic [15:0]     eth_type;    // as it goes
+    logic [1:0]      tags;        // 0 to 3
+    tag_t [2:0]      tag;         // [0] the first
+    logic [1:0]      labels;      // 0 to 3
+    logic [2:0][31:0] label;      // [0] the first
+    logic [7:0]      cut;
+    edited_t         edited;
+    // What is to be added to checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
+    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only.
+    logic [15:0]     l3_delta;
+    logic [15:0]     l4_delta;
+  } edit_t;
+
+  // A copy that is to be sent. Each packet has one with `last`, be it to nowhere.
+  typedef struct packed {
+    edit_t                edit;
+    logic [PORTS_MAX-1:0] ports;
+    logic                 host;
+    logic                 resubmit;
+    logic                 last;
+    logic [BYTES_W-1:0]   bytes;       // of the packet as it came
+    logic [15:0]          max_bytes;   // of the copy to the host
+    logic [7:0]           reason;
+    logic [PROGRAM_W-1:0] origin;      // the program of the flow that sends it to the host
+    logic [63:0]          metadata;
+    logic [TABLE_W-1:0]   next;        // of a copy that is resubmitted: the table, and the program before tables'
+    logic [PROGRAM_W-1:0] program_at;
+    logic [7:0]           custom;
+  } copy_t;
+
+  // --------------------------------------------------------------------------------------------------- ways in and out
+  // Where a packet begins: what its head from the host says, or the copy that comes again.
+  typedef struct packed {
+    logic [PORT_W-1:0]    in_port;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;  // before those of tables
+    logic [63:0]          metadata;
+  } source_t;
+
+  localparam int unsigned HOST_HEAD = 64;  // bytes before each packet of the host's
+
+  // One cycle each, with its bytes
+  typedef struct packed {
+    logic               taken;    // a whole packet without error
+    logic               errored;
+    logic               dropped;  // a packet without error that there was no room for, or whose port is closed
+    logic [BYTES_W-1:0] bytes;
+  } received_t;
+
+  // What goes with a copy behind the editor.
+  typedef struct packed {
+    logic [PORTS_MAX-1:0] ports;
+    logic                 host;
+    logic                 resubmit;
+    logic [BYTES_W-1:0]   bytes;       // of the copy
+    logic [15:0]          max_bytes;
+    logic [7:0]           reason;
+    logic [PROGRAM_W-1:0] origin;
+    logic [63:0]          metadata;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;
+    logic [7:0]           custom;
+    logic [PORT_W-1:0]    in_port;
+    logic [7:0]           payload_at;  // byte of the copy that the payload of UDP begins at; 0: there is none
+  } sent_t;
+
+  // ------------------------------------------------------------------------------------------------------------ meters
+  localparam int unsigned METER_BANDS = 2;
+
+  typedef enum logic [1:0] {
+    BAND_NONE,
+    BAND_DROP,
+    BAND_DSCP_REMARK
+  } band_kind_t;
+
+  typedef struct packed {
+    band_kind_t  kind;
+    logic [31:0] rate;   // kb/s, or packets a second
+    logic [31:0] burst;  // kb, or packets
+    logic [2:0]  raise;  // of BAND_DSCP_REMARK: levels of drop precedence
+  } band_t;
+
+  typedef struct packed {
+    logic                    on;
+    logic                    packets;  // what is metered; otherwise bits
+    band_t [METER_BANDS-1:0] band;
+  } meter_t;
 
   // verilator lint_on UNUSEDPARAM
 endpackage

@@ -1,0 +1,195 @@
+"""A private Open vSwitch in user space: a process and a database of its own, in a folder that goes with it.
+
+Nothing of a system's Open vSwitch is touched, and the kernel's datapath isn't used.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+
+BRIDGE = "br0"
+
+_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-appctl", "ovs-ofctl")
+_SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+_LENGTH = struct.Struct("!H")
+_START_S = 10.0
+
+
+def available() -> str | None:
+    """Why there can be no Open vSwitch here; None where there can."""
+    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if missing:
+        return f"Open vSwitch is not installed: no {missing[0]}"
+    return None if _SCHEMA.exists() else f"Open vSwitch is not installed: no {_SCHEMA}"
+
+
+class OpenVSwitch:
+    """A running one with a single bridge, whose controllers may speak OpenFlow 1.3 and 1.4 (for bundles)."""
+
+    def __init__(self, folder: Path, process: int) -> None:
+        self.folder = folder
+        self._process = process
+
+    @property
+    def address(self) -> str:
+        """Where the bridge listens for OpenFlow, as ovs-ofctl writes it."""
+        return f"unix:{self.folder}/{BRIDGE}.mgmt"
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of its threads so far, in seconds."""
+        threads = Path(f"/proc/{self._process}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+    def listen(self) -> str:
+        """Lets the bridge listen on a free TCP port of 127.0.0.1; gives that, as ovs-ofctl writes it."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        self.vsctl("set-controller", BRIDGE, f"ptcp:{port}:127.0.0.1")
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                return f"tcp:127.0.0.1:{port}"
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+        raise HeadraceError(f"Open vSwitch does not listen on port {port}")
+
+    def vsctl(self, *words: str) -> str:
+        """Changes the configuration. Raises HeadraceError with what ovs-vsctl says."""
+        return _run("ovs-vsctl", f"--db=unix:{self.folder}/db.sock", *words)
+
+    def appctl(self, *words: str) -> str:
+        """Asks the daemon. Raises HeadraceError with what ovs-appctl says."""
+        return _run("ovs-appctl", "-t", f"{self.folder}/vswitchd.ctl", *words)
+
+    def ofctl(self, command: str, *words: str, text: str | None = None) -> str:
+        """Runs ovs-ofctl on the bridge; ``text`` is its file ``-``. Raises HeadraceError with what it says."""
+        return ofctl(self.address, command, *words, text=text)
+
+    def forget_flows(self) -> None:
+        """Empties the datapath's caches: each packet that comes then is looked up in the tables."""
+        self.appctl("revalidator/purge")
+
+
+def ofctl(address: str, command: str, *words: str, text: str | None = None, version: str = "OpenFlow13") -> str:
+    """Runs ``ovs-ofctl COMMAND ADDRESS WORDS`` on any switch; ``text`` is its file ``-``.
+
+    Raises HeadraceError with what it says.
+    """
+    return _run("ovs-ofctl", "-O", version, command, address, *words, text=text)
+
+
+@contextmanager
+def open_vswitch(datapath: str = "dummy") -> Iterator[OpenVSwitch]:
+    """Starts one, without ports. ``datapath``: netdev, or dummy for ``StreamPorts``.
+
+    Raises HeadraceError where Open vSwitch isn't installed or doesn't start.
+    """
+    reason = available()
+    if reason:
+        raise HeadraceError(reason)
+    with tempfile.TemporaryDirectory(prefix="headrace-ovs-") as name, ExitStack() as stack:
+        folder = Path(name)
+        _run("ovsdb-tool", "create", f"{folder}/conf.db", str(_SCHEMA))
+        database = ["ovsdb-server", f"{folder}/conf.db", f"--remote=punix:{folder}/db.sock"]
+        stack.enter_context(_daemon([*database, f"--unixctl={folder}/ovsdb.ctl"], folder, folder / "db.sock"))
+        _run("ovs-vsctl", f"--db=unix:{folder}/db.sock", "--no-wait", "init")
+        daemon = ["ovs-vswitchd", f"unix:{folder}/db.sock", "--disable-system", "--enable-dummy"]
+        control = folder / "vswitchd.ctl"
+        process = stack.enter_context(_daemon([*daemon, f"--unixctl={control}"], folder, control))
+        switch = OpenVSwitch(folder, process)
+        versions = "protocols=OpenFlow13,OpenFlow14"
+        switch.vsctl(
+            "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, f"datapath_type={datapath}", "fail_mode=secure", versions
+        )
+        yield switch
+
+
+@contextmanager
+def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
+    """A process that runs until the end, once the file ``ready`` is there; gives its number."""
+    log = folder / f"{words[0]}.log"
+    places = {f"OVS_{name}DIR": str(folder) for name in ("RUN", "LOG", "DB", "SYSCONF")}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            words, env={**os.environ, **places}, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+    try:
+        deadline = time.monotonic() + _START_S
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                lines = log.read_text().splitlines() or ["no output"]
+                raise HeadraceError(f"{words[0]} does not start: {lines[-1]}")
+            time.sleep(0.005)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _run(*words: str, text: str | None = None) -> str:
+    """What a program says. Raises HeadraceError when it isn't installed or fails."""
+    try:
+        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise HeadraceError(f"Open vSwitch is not installed: no {words[0]}") from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["failed"])[-1]
+        raise HeadraceError(f"{words[0]}: {said.removeprefix(f'{words[0]}: ')}")
+    return done.stdout
+
+
+class StreamPorts:
+    """Ports 1 to ``count`` of a dummy bridge, whose packets come and go in order, byte for byte, over sockets."""
+
+    def __init__(self, switch: OpenVSwitch, count: int) -> None:
+        words: list[str] = []
+        for port in range(1, count + 1):
+            path = switch.folder / f"p{port}.sock"
+            options = ["type=dummy", f"ofport_request={port}", f"options:pstream=punix:{path}"]
+            words += ["--", "add-port", BRIDGE, f"p{port}", "--", "set", "interface", f"p{port}", *options]
+        switch.vsctl(*words)
+        self._sockets: dict[int, socket.socket] = {}
+        self._received: dict[int, bytes] = dict.fromkeys(range(1, count + 1), b"")
+        for port in self._received:
+            stream = socket.socket(socket.AF_UNIX)
+            stream.connect(str(switch.folder / f"p{port}.sock"))
+            self._sockets[port] = stream
+
+    def __enter__(self) -> StreamPorts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in self._sockets.values():
+            stream.close()
+
+    def send(self, port: int, packets: Sequence[bytes]) -> None:
+        """Packets into a port. It drops what is more than 100 packets ahead of the switch."""
+        self._sockets[port].sendall(b"".join(_LENGTH.pack(len(data)) + data for data in packets))
+
+    def receive(self, port: int, timeout_s: float = 0.0) -> list[bytes]:
+        """Packets that came out of a port; waits so long for the first ones."""
+        stream = self._sockets[port]
+        stream.settimeout(timeout_s)
+        try:
+            self._received[port] += stream.recv(1 << 20)
+        except (BlockingIOError, TimeoutError):
+            return []
+        data, at, found = self._received[port], 0, []
+        while at + 2 <= len(data) and at + 2 + (length := _LENGTH.unpack_from(data, at)[0]) <= len(data):
+            found.append(data[at + 2 : at + 2 + length])
+            at += 2 + length
+        self._received[port] = data[at:]
+        return found
