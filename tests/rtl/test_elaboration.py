@@ -415,7 +415,12 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("custom_actions", {"STORE_KB": 12}),
     ("egress_queue", {"DATA_W": 12}),
     ("egress_queue", {"QUEUE_KB": 3}),
+    ("egress_split", {"DATA_W": 64}),
+    ("ingress_port", {"DATA_W": 12}),
     ("ingress_port", {"STORE_KB": 3}),
+    ("packet_from_host", {"DATA_W": 1024}),
+    ("switch_card", {"PORTS": 65}),
+    ("switch_card", {"TABLES": 15}),
     ("packet_from_host", {"STORE_KB": 3}),
     ("packet_store", {"DATA_W": 1024}),
     ("packet_store", {"STORE_KB": 48}),
@@ -445,7 +450,15 @@ FREE = {
     "noc_switch": {"SINKS"},
 }
 # Wholes whose parts have each of their parameters, by the same name.
-COMPOSED = {"capture_avalon", "capture_filters", "rpu_engine", "rpu_host_rings", "rpu_unit", "switch_engine"}
+COMPOSED = {
+    "capture_avalon",
+    "capture_filters",
+    "rpu_engine",
+    "rpu_host_rings",
+    "rpu_unit",
+    "switch_card",
+    "switch_engine",
+}
 
 
 @pytest.mark.parametrize(("block", "parameters", "words"), [(b, p, w or tuple(p)) for b, p, *w in WRONG], ids=str)
