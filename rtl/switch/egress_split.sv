@@ -30,6 +30,10 @@ module egress_split
     output logic                 idle
 );
 
+  if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "egress_split: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+
   localparam int unsigned BEATS = (HOST_HEAD + KEEP_W - 1) / KEEP_W;
   localparam int unsigned BEAT_W = $clog2(BEATS + 1);
 

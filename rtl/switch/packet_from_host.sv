@@ -29,6 +29,9 @@ module packet_from_host
     output logic              idle
 );
 
+  if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "packet_from_host: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
   if (STORE_KB < 1 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store_kb
     $fatal(1, "packet_from_host: STORE_KB must be a power of two from 1 to 1024, not %0d", STORE_KB);
   end

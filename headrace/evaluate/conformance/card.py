@@ -18,7 +18,7 @@ from headrace.evaluate.conformance.device import PORTS
 T = TypeVar("T")
 
 _BUSY_S = 0.0005  # of wall time between looks at the controller
-_SETTLE_CYCLES = 100_000
+_SETTLE_S = 60.0  # of wall time: longer than any load takes
 _OVERHEAD = 24  # bytes of a frame on the wire: FCS, preamble, gap
 
 
@@ -52,7 +52,7 @@ class CardDevice:
             hardware = CardHardware(card)
             infos = [PortInfo(number, f"port{number}", bytes((2, 0, 0, 0, 0, number)), 100_000_000) for number in PORTS]
             agent = OpenFlowSwitch(HardwareDatapath(hardware), 1, infos)
-            with Controllers(agent, listens=["ptcp:0:127.0.0.1"]) as self._controllers:
+            with Controllers(agent, listens=["ptcp:0:127.0.0.1"], clock=float) as self._controllers:
                 self._address = self._controllers.listening[0]
                 thread = threading.Thread(target=run_work)
                 thread.start()
@@ -85,7 +85,7 @@ class CardDevice:
 
     def _send(self, port: int, frames: Sequence[bytes], rate: str | float) -> None:
         if self._rates.setdefault(port, "line") != rate:
-            self._card.run(cycles=_SETTLE_CYCLES)  # what came before, at its own rate
+            self._card.run(wall_s=_SETTLE_S)  # what came before, at its own rate
             self._card.source(port - 1, "queue", timing=rate)
             self._rates[port] = rate
         self._card.send(port - 1, frames)
@@ -94,7 +94,7 @@ class CardDevice:
         """See ``Device``."""
 
         def settle() -> None:
-            self._card.run(cycles=_SETTLE_CYCLES)
+            self._card.run(wall_s=_SETTLE_S)
             self._controllers.poll()
 
         self._do(settle)

@@ -3,8 +3,8 @@
 All basic match fields but PBB's, tunnels' and IPV6_EXTHDR, which Open vSwitch doesn't have, and masks where the
 specification allows them. Left out is what it leaves open: flows of the same priority in a table, a TTL that ends, a
 group that may choose, tags that aren't there; and where Open vSwitch 3.1 goes its own ways: it executes the action set
-of a packet that no flow of a later table matches, and a label that is pushed gets its TC from the DSCP. Values come from
-small pools, so that flows match.
+of a packet that no flow of a later table matches, and a label that is pushed gets its TC from the DSCP. Values come
+from small pools, so that flows match.
 """
 
 from __future__ import annotations
