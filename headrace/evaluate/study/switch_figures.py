@@ -56,10 +56,11 @@ def _sizes(study: SwitchStudy) -> Drawn:
     line(rams, sorted(study.sizes, key=lambda row: row.entries), lambda row: (row.entries, row.cam_bits), **style)
     for axes, label in ((luts, "LUTs of UltraScale+"), (rams, "bits of RAM: block RAMs and LUTs")):
         bytes_axis(axes, (row.entries for row in study.sizes), "entries of 264 bits")
-        axes.set_yscale("log")
         axes.set_ylabel(label)
         axes.legend()
+    luts.set_ylim(bottom=0)
     luts.yaxis.set_major_formatter(plain)
+    rams.set_yscale("log")
     return "What a table's exact part and its ternary one take, by entries", figure
 
 
@@ -96,11 +97,14 @@ def _bars(axes: Axes, names: Sequence[str], series: Sequence[tuple[str, str, Seq
             places = [place + (number - (len(series) - 1) / 2) * width for place, _ in there]
             heights = [value for _, value in there]
             bars = axes.bar(places, heights, width=width, color=colour, label=label)
-            axes.bar_label(bars, [f"{value:,.0f}" for value in heights], fontsize=6, padding=1)
+            axes.bar_label(
+                bars, [f"{value:,.0f}" if value >= 100 else f"{value:.1f}" for value in heights], fontsize=6, padding=1
+            )
     axes.set_xticks(range(len(names)), names)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(plain)
     axes.grid(axis="x", visible=False)
+    axes.set_axisbelow(True)
 
 
 def _small(study: SwitchStudy) -> Drawn:
