@@ -27,7 +27,10 @@ need git git --version
 need ccache ccache --version
 need tcpdump tcpdump --version
 need tshark tshark --version
+need openssl openssl version
 need iproute2 ip -V
+need openvswitch-switch ovs-vswitchd --version
+need iputils-ping ping -V
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython
 need z3 z3 --version
@@ -63,6 +66,17 @@ if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
   [ -x .venv/bin/python ] || { say "making .venv"; python3 -m venv .venv; }
   say "installing Python packages into .venv (a few minutes the first time)"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+  echo "$state" >"$stamp"
+fi
+
+# Faucet needs another os-ken than the tests.
+faucet=faucet==1.10.12
+stamp=.venv-faucet/setup-stamp
+state=$( (echo "$faucet"; python3 --version; pwd) | sha256sum)
+if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
+  [ -x .venv-faucet/bin/python ] || python3 -m venv .venv-faucet
+  say "installing faucet into .venv-faucet"
+  .venv-faucet/bin/python -m pip install --quiet --disable-pip-version-check "$faucet"
   echo "$state" >"$stamp"
 fi
 say "ready: .venv/bin/headrace"

@@ -12,7 +12,7 @@ of a .toml file. The keys of the file:
 ``waivers``        Verilator's configuration files (``.vlt``), for warnings about such files; patterns (optional)
 ``uses``           platform layers: folders of Headrace's ``rtl``, of which all ``*.sv`` files are taken
 ``registers``      SystemRDL file (optional)
-``ports``          number of Ethernet ports
+``ports``          number of Ethernet ports, or the name of the parameter that says it
 ``clock_hz``       nominal clock
 ``data_w``         width of the Ethernet ports in bits, unless there is a parameter ``DATA_W``; 512 if absent
 ``mem_w``          width of the host memory port in bits, or the name of the parameter that says it, unless there is a
@@ -59,7 +59,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "modelled": list,
     "uses": list,
     "registers": str,
-    "ports": int,
+    "ports": (int, str),
     "clock_hz": int,
     "data_w": int,
     "mem_w": (int, str),
@@ -126,7 +126,7 @@ class CardDescription:
     sources: tuple[str, ...]
     uses: tuple[str, ...]
     registers: Path | None
-    ports: int
+    ports: int | str
     clock_hz: int
     data_w: int
     mem_w: int | str
@@ -157,6 +157,10 @@ class CardDescription:
             if not constraint.holds(values):
                 raise HeadraceError(constraint.refusal(values), 2)
         return values
+
+    def port_count(self, values: Mapping[str, Value]) -> int:
+        """Ethernet ports, with the given parameters."""
+        return self.ports if isinstance(self.ports, int) else int(values[self.ports])
 
     def data_width(self, values: Mapping[str, Value]) -> int:
         """Width of the Ethernet ports in bits, with the given parameters."""
@@ -271,7 +275,10 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
     for key in _REQUIRED:
         if key not in table:
             raise wrong(f"'{key}' is missing")
-    if not 1 <= table["ports"] <= 64:
+    ports = table["ports"]
+    if isinstance(ports, str) and ports not in table.get("parameters", {}):
+        raise wrong(f"'ports' names a parameter {ports}, which the card doesn't have")
+    if isinstance(ports, int) and not 1 <= ports <= 64:
         raise wrong("'ports' must be 1 to 64")
     if not 1 <= table["clock_hz"] <= 1_000_000_000:
         raise wrong("'clock_hz' must be 1 to 1000000000")
@@ -293,7 +300,7 @@ def _parse(name: str, path: Path, table: dict[str, Any]) -> CardDescription:
         sources=tuple(table["sources"]),
         uses=tuple(table.get("uses", ())),
         registers=(path.parent / registers).resolve() if registers else None,
-        ports=table["ports"],
+        ports=ports,
         clock_hz=table["clock_hz"],
         data_w=table.get("data_w", 512),
         mem_w=mem_w,

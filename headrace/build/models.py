@@ -250,11 +250,11 @@ class _Job:
         description = self.description
         work = workshop.folder
         sizes = {
-            "HR_PORTS": description.ports,
+            "HR_PORTS": description.port_count(self.values),
             "HR_DATA_W": description.data_width(self.values),
             "HR_MEM_W": description.memory_width(self.values),
             "HR_ADDRESS_W": description.address_w,
-            "HR_TX_USER_W": meta_width((work / "model" / "Vcard.h").read_text(), description.ports),
+            "HR_TX_USER_W": meta_width((work / "model" / "Vcard.h").read_text(), description.port_count(self.values)),
         }
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]

@@ -35,7 +35,7 @@ def meta_width(model_header: str, ports: int) -> int:
 
 def check_ports(description: CardDescription, values: Mapping[str, Value], model_header: str) -> None:
     """Raises HeadraceError with the first port that a card lacks, has with another width or shouldn't have."""
-    ports = description.ports
+    ports = description.port_count(values)
     expected = _expected(ports, description.data_width(values), description.memory_width(values), description.address_w)
     found = _declared(model_header)
     where = f"card {description.name}: module {description.top}"

@@ -46,7 +46,7 @@ def cards_command(json: common.Json = False) -> None:
     console = Console()
     for card in cards:
         console.print(f"[bold]{card.name}[/]  {card.description}")
-        console.print(f"  {card.ports} ports, {card.clock_hz / 1e6:g} MHz", highlight=False)
+        console.print(f"  {card.port_count(card.resolve())} ports, {card.clock_hz / 1e6:g} MHz", highlight=False)
         table = Table.grid(padding=(0, 2))
         for parameter in card.parameters.values():
             table.add_row(f"  -P {parameter.name}={parameter.default}", parameter.help, f"[dim]{parameter.allowed}[/]")
@@ -57,7 +57,7 @@ def _as_json(card: CardDescription) -> dict[str, object]:
     return {
         "name": card.name,
         "description": card.description,
-        "ports": card.ports,
+        "ports": card.port_count(card.resolve()),
         "clock_hz": card.clock_hz,
         "parameters": {
             p.name: {"default": p.default, "allowed": p.allowed, "help": p.help} for p in card.parameters.values()

@@ -15,6 +15,7 @@ MODULES = {
     "capture": ("capture",),
     "bridge": ("bridge",),
     "rpu": ("rpu",),
+    "switch": ("switch",),
     "measure": ("measure",),
     "extcap": ("extcap",),
     "demo": ("demo",),

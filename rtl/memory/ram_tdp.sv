@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block RAM with one port that reads and one that reads or writes, in one clock.
-// Read latency: 1 cycle, or 2 with OUT_REG. A read of the address being written returns an undefined value.
+// Read latency: 1 cycle, or 2 with OUT_REG; what was read stays until something else is. A read of the address being
+// written returns an undefined value.
 module ram_tdp #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned DEPTH = 512,
@@ -8,8 +9,10 @@ module ram_tdp #(
     localparam int unsigned ADDR_W = DEPTH > 1 ? $clog2(DEPTH) : 1
 ) (
     input  logic              clk,
+    input  logic              rd_en,
     input  logic [ADDR_W-1:0] rd_addr,
     output logic [WIDTH-1:0]  rd_data,
+    input  logic              rw_en,
     input  logic [ADDR_W-1:0] rw_addr,
     input  logic              rw_write,    // else it reads
     input  logic [WIDTH-1:0]  rw_wr_data,
@@ -28,16 +31,21 @@ module ram_tdp #(
   logic [WIDTH-1:0] read_q, rw_read_q;
 
   always_ff @(posedge clk) begin
-    read_q <= mem[rd_addr];
-    if (rw_write) mem[rw_addr] <= rw_wr_data;
-    else rw_read_q <= mem[rw_addr];
+    if (rd_en) read_q <= mem[rd_addr];
+    if (rw_en) begin
+      if (rw_write) mem[rw_addr] <= rw_wr_data;
+      else rw_read_q <= mem[rw_addr];
+    end
   end
 
   if (OUT_REG) begin : gen_out_reg
     logic [WIDTH-1:0] out_q, rw_out_q;
+    logic rd_en_q, rw_en_q;
     always_ff @(posedge clk) begin
-      out_q    <= read_q;
-      rw_out_q <= rw_read_q;
+      rd_en_q <= rd_en;
+      rw_en_q <= rw_en && !rw_write;
+      if (rd_en_q) out_q <= read_q;
+      if (rw_en_q) rw_out_q <= rw_read_q;
     end
     assign rd_data    = out_q;
     assign rw_rd_data = rw_out_q;

@@ -2,13 +2,14 @@
 // Hashes a key to an address in each of TABLES tables: each bit of the key that is set adds (exclusive or) a constant
 // of its own, drawn at random and never 0, to each address (H3; Carter and Wegman, "Universal Classes of Hash
 // Functions", 1979). Two keys that differ in one bit so never have the same address.
-// Latency: 2 cycles. Throughput: 1 key a cycle. Never stalls.
+// Latency: 2 cycles, from `valid` on; the addresses stay until the next key's. Throughput: 1 key a cycle. Never stalls.
 module exact_hash #(
     parameter int unsigned KEY_W = 264,
     parameter int unsigned TABLES = 4,
     parameter int unsigned ADDR_W = 10
 ) (
     input  logic                          clk,
+    input  logic                          valid,
     input  logic [ KEY_W-1:0]             key,
     output logic [TABLES-1:0][ADDR_W-1:0] addr
 );
@@ -46,18 +47,26 @@ module exact_hash #(
 
   logic [GROUPS-1:0][TABLES-1:0][ADDR_W-1:0] part_q;
 
+  logic valid_q;
+
+  always_ff @(posedge clk) valid_q <= valid;
+
   always_ff @(posedge clk) begin
-    for (int unsigned group = 0; group < GROUPS; group++) begin
-      automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
-      for (int unsigned i = 32 * group; i < 32 * group + 32 && i < KEY_W; i++) if (key[i]) sum ^= CONSTANTS[i];
-      part_q[group] <= sum;
+    if (valid) begin
+      for (int unsigned group = 0; group < GROUPS; group++) begin
+        automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
+        for (int unsigned i = 32 * group; i < 32 * group + 32 && i < KEY_W; i++) if (key[i]) sum ^= CONSTANTS[i];
+        part_q[group] <= sum;
+      end
     end
   end
 
   always_ff @(posedge clk) begin
-    automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
-    for (int unsigned group = 0; group < GROUPS; group++) sum ^= part_q[group];
-    addr <= sum;
+    if (valid_q) begin
+      automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
+      for (int unsigned group = 0; group < GROUPS; group++) sum ^= part_q[group];
+      addr <= sum;
+    end
   end
 
 endmodule

@@ -63,7 +63,6 @@ module exact_table
   localparam int unsigned ADDR_W = $clog2(DEPTH);
   localparam int unsigned TABLE_W = $clog2(TABLES);
   localparam int unsigned SLOT_W = $clog2(STASH);
-  localparam int unsigned LATENCY = 8;
   localparam int unsigned VISIT_CYCLES = 6;  // hash, read and compare
   localparam int unsigned SETTLE = 4;  // from a place's write until no lookup can need the stash's copy
 
@@ -108,14 +107,18 @@ module exact_table
   logic [STASH-1:0] hand_stash, look_stash;
   logic [TABLES-1:0][1:0][RESULT_W-1:0] result_q;
 
+  logic [EXACT_LATENCY-1:0] asked_q;  // [i]: a lookup came i + 1 cycles ago
+  wire visits = state_q == VISIT;
+
   exact_hash #(
       .KEY_W (KEY_W),
       .TABLES(TABLES),
       .ADDR_W(ADDR_W)
   ) u_hand_hash (
       .clk,
-      .key (hand_q.key),
-      .addr(hand_addr)
+      .valid(visits),
+      .key  (hand_q.key),
+      .addr (hand_addr)
   );
 
   exact_hash #(
@@ -124,8 +127,9 @@ module exact_table
       .ADDR_W(ADDR_W)
   ) u_look_hash (
       .clk,
-      .key (key_q[0]),
-      .addr(look_addr)
+      .valid(asked_q[0]),
+      .key  (key_q[0]),
+      .addr (look_addr)
   );
 
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
@@ -139,8 +143,10 @@ module exact_table
         .OUT_REG(1'b1)
     ) u_ram (
         .clk,
+        .rd_en     (asked_q[2]),
         .rd_addr   (look_addr[t]),
         .rd_data   (look_word[t]),
+        .rw_en     (visits || write[t]),
         .rw_addr   (addr),
         .rw_write  (write[t]),
         .rw_wr_data(hand_q),
@@ -151,7 +157,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(look_word[t].valid && !clash_q[t][1] && swept_q),
+        .valid(look_word[t].valid && !clash_q[t][1] && swept_q && asked_q[4]),
         .a    (look_word[t].key),
         .b    (key_q[4]),
         .equal(look_match[t])
@@ -161,7 +167,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_hand_equal (
         .clk,
-        .valid(hand_word[t].valid),
+        .valid(hand_word[t].valid && visits),
         .a    (hand_word[t].key),
         .b    (hand_q.key),
         .equal(hand_match[t])
@@ -179,7 +185,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(stash_q[s].valid),
+        .valid(stash_q[s].valid && asked_q[4]),
         .a    (stash_q[s].key),
         .b    (key_q[4]),
         .equal(look_stash[s])
@@ -189,7 +195,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_hand_equal (
         .clk,
-        .valid(stash_q[s].valid),
+        .valid(stash_q[s].valid && visits),
         .a    (stash_q[s].key),
         .b    (hand_q.key),
         .equal(hand_stash[s])
@@ -199,20 +205,19 @@ module exact_table
   // Lookups. What the stash has is newer. A freed entry of the stash gets no other key while it is compared: between
   // lie the cycles of a visit.
 
-  logic [LATENCY-1:0] asked_q;
-
   always_ff @(posedge clk) begin
     automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
     for (int unsigned s = 0; s < STASH; s++) if (look_stash[s]) stashed |= stash_q[s].result;
     for (int unsigned t = 0; t < TABLES; t++) if (look_match[t]) placed |= result_q[t][1];
-    key_q <= {key_q[3:0], key};
+    if (key_valid) key_q[0] <= key;
+    for (int unsigned i = 1; i < 5; i++) if (asked_q[i-1]) key_q[i] <= key_q[i-1];
     hit <= |look_stash || |look_match;
     result <= |look_stash ? stashed : placed;
-    asked_q <= {asked_q[LATENCY-2:0], key_valid};
+    asked_q <= {asked_q[EXACT_LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end
 
-  assign result_valid = asked_q[LATENCY-1];
+  assign result_valid = asked_q[EXACT_LATENCY-1];
 
   // Operations
 
@@ -255,7 +260,7 @@ module exact_table
         if (&sweep_q) state_q <= SETTLED;
       end
       IDLE: begin
-        hand_q <= {1'b1, op_key, op_result};
+        if (op_valid) hand_q <= {1'b1, op_key, op_result};
         op_q <= op;
         asked_op_q <= 1'b1;
         moves_q <= '0;

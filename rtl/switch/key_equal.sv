@@ -16,15 +16,15 @@ module key_equal #(
 
   localparam int unsigned GROUPS = (KEY_W + 17) / 18;
 
-  logic [GROUPS-1:0][17:0] differ;
   logic [GROUPS-1:0] equal_q;
   logic valid_q;
 
-  assign differ = (18 * GROUPS)'(a ^ b);
-
   always_ff @(posedge clk) begin
     valid_q <= valid;
-    for (int unsigned group = 0; group < GROUPS; group++) equal_q[group] <= differ[group] == '0;
+    if (valid) begin
+      automatic logic [GROUPS-1:0][17:0] differ = (18 * GROUPS)'(a ^ b);
+      for (int unsigned group = 0; group < GROUPS; group++) equal_q[group] <= differ[group] == '0;
+    end
     equal <= valid_q && &equal_q;
   end
 

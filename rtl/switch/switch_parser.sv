@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the match fields of each packet that passes by: see switch_headers for what is read.
 // The packet goes on unchanged, a cycle later. Its fields come once, in the order of packets, on a stream of their own:
-// 16 cycles (NARROW: 10) after its last beat or, if that comes first, after the beat with the last byte that is looked
+// 24 cycles (NARROW: 12) after its last beat or, if that comes first, after the beat with the last byte that is looked
 // at. So what waits for the fields with the packet must hold the beats of that time.
 // Throughput: a beat a cycle, so a packet a cycle of packets of one beat.
 // Backpressure: s_axis_tready is made of registers. It is low when m_axis is stalled, and before a packet's first beat

@@ -80,6 +80,49 @@ package switch_pkg;
     exthdr_t           exthdr;    // 39
   } match_t;
 
+  // What a narrow table looks at: in_port, Ethernet, one tag, IPv4 and ports.
+  typedef struct packed {
+    logic [PORT_W-1:0] in_port;
+    logic [47:0]       eth_dst;
+    logic [47:0]       eth_src;
+    logic [15:0]       eth_type;
+    logic              vlan;
+    logic [11:0]       vlan_vid;
+    logic [2:0]        vlan_pcp;
+    logic              l3;
+    logic              l4;
+    logic [5:0]        ip_dscp;
+    logic [1:0]        ip_ecn;
+    logic [7:0]        ip_proto;
+    logic [31:0]       src;
+    logic [31:0]       dst;
+    logic [15:0]       l4_src;
+    logic [15:0]       l4_dst;
+  } narrow_match_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic narrow_match_t narrow_match(match_t fields);
+    // verilator lint_on UNUSEDSIGNAL
+    narrow_match = '{
+        in_port: fields.in_port,
+        eth_dst: fields.eth_dst,
+        eth_src: fields.eth_src,
+        eth_type: fields.eth_type,
+        vlan: fields.vlan,
+        vlan_vid: fields.vlan_vid,
+        vlan_pcp: fields.vlan_pcp,
+        l3: fields.l3,
+        l4: fields.l4,
+        ip_dscp: fields.ip_dscp,
+        ip_ecn: fields.ip_ecn,
+        ip_proto: fields.ip_proto,
+        src: fields.src[31:0],
+        dst: fields.dst[31:0],
+        l4_src: fields.l4_src,
+        l4_dst: fields.l4_dst
+    };
+  endfunction
+
   // Where headers lie, in bytes from the packet's first one: what an action edits.
   typedef struct packed {
     logic        cut;    // a header that the one before it names is not there as a whole, or lies deeper than is looked
@@ -168,6 +211,13 @@ package switch_pkg;
     effect_t               effect;
   } flow_command_t;
 
+  // What happens to an entry's counters.
+  typedef enum logic [1:0] {
+    FLOW_COUNT,
+    FLOW_CLEAR,
+    FLOW_READ
+  } flow_event_t;
+
   // Of an entry
   typedef struct packed {
     logic [63:0]       packets;
@@ -179,6 +229,17 @@ package switch_pkg;
     logic               hard;    // its hard timeout; otherwise its idle one
     logic [ENTRY_W-1:0] number;
   } expiry_t;
+
+  // What a table found for a packet.
+  typedef struct packed {
+    logic                 looked_up;  // in this table; otherwise it goes on as it is
+    logic                 hit;        // the others are those of an entry_t, valid with hit
+    logic [PROGRAM_W-1:0] program_at;
+    logic [EFFECT_W-1:0]  effect;
+    logic [TABLE_W-1:0]   next;
+    logic [63:0]          metadata;
+    logic [63:0]          metadata_mask;
+  } flow_result_t;
 
   function automatic match_t with_field(match_t fields, logic [5:0] field, logic [127:0] value);
     with_field = fields;
@@ -291,7 +352,9 @@ package switch_pkg;
     logic [2:0][31:0] label;      // [0] the first
     logic [7:0]      cut;
     edited_t         edited;
-    logic [15:0]     l3_delta;    // what is to be added to the checksums, in ones' complement: RFC 1624
+    // What is to be added to checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
+    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only.
+    logic [15:0]     l3_delta;
     logic [15:0]     l4_delta;
   } edit_t;
 
@@ -302,6 +365,7 @@ package switch_pkg;
     logic                 host;
     logic                 resubmit;
     logic                 last;
+    logic [BYTES_W-1:0]   bytes;       // of the packet as it came
     logic [15:0]          max_bytes;   // of the copy to the host
     logic [7:0]           reason;
     logic [PROGRAM_W-1:0] origin;      // the program of the flow that sends it to the host
@@ -310,6 +374,64 @@ package switch_pkg;
     logic [PROGRAM_W-1:0] program_at;
     logic [7:0]           custom;
   } copy_t;
+
+  // --------------------------------------------------------------------------------------------------- ways in and out
+  // Where a packet begins: what its head from the host says, or the copy that comes again.
+  typedef struct packed {
+    logic [PORT_W-1:0]    in_port;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;  // before those of tables
+    logic [63:0]          metadata;
+  } source_t;
+
+  localparam int unsigned HOST_HEAD = 64;  // bytes before each packet of the host's
+
+  // One cycle each, with its bytes
+  typedef struct packed {
+    logic               taken;    // a whole packet without error
+    logic               errored;
+    logic               dropped;  // a packet without error that there was no room for, or whose port is closed
+    logic [BYTES_W-1:0] bytes;
+  } received_t;
+
+  // What goes with a copy behind the editor.
+  typedef struct packed {
+    logic [PORTS_MAX-1:0] ports;
+    logic                 host;
+    logic                 resubmit;
+    logic [BYTES_W-1:0]   bytes;       // of the copy
+    logic [15:0]          max_bytes;
+    logic [7:0]           reason;
+    logic [PROGRAM_W-1:0] origin;
+    logic [63:0]          metadata;
+    logic [TABLE_W-1:0]   next;
+    logic [PROGRAM_W-1:0] program_at;
+    logic [7:0]           custom;
+    logic [PORT_W-1:0]    in_port;
+    logic [7:0]           payload_at;  // byte of the copy that the payload of UDP begins at; 0: there is none
+  } sent_t;
+
+  // ------------------------------------------------------------------------------------------------------------ meters
+  localparam int unsigned METER_BANDS = 2;
+
+  typedef enum logic [1:0] {
+    BAND_NONE,
+    BAND_DROP,
+    BAND_DSCP_REMARK
+  } band_kind_t;
+
+  typedef struct packed {
+    band_kind_t  kind;
+    logic [31:0] rate;   // kb/s, or packets a second
+    logic [31:0] burst;  // kb, or packets
+    logic [2:0]  raise;  // of BAND_DSCP_REMARK: levels of drop precedence
+  } band_t;
+
+  typedef struct packed {
+    logic                    on;
+    logic                    packets;  // what is metered; otherwise bits
+    band_t [METER_BANDS-1:0] band;
+  } meter_t;
 
   // verilator lint_on UNUSEDPARAM
 endpackage

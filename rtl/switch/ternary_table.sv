@@ -16,7 +16,9 @@
 // Latency: 2 cycles, 1 for each level of the AND tree (4 chunks, then 8 nodes each), and that of first_set;
 // KEY_W = 264, CHUNK_W = 5, ENTRIES = 128: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups;
 // op_ready is low while an operation is done: 1 cycle, or at most 520 and the tree's levels when it writes.
-module ternary_table #(
+module ternary_table
+  import table_pkg::*;
+#(
     parameter int unsigned KEY_W = 264,
     parameter int unsigned ENTRIES = 128,
     parameter int unsigned CHUNK_W = 5,  // 5 suits RAMs of 32 words (AMD, Intel), 4 those of 16 (ECP5)
@@ -60,19 +62,12 @@ module ternary_table #(
   localparam int unsigned STEP_W = $clog2(STEPS);
 
   function automatic int unsigned nodes(int unsigned level);
-    int unsigned count = (CHUNKS + 3) / 4;
-    for (int unsigned i = 0; i < level; i++) count = (count + 7) / 8;
-    return count;
+    nodes = (CHUNKS + 3) / 4;
+    for (int unsigned i = 0; i < level; i++) nodes = (nodes + 7) / 8;
   endfunction
 
-  function automatic int unsigned tree_levels();
-    int unsigned count = 1;
-    while (nodes(count - 1) > 1) count++;
-    return count;
-  endfunction
-
-  localparam int unsigned LEVELS = tree_levels();
-  localparam int unsigned LATENCY = 2 + LEVELS + (INDEX_W + 2) / 3;
+  localparam int unsigned LEVELS = ternary_levels(KEY_W, CHUNK_W);
+  localparam int unsigned LATENCY = ternary_latency(KEY_W, ENTRIES, CHUNK_W);
   // From the last step until no lookup is under way that has read before the word was written.
   localparam int unsigned SETTLE = 1 + LEVELS;
 
@@ -110,12 +105,12 @@ module ternary_table #(
         clear_q <= op_clear;
         column_q <= one_hot(op_index);
         cleared_q <= one_hot(op_clear_index);
-        value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
-        mask_q <= (BANKS * SHARE * CHUNK_W)'(op_mask);
         step_q <= '0;
         wait_q <= '0;
         if (op_valid) begin
           state_q <= op_set ? WALK : COMMIT;
+          value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
+          mask_q  <= (BANKS * SHARE * CHUNK_W)'(op_mask);
           if (op_set) valid_q <= valid_q & ~one_hot(op_index);
         end
       end
@@ -215,21 +210,23 @@ module ternary_table #(
 
     if (level == 0) begin : gen_leaves
       always_comb begin
-        inputs = '1;
         inputs[CHUNKS-1:0] = words;
+        for (int unsigned i = CHUNKS; i < nodes(level) * FAN; i++) inputs[i] = '1;
       end
     end else begin : gen_inner
       always_comb begin
-        inputs = '1;
         inputs[nodes(level-1)-1:0] = gen_level[level-1].and_q;
+        for (int unsigned i = nodes(level - 1); i < nodes(level) * FAN; i++) inputs[i] = '1;
       end
     end
 
     always_ff @(posedge clk) begin
-      for (int unsigned node = 0; node < nodes(level); node++) begin
-        automatic logic [ENTRIES-1:0] all = '1;
-        for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
-        and_q[node] <= all;
+      if (asked_q[level]) begin
+        for (int unsigned node = 0; node < nodes(level); node++) begin
+          automatic logic [ENTRIES-1:0] all = '1;
+          for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
+          and_q[node] <= all;
+        end
       end
     end
   end
@@ -244,8 +241,8 @@ module ternary_table #(
   );
 
   always_ff @(posedge clk) begin
-    key_q   <= (CHUNKS * CHUNK_W)'(key);
-    match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
+    if (key_valid) key_q <= (CHUNKS * CHUNK_W)'(key);
+    if (asked_q[LEVELS]) match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
     asked_q <= {asked_q[LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end

@@ -11,12 +11,12 @@ from typing import Any
 from headrace.card import HangError
 from headrace.card.control import ControlSocket
 from headrace.card.process import StopRequests, Tell, drop_rights
+from headrace.card.rings import HostPort
 from headrace.cards.rpu import elf, program, rules, tables
 from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
-from headrace.cards.rpu.rings import HostPort
 from headrace.cards.rpu.service import CONTROL, Service
 from headrace.errors import HeadraceError
 from headrace.net import bpf

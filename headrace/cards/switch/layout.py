@@ -113,6 +113,8 @@ FLOW_COMMAND = Struct(
 """``flow_command_t``"""
 FLOW_COUNT = Struct(packets=64, bytes=64, used=40)
 """``flow_count_t``"""
+EXPIRY = Struct(hard=1, number=16)
+"""``expiry_t``"""
 
 ACTION = Struct(last=1, keep=1, op=6, field=6, out=1, port=6, value=128)
 """``action_t``"""
@@ -175,6 +177,7 @@ COPY = Struct(
     host=1,
     resubmit=1,
     last=1,
+    bytes=17,
     max_bytes=16,
     reason=8,
     origin=16,
@@ -184,3 +187,34 @@ COPY = Struct(
     custom=8,
 )
 """``copy_t``"""
+SENT = Struct(
+    ports=64,
+    host=1,
+    resubmit=1,
+    bytes=17,
+    max_bytes=16,
+    reason=8,
+    origin=16,
+    metadata=64,
+    next=4,
+    program_at=16,
+    custom=8,
+    in_port=8,
+    payload_at=8,
+)
+"""``sent_t``"""
+
+
+class BandKind(IntEnum):
+    """``band_kind_t``"""
+
+    NONE = 0
+    DROP = 1
+    DSCP_REMARK = 2
+
+
+METER_BANDS = 2
+BAND = Struct(kind=2, rate=32, burst=32, raise_=3)
+"""``band_t``: rate in kb/s or packets a second, burst in kb or packets"""
+METER = Struct(on=1, packets=1, band=METER_BANDS * BAND.width)
+"""``meter_t``; of ``band`` the first one is in the low bits"""

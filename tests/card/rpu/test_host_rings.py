@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from headrace.card import Card
+from headrace.card.rings import Receiver, Ring
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import RpuDriver
-from headrace.cards.rpu.rings import Receiver, Ring
 
 UNITS = 4
 SMALL = {"PMEM_KB": 512}

@@ -29,7 +29,10 @@ MATCH = (
     *(("ip_dscp", 6), ("ip_ecn", 2), ("ip_proto", 8), ("src", 128), ("dst", 128), ("l4_src", 16), ("l4_dst", 16)),
     *(("label", 20), ("target", 128), ("link", 48), ("exthdr", 9)),
 )
-LAYERS = (("cut", 1), ("later", 1), ("tags", 2), ("at_l3", 8), ("at_l4", 8))
+LAYERS = (
+    *(("cut", 1), ("later", 1), ("tags", 2), ("at_l3", 8), ("at_l4", 8)),
+    *(("qinq", 2), ("dei", 1), ("inner", 16), ("ttl", 8), ("at_link", 8)),
+)
 
 DEPTH, DEPTH_NARROW = 206, 110  # bytes that are looked at
 EXTENSIONS = 6
@@ -92,8 +95,11 @@ class _Reader:
             tag = self.read(Dot1Q, 4)
             if not tag:
                 break
-            if not fields["tags"]:
-                fields |= {"vlan": 1, "vlan_vid": tag.vlan, "vlan_pcp": tag.prio}
+            if fields["tags"]:
+                fields["inner"] = int.from_bytes(self.data[self.at : self.at + 2])
+            else:
+                fields |= {"vlan": 1, "vlan_vid": tag.vlan, "vlan_pcp": tag.prio, "dei": int(tag.id)}
+            fields["qinq"] |= (kind == 0x88A8) << fields["tags"]
             fields["tags"] += 1
             self.at += 4
             kind = tag.type
@@ -129,7 +135,7 @@ class _Reader:
     def mpls(self) -> None:
         label = self.read(MPLS, 4)
         if label:
-            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s)
+            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s, ttl=label.ttl)
 
     def ipv4(self) -> None:
         ip = self.read(IP, 20)
@@ -140,7 +146,7 @@ class _Reader:
             self.fields["cut"] = 1
             return
         addresses = {"src": int(IPv4Address(ip.src)), "dst": int(IPv4Address(ip.dst))}
-        self.l3(ip_dscp=ip.tos >> 2, ip_ecn=ip.tos & 3, ip_proto=ip.proto, **addresses)
+        self.l3(ip_dscp=ip.tos >> 2, ip_ecn=ip.tos & 3, ip_proto=ip.proto, ttl=ip.ttl, **addresses)
         self.end = min(self.end, self.at + ip.len)
         self.at += size
         if ip.frag:
@@ -153,7 +159,7 @@ class _Reader:
         if not ip:
             return
         addresses = {"src": int(IPv6Address(ip.src)), "dst": int(IPv6Address(ip.dst))}
-        self.l3(ip_dscp=ip.tc >> 2, ip_ecn=ip.tc & 3, ip_proto=ip.nh, label=ip.fl, **addresses)
+        self.l3(ip_dscp=ip.tc >> 2, ip_ecn=ip.tc & 3, ip_proto=ip.nh, label=ip.fl, ttl=ip.hlim, **addresses)
         self.at += 40
         self.end = min(self.end, self.at + ip.plen)
         found, whole = self.extensions()
@@ -223,5 +229,6 @@ class _Reader:
                 return
             if self.data[self.at] == option().type:
                 self.fields["link"] = mac(option(self.data[self.at : self.at + 8]).lladdr)
+                self.fields["at_link"] = self.at + 2
                 return
             self.at += 8

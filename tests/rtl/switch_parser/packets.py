@@ -68,7 +68,7 @@ def _over_ipv4() -> Packet:
 def _ipv4() -> Packet:
     options = [IPOption_RR(routers=["0.0.0.0"] * random.randrange(9))] if random.random() < 0.4 else []
     place = random.choice(({}, {}, {}, {"flags": "MF"}, {"frag": port() & 0x1FFF}, {"flags": "DF"}))
-    head = IP(src=ipv4(), dst=ipv4(), tos=random.getrandbits(8), options=options, **place)
+    head = IP(src=ipv4(), dst=ipv4(), tos=random.getrandbits(8), ttl=random.getrandbits(8), options=options, **place)
     if random.random() < 0.1:
         head.len = random.randrange(16, 64)
     upper = _over_ipv4()
@@ -77,7 +77,8 @@ def _ipv4() -> Packet:
     return head / upper
 
 
-def _option() -> Packet:
+def option() -> Packet:
+    """One of neighbour discovery."""
     return random.choice(
         (
             ICMPv6NDOptSrcLLAddr(lladdr=mac()),
@@ -97,7 +98,7 @@ def _icmpv6() -> Packet:
     if random.random() < 0.1:
         upper.code = 1
     for _ in range(random.randrange(4)):
-        upper /= _option()
+        upper /= option()
     return upper
 
 
@@ -126,7 +127,8 @@ def chain(layers: str, *, esp: bool) -> Packet:
 
 
 def _ipv6() -> Packet:
-    head = IPv6(src=ipv6(), dst=ipv6(), tc=random.getrandbits(8), fl=random.getrandbits(20))
+    addresses = {"src": ipv6(), "dst": ipv6()}
+    head = IPv6(tc=random.getrandbits(8), fl=random.getrandbits(20), hlim=random.getrandbits(8), **addresses)
     if random.random() < 0.1:
         head.plen = random.randrange(80)
     upper = random.choice((_transport, _icmpv6, _icmpv6, _icmpv6, lambda: ESP(spi=1, data=random.randbytes(16))))()
@@ -149,8 +151,8 @@ def _arp() -> Packet:
 
 
 def _mpls() -> Packet:
-    packet: Packet = MPLS(label=random.getrandbits(20), cos=random.getrandbits(3), s=random.getrandbits(1), ttl=9)
-    return packet / Raw(random.randbytes(random.randrange(50)))
+    fields = {"cos": random.getrandbits(3), "s": random.getrandbits(1), "ttl": random.getrandbits(8)}
+    return MPLS(label=random.getrandbits(20), **fields) / Raw(random.randbytes(random.randrange(50)))
 
 
 def packet() -> Packet:

@@ -13,7 +13,7 @@ def test_ternary_table(key: int, entries: int, chunk: int) -> None:
         "ternary_table",
         sources=[
             *simulation.rtl("pkg", "memory"),
-            *(simulation.RTL / "switch" / f"{name}.sv" for name in ("first_set", "ternary_table")),
+            *(simulation.RTL / "switch" / f"{name}.sv" for name in ("table_pkg", "first_set", "ternary_table")),
         ],
         KEY_W=key,
         ENTRIES=entries,

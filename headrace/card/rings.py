@@ -1,4 +1,4 @@
-"""The host port of the RPU card: rings in host memory, through which packets go to units and come from them.
+"""A card's host port: rings in host memory, through which packets go to its engine and come from it.
 
 Packets go from links to memory and from memory to links in the harness; here pass descriptors, as whole columns.
 """
@@ -19,8 +19,8 @@ from headrace.errors import HeadraceError
 DESCRIPTOR = np.dtype([("address", "<u8"), ("bytes", "<u4"), ("flags", "<u4")])
 """Of a buffer or packet: where, its bytes. The card overwrites a buffer's with the time in ns, the bytes, and flags."""
 ENTRIES = 256
-BUFFER = 1 << 16  # bytes of a buffer for what units send
-PACKETS = 1 << 26  # bytes for packets on their way to units
+BUFFER = 1 << 16  # bytes of a buffer for what the engine sends
+PACKETS = 1 << 26  # bytes for packets on their way to the engine
 
 _DONE, _MODULO = 1, 1 << 32
 _ENOUGH, _TIMEOUT_NS = 64, 20_000
@@ -101,7 +101,7 @@ class Ring:
 
 
 class Receiver:
-    """Packets that units send to the host port: to a link, or taken by ``take``."""
+    """Packets that come out of the host port: to a link, or taken by ``take``."""
 
     def __init__(
         self, card: Card, registers: Any, link: str | None = None, entries: int = ENTRIES, buffer: int = BUFFER
@@ -152,7 +152,7 @@ class Receiver:
 
 
 class Sender:
-    """Packets of a link that go to units through the host port."""
+    """Packets of a link that go into the host port."""
 
     def __init__(self, card: Card, registers: Any, link: str, entries: int = ENTRIES) -> None:
         """``link``: as ``PacketMemory`` takes it. Raises CardError when it can't be opened."""
@@ -178,7 +178,7 @@ class Sender:
 
 
 class HostPort:
-    """The host's side of the port: a source for units, a sink of what they send, or both."""
+    """The host's side of the port: a source of packets, a sink of what comes, or both."""
 
     def __init__(self, card: Card, registers: Any) -> None:
         """``registers``: ``driver.rings``."""
@@ -189,12 +189,12 @@ class HostPort:
         self._ended = False
 
     def send(self, link: str, live: bool) -> None:
-        """Units get the packets of a link. Raises CardError when it can't be opened."""
+        """The engine gets the packets of a link. Raises CardError when it can't be opened."""
         self.sender = Sender(self._card, self._regs.transmit, link)
         self.live = live
 
     def receive(self, link: str) -> None:
-        """A link gets what units send. Raises CardError when it can't be opened."""
+        """A link gets what the engine sends. Raises CardError when it can't be opened."""
         self.receiver = Receiver(self._card, self._regs.receive, link)
 
     def serve(self) -> bool:

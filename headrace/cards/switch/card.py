@@ -1,0 +1,249 @@
+"""Opens a switch card, and drives it: its operations, counters and ports, and the packets of the host."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.card import Card
+from headrace.card.rings import Receiver, Ring
+from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
+from headrace.cards.switch.layout import (
+    ACTION_BITS,
+    BAND,
+    FLOW_COMMAND,
+    FLOW_COUNT,
+    MATCH,
+    METER,
+    TICK_NS,
+    BandKind,
+)
+from headrace.cards.switch.registers import Received, TimedOut
+from headrace.errors import HeadraceError
+
+HEAD = 64  # bytes before each packet of the host's
+BUFFER = 1 << 16
+
+_MAGIC = 0x5357
+_ENTRIES = 256
+_HEAD_OUT, _HEAD_IN = struct.Struct("<HHIQ"), struct.Struct("<BBHIQ")
+_FLOW_WORDS, _METER_WORDS, _ACTION_WORDS = -(-FLOW_COMMAND.width // 32), -(-METER.width // 32), ACTION_BITS // 32
+_FLOW, _GROUP, _METER, _CLEAR, _COUNT = (1 << bit for bit in range(5))
+_ENTRY, _ACTION, _METER_COUNT, _PORT, _TABLE = range(5)  # count_kind_e
+_BUSY = 1
+_POLL_CYCLES = 32
+_TURNS = 10_000
+_MODULO = 1 << 32
+
+
+def open_switch_card(**options: Any) -> Card:
+    """A switch card; ``options`` are ``Card.open``'s."""
+    return Card.open("switch", **options)
+
+
+class CardHardware:
+    """The switch of an open card, as ``HardwareDatapath`` drives it."""
+
+    def __init__(self, card: Card) -> None:
+        """Raises HeadraceError when the card is none."""
+        self.card = card
+        regs = self._regs = card.regs.engine
+        if regs.card.magic != _MAGIC:
+            raise HeadraceError("this is not a switch card")
+        self.ports: int = regs.sizes.ports
+        self.tables: int = regs.sizes.tables
+        self.bands: int = regs.sizes.bands
+        self.matched: int = _narrow() if regs.sizes.narrow else (1 << MATCH.width) - 1
+        self.exact: int = regs.exact_entries.read()
+        self.ternary: int = regs.ternary_entries.read()
+        self.effects: int = regs.effects.read()
+        self.program_words: int = regs.program_words.read()
+        self.groups: int = regs.groups.read()
+        self.counters: int = regs.counters.read()
+        self.meters: int = regs.meters.read()
+        self._flow_at: int = regs.flow.word[0].address
+        self._start_at: int = regs.operation.start.address
+        self._status_at: int = regs.operation.status.address
+        self._counted_at: int = regs.operation.counted[0].address
+        self._flow_words: list[int | None] = [None] * _FLOW_WORDS  # as they were written last
+        self._receiver = Receiver(card, card.regs.rings.receive, entries=_ENTRIES, buffer=BUFFER)
+        self._ring = Ring(card, card.regs.rings.transmit, entries=_ENTRIES)
+        self._buffers = card.memory.allocate(_ENTRIES * BUFFER)
+        self.received_packets = 0  # from the card, since the beginning
+        self._left = 0
+
+    # ------------------------------------------------------------------------------------------------ operations
+
+    def _operate(self, what: int, writes: list[tuple[int, int]], table: int = 0, kind: int = 0, item: int = 0) -> int:
+        """Begins an operation, and gives its answer once it is done."""
+        self.card.write_many([*writes, (self._start_at, what | table << 8 | kind << 12 | item << 16)])
+        for _ in range(_TURNS):
+            status = self.card.read(self._status_at)
+            if not status & _BUSY:
+                return status >> 1 & 3
+            self.card.run(until=None, cycles=_POLL_CYCLES)
+        raise HeadraceError("the switch does not finish an operation")
+
+    def command(self, table: int, word: int) -> int:
+        """Changes a flow table by a ``FLOW_COMMAND``, and gives its ``table_answer_t``."""
+        words = struct.unpack(f"<{_FLOW_WORDS}I", word.to_bytes(4 * _FLOW_WORDS, "little"))
+        old = self._flow_words
+        writes = [(self._flow_at + 4 * i, new) for i, new in enumerate(words) if new != old[i]]
+        self._flow_words = list(words)
+        return self._operate(_FLOW, writes, table)
+
+    def write_program(self, address: int, words: Sequence[int]) -> None:
+        """Writes words of actions, ``ACTION_BITS`` each, from an address on."""
+        actions = self._regs.actions
+        at, last = actions.word[0].address, actions.last_word.address
+        writes = [(actions.place.address, address)]
+        for word in words:
+            parts = struct.unpack(f"<{_ACTION_WORDS}I", word.to_bytes(4 * _ACTION_WORDS, "little"))
+            writes += [(at + 4 * i, part) for i, part in enumerate(parts[:-1])]
+            writes.append((last, parts[-1]))
+        self.card.write_many(writes)
+
+    def write_group(self, number: int, program: int) -> None:
+        """Sets the program of a group's number in hardware; 0: there is no group."""
+        self._operate(_GROUP, [(self._regs.actions.place.address, program)], item=number)
+
+    def write_meter(self, number: int, meter: Meter | None) -> None:
+        """Sets a meter's number in hardware; None: there is none."""
+        word = 0 if meter is None else _meter_word(meter)
+        at = self._regs.meter.word[0].address
+        parts = struct.unpack(f"<{_METER_WORDS}I", word.to_bytes(4 * _METER_WORDS, "little"))
+        self._operate(_METER, [(at + 4 * i, part) for i, part in enumerate(parts)], item=number)
+
+    # -------------------------------------------------------------------------------------------------- counters
+
+    def _count(self, words: int, kind: int, item: int, table: int = 0) -> int:
+        self._operate(_COUNT, [], table, kind, item)
+        return sum(self.card.read(self._counted_at + 4 * i) << 32 * i for i in range(words))
+
+    def count_entry(self, table: int, number: int) -> Count:
+        """Of an entry."""
+        count = FLOW_COUNT.unpack(self._count(6, _ENTRY, number, table))
+        return Count(count["packets"], count["bytes"], count["used"] * TICK_NS)
+
+    def count(self, number: int) -> Count:
+        """Of a counter that programs count on."""
+        both = self._count(4, _ACTION, number)
+        return Count(*_halves(both))
+
+    def clear_count(self, number: int) -> None:
+        """Sets a counter that programs count on to 0."""
+        self._operate(_CLEAR, [], item=number)
+
+    def count_meter(self, number: int) -> MeterCount:
+        """Of a meter's number in hardware."""
+        counted = self._count(4 + 4 * self.bands, _METER_COUNT, number)
+        counts = [Count(*_halves(counted >> 128 * i)) for i in range(1 + self.bands)]
+        return MeterCount(counts[0], tuple(counts[1:]))
+
+    def count_port(self, number: int) -> PortCount:
+        """Of a port."""
+        return PortCount(*[self._count(2, _PORT, 8 * (number - 1) + i) for i in range(len(PortCount._fields))])
+
+    def count_table(self, number: int) -> TableCount:
+        """Of a table."""
+        return TableCount(*_halves(self._count(4, _TABLE, 0, number)))
+
+    # ----------------------------------------------------------------------------------------------------- ports
+
+    def set_ports(self, enabled: int, receiving: int, live: int, quiet: int) -> None:
+        """Which ports send, receive, are live, and have no packet-ins: a bit each, port 1 in the lowest."""
+        ports = self._regs.ports
+        for group, bits in (
+            (ports.enabled, enabled),
+            (ports.receiving, receiving),
+            (ports.live, live),
+            (ports.quiet, quiet),
+        ):
+            _write_bits(group, bits)
+
+    def hold(self, ports: int) -> None:
+        """Which ports hold their link off while there is no room, instead of dropping packets: a bit each."""
+        _write_bits(self._regs.ports.hold, ports)
+
+    # --------------------------------------------------------------------------------------------------- packets
+
+    def send(self, data: bytes, in_port: int, table: int, program: int) -> None:
+        """Sends a packet: its bytes go to a program (0: none), then to a table (NO_TABLE: none)."""
+        for _ in range(_TURNS):
+            self._ring.seen += self._ring.fresh()
+            if self._ring.room:
+                break
+            self.card.run(until=None, cycles=_POLL_CYCLES)
+        else:
+            raise HeadraceError("the switch takes no packets from the host")
+        address = self._buffers + int(self._ring.places(self._ring.posted, 1)[0]) * BUFFER
+        head = _HEAD_OUT.pack(in_port | table << 8, program, 0, 0)
+        self.card.memory.write(address, head.ljust(HEAD, b"\0") + data)
+        self._ring.post(np.array([address], np.uint64), HEAD + len(data))
+
+    def received(self) -> Iterator[Received]:
+        """Packets for the host that have come since it was last asked."""
+        for place, size in self._receiver.take()[["address", "length"]].tolist():
+            data = self.card.memory.read(place, size)
+            in_port, reason, origin, total, metadata = _HEAD_IN.unpack_from(data)
+            self.received_packets += 1
+            yield Received(data[HEAD:], total, reason, in_port, metadata, origin)
+        self._receiver.release()
+
+    def host_dropped(self) -> int:
+        """Packets for the host that found no room."""
+        return int(self._regs.host_dropped.read())
+
+    def expired(self) -> Iterator[TimedOut]:
+        """Entries that have expired since it was last asked."""
+        first = self._regs.expired.first
+        while (word := self.card.read(first.address)) & 1:
+            self._regs.expired.advance.start = 1
+            yield TimedOut(word >> 4 & 15, word >> 16, bool(word & 2))
+
+    # -------------------------------------------------------------------------------------------------- progress
+
+    def entered(self) -> int:
+        """Packets that have come in and may hold the address of a program, modulo 2^32; those of the host, too."""
+        waiting = self._ring.posted - self._regs.from_host.read()
+        return int((self._regs.entered.read() + waiting) % _MODULO)
+
+    def left(self) -> int:
+        """Of these, those whose programs have run, and whose copies for the host have been received."""
+        finished, copies = self._regs.finished.read(), self._regs.to_host.read()
+        if (copies - self.received_packets - self.host_dropped()) % _MODULO == 0:
+            self._left = int(finished)
+        return self._left
+
+    def now_ns(self) -> int:
+        """The card's time."""
+        return self.card.stats().time_ns
+
+
+def _narrow() -> int:
+    """The bits of ``MATCH`` that narrow tables compare: ``narrow_match_t``."""
+    whole = (
+        *("in_port", "eth_dst", "eth_src", "eth_type", "vlan", "vlan_vid", "vlan_pcp", "l3", "l4"),
+        *("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst"),
+    )
+    return MATCH.pack(**{name: MATCH.ones(name) for name in whole}, src=0xFFFF_FFFF, dst=0xFFFF_FFFF)
+
+
+def _write_bits(group: Any, bits: int) -> None:
+    for i, register in enumerate(group):
+        register.write(bits >> 32 * i & 0xFFFF_FFFF)
+
+
+def _halves(both: int) -> tuple[int, int]:
+    return both & (1 << 64) - 1, both >> 64 & (1 << 64) - 1
+
+
+def _meter_word(meter: Meter) -> int:
+    bands = 0
+    for i, band in enumerate(meter.bands):
+        kind = BandKind.DROP if band.raise_by is None else BandKind.DSCP_REMARK
+        bands |= BAND.pack(kind=kind, rate=band.rate, burst=band.burst, raise_=band.raise_by or 0) << i * BAND.width
+    return METER.pack(on=1, packets=meter.packets, band=bands)

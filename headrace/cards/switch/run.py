@@ -1,0 +1,179 @@
+"""Runs the switch card: packets from links to links, as controllers, a file of flows or learning say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.card.control import ControlSocket
+from headrace.card.process import StopRequests, Tell, drop_rights
+from headrace.cards.switch.agent import OpenFlowSwitch
+from headrace.cards.switch.card import CardHardware, open_switch_card
+from headrace.cards.switch.controllers import Controllers
+from headrace.cards.switch.endpoints import Tls
+from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.cards.switch.learning import Learning
+from headrace.cards.switch.ofctl import load_flows
+from headrace.cards.switch.ports import PortInfo
+from headrace.cards.switch.service import CONTROL, Service
+from headrace.errors import HeadraceError
+from headrace.net import bpf
+from headrace.net.source import Source, parse_source
+
+_SPEED_KBPS = 100_000_000
+_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
+_LATELY = 50  # looks
+_DRAIN_S = 1.0
+
+
+@dataclass(frozen=True)
+class SwitchJob:
+    """What ports receive, by their OpenFlow numbers (``sources``; a live one is its port's sink, too), and the capture
+    files of what they send (``sinks``). ``controllers``: ``tcp:HOST:PORT`` or ``ssl:HOST:PORT``; ``listens``:
+    ``ptcp:PORT`` or ``pssl:PORT``. ``flows``: a file in ovs-ofctl's syntax. ``rate``: "lossless", "line", "recorded" or
+    bits per second. ``seconds`` of the card's time end the run. ``control``: the path of its control socket."""
+
+    sources: Mapping[int, str]
+    sinks: Mapping[int, str] = field(default_factory=dict)
+    controllers: Sequence[str] = ()
+    listens: Sequence[str] = ()
+    tls: Tls | None = None
+    flows: str | None = None
+    learning: bool = False
+    datapath_id: int = 1
+    rate: str | float = "lossless"
+    seconds: float | None = None
+    control: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PortReport:
+    """Of a port: packets received, sent, and dropped at its input and its output queue."""
+
+    port: int
+    received: int
+    sent: int
+    rx_dropped: int
+    tx_dropped: int
+
+
+@dataclass(frozen=True)
+class SwitchReport:
+    """What became of the packets. ``to_host`` are packets that controllers or learning got."""
+
+    ports: tuple[PortReport, ...]
+    to_host: int
+    host_dropped: int
+    flows: int
+    cycles: int
+
+
+def ports_of(job: SwitchJob) -> int:
+    """Ports that the card has: as the parameters say, otherwise up to the highest that is named, two at least. Raises
+    HeadraceError for a port that isn't there."""
+    named = max((*job.sources, *job.sinks), default=1)
+    count = int(job.parameters.get("PORTS", max(2, named)))
+    if named > count:
+        raise HeadraceError(f"port {named}: the card has ports 1 to {count}", 2)
+    return count
+
+
+def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> SwitchReport:
+    """Runs until all packets are through; with live links or controllers, until SIGINT or SIGTERM. ``progress`` gets
+    the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
+    can't be read."""
+    say = tell or (lambda _: None)
+    links = {port: parse_source(text) for port, text in job.sources.items()}
+    lossless = job.rate == "lossless"
+    count = ports_of(job)
+    with (
+        open_switch_card(parameters={**job.parameters, "PORTS": count}, progress=progress is not None) as card,
+        StopRequests() as stop,
+    ):
+        hardware = CardHardware(card)
+        for port, link in links.items():
+            card.flow_control(port - 1, lossless)
+            card.source(port - 1, link.link, timing="line" if link.live or lossless else job.rate)
+            if link.live:
+                card.sink(port - 1, link.link)
+        hardware.hold(sum(1 << port - 1 for port, link in links.items() if lossless and not link.live))
+        bpf.load()
+        drop_rights()
+        for port, path in job.sinks.items():
+            card.sink(port - 1, f"pcap:{path}", precision="nano", timestamps="card")
+        datapath = HardwareDatapath(hardware)
+        infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
+        switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")
+        if job.learning:
+            Learning(switch)
+        if job.flows is not None:
+            load_flows(switch, Path(job.flows))
+        live = any(link.live for link in links.values())
+        waits = live or bool(job.controllers) or bool(job.listens)
+        if waits:
+            card.hang_limit(0)
+        end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
+        with (
+            Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
+            _control(job, waits, say) as control,
+        ):
+            service = Service(switch, datapath, controllers)
+            for address in controllers.listening:
+                say(f"listens for controllers at {address}")
+            quiet = to_host = 0
+            while not stop:
+                said = controllers.poll() + service.attend(control) + hardware.received_packets - to_host
+                to_host = hardware.received_packets
+                quiet = 0 if said else quiet + 1
+                result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                if progress is not None:
+                    progress(result.stats.rx_frames)
+                if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
+                    break
+                card.irqs()
+            card.stop_sources()
+            if stop and not stop.at_once:
+                card.run(wall_s=_DRAIN_S)
+            controllers.poll()
+        return _report(datapath, hardware, switch)
+
+
+def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
+    name = link.name if link is not None and link.live else f"port{number}"
+    return PortInfo(number, name, bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:], _SPEED_KBPS)
+
+
+def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlowSwitch) -> SwitchReport:
+    counts = {number: datapath.count_port(number) for number in switch.ports.numbers}
+    return SwitchReport(
+        ports=tuple(
+            PortReport(number, count.rx_packets, count.tx_packets, count.rx_dropped + count.rx_errors, count.tx_dropped)
+            for number, count in counts.items()
+        ),
+        to_host=hardware.received_packets,
+        host_dropped=hardware.host_dropped(),
+        flows=sum(1 for _ in switch.flow_tables),
+        cycles=hardware.card.stats().cycles,
+    )
+
+
+@contextmanager
+def _control(job: SwitchJob, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
+    """The control socket; none where the usual one is another run's."""
+    try:
+        made = ControlSocket(CONTROL, job.control)
+    except HeadraceError as error:
+        if job.control is not None:
+            raise
+        if live:
+            tell(f"no control socket: {error}")
+        yield None
+        return
+    with made as control:
+        if live or job.control is not None:
+            tell(f"the switch is up; control at {control.path}")
+        yield control

@@ -1,0 +1,242 @@
+"""``headrace switch``: an OpenFlow switch."""
+
+from __future__ import annotations
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.cards.switch.endpoints import Tls
+    from headrace.cards.switch.run import SwitchReport
+
+_RUN_EPILOG = """Examples:
+
+headrace switch run --controller tcp:127.0.0.1:6653 --port 1=tap:h1 --port 2=tap:h2 --port 3=tap:h3
+
+headrace switch run --listen ptcp:6654 --port 1=tap:h1 --port 2=tap:h2
+
+headrace switch run --learn --port 1=tap:h1 --port 2=tap:h2
+
+headrace switch run --flows flows.txt --port 1=in.pcap -w 2=out.pcap -P TABLES=2
+
+Without controllers, flows or --learn the switch has no flows, and drops all packets.
+"""
+_TRACE_EPILOG = """Examples:
+
+headrace switch trace 1 ffffffffffff02000000000108060001080006040001...
+
+headrace switch trace 1 first.pcap
+"""
+
+Control = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Socket of the switch.", show_default="$XDG_RUNTIME_DIR/headrace/switch.sock"),
+]
+
+app = typer.Typer(
+    name="switch",
+    help="An OpenFlow 1.3 switch that controllers program.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group of commands."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def _group() -> None:
+    """An OpenFlow 1.3 switch that controllers program."""
+
+
+@app.command("run", epilog=_RUN_EPILOG)
+def run_command(
+    port: Annotated[
+        list[str],
+        typer.Option("--port", metavar="N=LINK", help="What port N, from 1, receives; a live link sends, too."),
+    ],
+    write: Annotated[
+        list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
+    ] = None,
+    controller: Annotated[
+        list[str] | None, typer.Option(metavar="tcp:HOST:PORT|ssl:HOST:PORT", help="Connect to a controller.")
+    ] = None,
+    listen: Annotated[
+        list[str] | None, typer.Option(metavar="ptcp:PORT|pssl:PORT", help="Let controllers connect.")
+    ] = None,
+    flows: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Flows in ovs-ofctl's syntax, which reads them.")
+    ] = None,
+    learn: Annotated[bool, typer.Option("--learn", help="Learn where stations are, without a controller.")] = False,
+    datapath_id: Annotated[str, typer.Option(metavar="HEX", help="Datapath ID that controllers are told.")] = "1",
+    private_key: Annotated[str | None, typer.Option(metavar="FILE", help="TLS: the switch's key (PEM).")] = None,
+    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS: its certificate.")] = None,
+    ca_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="TLS: who must have signed a controller's certificate.")
+    ] = None,
+    rate: common.Rate = "lossless",
+    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    control: Control = None,
+    user: common.User = None,
+    parameter: common.Parameters = None,
+    json: common.Json = False,
+) -> int:
+    """Run the switch, with packets from files or interfaces.
+
+    It has as many ports as are named, or -P PORTS. With live links or controllers it runs until Ctrl-C, otherwise until
+    all packets are through and no flow waits for its timeout.
+    """
+    from headrace.cards.switch.run import SwitchJob, run
+    from headrace.net.source import parse_rate
+
+    sinks = _by_port(write or [], "-w")
+    common.check_outputs(*sinks.values())
+    try:
+        number = int(datapath_id, 16)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise HeadraceError(f"--datapath-id {datapath_id}: not a hexadecimal number of 64 bits", 2)
+    job = SwitchJob(
+        sources=_by_port(port, "--port"),
+        sinks=sinks,
+        controllers=controller or [],
+        listens=listen or [],
+        tls=_tls(private_key, certificate, ca_cert),
+        flows=flows,
+        learning=learn,
+        datapath_id=number,
+        rate=parse_rate(rate),
+        seconds=seconds,
+        control=control,
+        parameters=common.parameters(parameter),
+    )
+    common.become(user)
+    with common.progress_line() as progress:
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
+    if json:
+        print(json_format.dumps(asdict(report), indent=2))
+    else:
+        _show_run(report)
+    return 0
+
+
+def _by_port(texts: list[str], option: str) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for text in texts:
+        number, equals, what = text.partition("=")
+        if not equals or not number.isdecimal() or not 1 <= int(number) <= 64:
+            raise HeadraceError(f"{option} {text}: not N=..., with N from 1 to 64", 2)
+        found[int(number)] = what
+    return found
+
+
+def _tls(private_key: str | None, certificate: str | None, ca_cert: str | None) -> Tls | None:
+    from headrace.cards.switch.endpoints import Tls
+
+    if private_key is None and certificate is None and ca_cert is None:
+        return None
+    if private_key is None or certificate is None or ca_cert is None:
+        raise HeadraceError("TLS needs --private-key, --certificate and --ca-cert", 2)
+    return Tls(Path(private_key), Path(certificate), Path(ca_cert))
+
+
+def _show_run(report: SwitchReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("port", "in", "out", "dropped in", "dropped out", box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for port in report.ports:
+        counts = (port.received, port.sent, port.rx_dropped, port.tx_dropped)
+        table.add_row(str(port.port), *(f"{count:,}" for count in counts))
+    Console().print(table)
+    print(
+        f"{report.to_host:,} packets to controllers, {report.host_dropped:,} of them dropped; {report.flows:,} flows; "
+        f"{report.cycles:,} cycles"
+    )
+
+
+def _ask(control: str | None, **request: Any) -> dict[str, Any]:
+    from headrace.card.control import ask
+    from headrace.cards.switch.service import CONTROL
+
+    common.become(None)  # the socket is in the folder of who has called sudo
+    return ask(CONTROL, control, request)
+
+
+@app.command("flows")
+def flows_command(control: Control = None, json: common.Json = False) -> None:
+    """Show the flows of the running switch, with their counters."""
+    found = _ask(control, command="flows")["flows"]
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    for flow in found:
+        times = [f"{name}={flow[name]}" for name in ("idle_timeout", "hard_timeout") if flow[name]]
+        print(
+            f"table={flow['table']} priority={flow['priority']} {flow['match']} -> {flow['instructions']}  "
+            + " ".join([f"{flow['packets']:,} packets, {flow['bytes']:,} bytes, {flow['age_s']:.1f} s", *times])
+        )
+
+
+@app.command("stats")
+def stats_command(control: Control = None, json: common.Json = False) -> None:
+    """Show what the running switch has counted: ports, tables, controllers."""
+    found = _ask(control, command="stats")
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for name in ("ports", "tables", "controllers"):
+        rows = [row for row in found[name] if name != "tables" or row["looked_up"] or row["flows"]]
+        if not rows:
+            continue
+        table = Table(*(key.replace("_", " ") for key in rows[0]), box=None, pad_edge=False)
+        for row in rows:
+            table.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
+        console.print(table)
+
+
+@app.command("trace", epilog=_TRACE_EPILOG)
+def trace_command(
+    port: Annotated[int, typer.Argument(metavar="PORT", help="By which it comes.")],
+    packet: Annotated[str, typer.Argument(metavar="HEX|FILE", help="The packet, or a capture whose first one it is.")],
+    control: Control = None,
+    json: common.Json = False,
+) -> None:
+    """Say what the running switch would do to a packet, table by table. Nothing is sent."""
+    found = _ask(control, command="trace", packet=_packet(packet), port=port)
+    if json:
+        print(json_format.dumps(found, indent=2))
+    else:
+        print(found["text"], end="")
+
+
+def _packet(text: str) -> str:
+    if not Path(text).is_file():
+        return text
+    from scapy.error import Scapy_Exception
+    from scapy.utils import RawPcapReader
+
+    try:
+        with RawPcapReader(text) as reader:
+            found: bytes = next(reader)[0]
+    except StopIteration:
+        raise HeadraceError(f"{text}: there is no packet in it") from None
+    except Scapy_Exception as error:
+        raise HeadraceError(f"{text}: {error}") from None
+    return found.hex()

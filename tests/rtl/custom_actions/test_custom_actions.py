@@ -1,0 +1,18 @@
+"""Custom actions, of the narrowest and the widest stream."""
+
+import pytest
+import simulation
+
+BLOCKS = (
+    *("switch_pkg", "custom_pkg", "payload_finder", "fir_filter", "payload_crc", "checksum_delta", "patch_maker"),
+    *("custom_patch", "custom_actions"),
+)
+SOURCES = [
+    *simulation.rtl("pkg", "memory", "stream"),
+    *(simulation.RTL / "switch" / f"{name}.sv" for name in BLOCKS),
+]
+
+
+@pytest.mark.parametrize("width", [128, 512])
+def test_custom_actions(width: int) -> None:
+    simulation.simulate("custom_actions", sources=SOURCES, DATA_W=width, USER_W=8, STORE_KB=8)
