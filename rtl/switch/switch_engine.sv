@@ -95,7 +95,7 @@ module switch_engine
   logic [2+2*METER_BANDS-1:0][63:0] meter_count;  // packets, bytes; of each band, too
   logic [63:0] port_count;
   logic [1:0] entered, finished;
-  logic host_copied, host_taken, host_dropped, again_dropped, from_host_dropped, control_idle;
+  logic host_copied, host_taken, host_dropped, again_dropped, custom_dropped, from_host_dropped, control_idle;
   logic [3:0][31:0] fir_coefficients;
   logic fir_carry;
 
@@ -551,7 +551,7 @@ module switch_engine
       .idle         (editor_idle)
   );
 
-  logic sent_valid, sent_ready, sent_last, custom_dropped, custom_idle;
+  logic sent_valid, sent_ready, sent_last, custom_idle;
   logic [DATA_W-1:0] sent_data;
   logic [KEEP_W-1:0] sent_keep;
   sent_t sent;
