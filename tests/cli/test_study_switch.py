@@ -103,7 +103,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
 
     monkeypatch.setattr(switch.ovs_rates, "connections", no_rates)
     out = tmp_path / "out"
-    assert main(["study", "switch", "--out", str(out), "--json", str(out / "study.json")]) == 0
+    assert main(["study", "switch", "--out", str(out), "--json", str(tmp_path / "study.json")]) == 0
     report = (out / "report.md").read_text()
     assert "not as root" in report and "measured by headrace study switch on" in report
     for name in ("sizes", "connections", "small", "fir"):
@@ -112,7 +112,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
         small, large = csv.DictReader(file)
     assert float(small["card_gbit_s"]) == pytest.approx(64 * 8 * 0.322265625 / BEATS, rel=0.05)
     assert float(large["card_gbit_s"]) < 256 * 0.322265625 < float(large["lines_gbit_s"])
-    found = json.loads((out / "study.json").read_text())
+    found = json.loads((tmp_path / "study.json").read_text())
     assert found["faults"] == 0
     assert [row["switch"] for row in found["barriers"]] == ["card", "Open vSwitch"]
     assert found["depths"][0]["ovs_new_ns"] is None and found["sizes"][0]["cam_bits"] == 53 * 32 * 8

@@ -113,7 +113,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Filtered:
-    """Packets of so many samples through the FIR filter, a full line of them."""
+    """Packets of so many samples through the FIR filter, in so many cycles."""
 
     samples: int
     packets: int
@@ -295,9 +295,10 @@ def connections(tables: int, data: int, payload: int, times: int = 12) -> Carrie
 
 
 def fir(samples: int, tables: int = 1) -> Filtered:
-    """A full line of UDP packets through the FIR filter, all of whose samples are right."""
+    """A line of UDP packets through the FIR filter, as full as the card lets it be, all of whose samples are right."""
     rng = np.random.default_rng(samples)
     with running(tables) as switch:
+        switch.hold()
         for register, tap in zip(switch.card.regs.engine.fir.coefficient, TAPS, strict=True):
             register.write(tap & 0xFFFF_FFFF)
         apply = (Action(ActionKind.EXPERIMENTER, _FIR), Action(ActionKind.OUTPUT, 2))
