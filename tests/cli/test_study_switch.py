@@ -110,7 +110,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
         assert (out / f"{name}.png").stat().st_size > 5000
     with (out / "small.csv").open(newline="") as file:
         small, large = csv.DictReader(file)
-    assert float(small["card_gbit_s"]) == pytest.approx(64 * 8 * 0.322265625 / BEATS, rel=0.05)
+    assert float(small["card_gbit_s"]) == pytest.approx(64 * 8 * 0.322265625 / BEATS, rel=0.1)
     assert float(large["card_gbit_s"]) < 256 * 0.322265625 < float(large["lines_gbit_s"])
     found = json.loads((tmp_path / "study.json").read_text())
     assert found["faults"] == 0
