@@ -10,7 +10,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import Event, RisingEdge
-from flow_table.model import ALL_BITS, NARROW_BITS, Operation, Table, fields
+from switch_table.model import ALL_BITS, NARROW_BITS, Operation, Table, fields
 from streams import PATTERNS, Stalls, start, until
 
 from headrace.cards.switch.layout import ENTRY, FLOW_COUNT, LOOKUP, MATCH, NO_TABLE, FlowOp

@@ -10,7 +10,7 @@ SOURCES = [
     FOLDER / "table_pkg.sv",
     *simulation.rtl("pkg", "memory", "stream"),
     *(FOLDER / f"{name}.sv" for name in PARTS),
-    *(FOLDER / f"flow_{part}.sv" for part in ("counters", "timeouts", "effects", "table")),
+    *(FOLDER / f"flow_{part}.sv" for part in ("counters", "timeouts", "effects")),
 ]
 
 
@@ -20,7 +20,7 @@ SOURCES = [
 )
 def test_flow_table(tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
     simulation.simulate(
-        "flow_table",
+        "switch_table",
         sources=SOURCES,
         TABLES=tables,
         EXACT=exact,
