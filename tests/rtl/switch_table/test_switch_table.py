@@ -11,6 +11,7 @@ SOURCES = [
     *simulation.rtl("pkg", "memory", "stream"),
     *(FOLDER / f"{name}.sv" for name in PARTS),
     *(FOLDER / f"flow_{part}.sv" for part in ("counters", "timeouts", "effects")),
+    FOLDER / "switch_table.sv",
 ]
 
 
@@ -18,7 +19,7 @@ SOURCES = [
     ("tables", "exact", "ternary", "chunk", "narrow"),
     [(3, 64, 16, 5, 1), (1, 16, 5, 4, 1), (14, 64, 66, 5, 0)],
 )
-def test_flow_table(tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
+def test_switch_table(tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
     simulation.simulate(
         "switch_table",
         sources=SOURCES,
