@@ -43,6 +43,15 @@ headrace study rpu --quick --out quick-study
 headrace study rpu --update-docs
 """
 
+_SWITCH_EPILOG = """Examples:
+
+headrace study switch
+
+headrace study switch --quick --out quick-study
+
+headrace study switch --update-docs
+"""
+
 app = typer.Typer(
     name="study",
     help="Repeat a published system's measurements on a card, and go on where they end.",
@@ -140,6 +149,27 @@ def rpu_command(
     from headrace.evaluate.study import rpu, rpu_page, rpu_report
 
     return _run("rpu", (rpu, rpu_page, rpu_report), out, quick, json, cluster, update_docs)
+
+
+@app.command("switch", epilog=_SWITCH_EPILOG)
+def switch_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Repeat what a thesis measured of its OpenFlow switch on an FPGA: short-lived connections, small packets, a FIR
+    filter, and what tables take.
+
+    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. Open vSwitch in user space (as
+    root) and the filter on a core are measured on this machine. Files go to switch-study unless --out says otherwise;
+    points of the card go there as they are found, and a study that was ended goes on with those that are left. The exit
+    code is 1 when a packet goes the old way after a barrier's answer.
+    """
+    from headrace.evaluate.study import switch, switch_page, switch_report
+
+    return _run("switch", (switch, switch_page, switch_report), out, quick, json, cluster, update_docs)
 
 
 def _run(

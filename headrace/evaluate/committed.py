@@ -13,6 +13,7 @@ from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
 from headrace.evaluate.study import rpu as rpu_study
+from headrace.evaluate.study import switch as switch_study
 from headrace.evaluate.study.bridge_points import SEED_PARAMETERS
 
 _BENCH = "headrace/evaluate/bench"
@@ -24,6 +25,11 @@ _RPU = (
     f"{_LOADS}/rpu.py",
     *(f"headrace/cards/rpu/{name}.py" for name in ("driver", "program", "swap", "tables")),
     *(f"firmware/{files}" for files in ("include/*.h", "lib/*.[chS]", "programs/*.c")),
+)
+_SWITCH = (
+    "sim/wire/*.h",
+    *(f"{_LOADS}/{name}.py" for name in ("fir", "flow_sets", "openflow", "ovs", "ovs_rates", "ovs_trace", "switch")),
+    "headrace/cards/switch/**/*.py",
 )
 _SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
@@ -90,6 +96,24 @@ MEASUREMENTS = {
             ("rpu_card",),
             ("rpu",),
             (*_RPU, f"{_BENCH}/rpu.py", *_SYNTH),
+            _TABLES,
+        ),
+        Measurement(
+            "study switch",
+            ("switch_card",),
+            ("switch",),
+            (*_SWITCH, *_SYNTH),
+            (
+                "docs/study-switch.md",
+                *(f"docs/images/study-switch-{name}.svg" for name in ("sizes", "connections", "small", "fir")),
+            ),
+            lambda: switch_study.all_points(False),
+        ),
+        Measurement(
+            "bench switch",
+            ("switch_card",),
+            ("switch",),
+            (*_SWITCH, f"{_BENCH}/switch.py", *_SYNTH),
             _TABLES,
         ),
         Measurement(

@@ -387,7 +387,7 @@ module switch_engine
   // verilator lint_on PINCONNECTEMPTY
 
   for (genvar i = 0; i < TABLES; i++) begin : gen_table
-    flow_table #(
+    switch_table #(
         .TABLES(TABLES),
         .EXACT(EXACT),
         .TERNARY(TERNARY),

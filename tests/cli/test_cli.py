@@ -93,7 +93,10 @@ def test_help_loads_nothing_that_takes_long() -> None:
         (["build", "filter", "-P", "CORES=1000"], "headrace: parameter CORES = 1000: must be 1 to 64"),
         (["build", "filter", "-P", "CORES"], "headrace: -P CORES: not NAME=VALUE"),
         (["synth", "filter", "--target", "z80"], "headrace: unknown target z80"),
-        (["bench", "frob"], "headrace: bench frob: none of filter, capture, bridge, rpu, size, stream, sim, all, cost"),
+        (
+            ["bench", "frob"],
+            "headrace: bench frob: none of filter, capture, bridge, rpu, switch, size, stream, sim, all, cost",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(

@@ -15,9 +15,13 @@ from headrace import paths
 from headrace.cli import main
 from headrace.evaluate import measured
 from headrace.evaluate.committed import MEASUREMENTS
+from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
 from headrace.evaluate.loads.bridge_traffic import Latency
 from headrace.evaluate.loads.capture import Flow, Single
+from headrace.evaluate.loads.fir import Filtering
+from headrace.evaluate.loads.openflow import Stale
+from headrace.evaluate.loads.ovs_rates import Connections, Flood
 from headrace.evaluate.loads.rpu import Limit, Stay, Swap
 from headrace.evaluate.measured import slots, stale
 from headrace.evaluate.study import (
@@ -30,6 +34,9 @@ from headrace.evaluate.study import (
     rpu,
     rpu_figures,
     rpu_page,
+    switch,
+    switch_figures,
+    switch_page,
 )
 from headrace.evaluate.study.bridge_rows import SizeRow
 from headrace.evaluate.study.kernel_path import KernelRow
@@ -176,6 +183,52 @@ def test_the_rpus_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypat
     assert lines_of(found["rpu.swaps"])["8"][:6] == ["8.0", "8.0", "8.0", "24.0", "112 to 225", "16.50"]
     assert found["rpu.bitstream"] == "7 to 14"
     assert stale([MEASUREMENTS["study rpu"]], tree) == []
+
+
+def switch_load(kind: str, **point: Any) -> Any:
+    """A packet a cycle of 1 GHz; 10 cycles a table; a LUT for each entry."""
+    clock = 1_000_000_000
+    if kind == "latency":
+        return switch_loads.Latency(point["tables"], 64, 100, 10 * point["tables"], 10 * point["tables"], clock)
+    if kind == "limit":
+        return switch_loads.Limit(point["tables"], 1000, 1000, clock)
+    if kind == "carried":
+        return [switch_loads.Carried(point["tables"], size, 1000, 1000, clock) for size in point["sizes"]]
+    if kind == "connections":
+        return switch_loads.Carried(point["tables"], point["payload"] + 58, 1000, 1000, clock)
+    if kind == "fir":
+        return switch_loads.Filtered(point["samples"], 1000, 1000 * point["samples"], clock)
+    if kind == "stale_packets":
+        return Stale(point["trials"], 0, 0)
+    return switch.Size(point["entries"], 0, 0, 1.0)
+
+
+def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switch, "run_points", run_here(switch_load))
+    monkeypatch.setattr(switch.switch_loads, "build", lambda _tables: None)
+    monkeypatch.setattr(switch.ovs, "available", lambda: "not here")
+    monkeypatch.setattr(
+        switch.fir, "measure", lambda samples: [Filtering(way, samples, 2.0) for way in ("NumPy", "C++")]
+    )
+    connections = [
+        Connections(tables, data, payload, 4500, 1e5, 1e4, 2e5, 1e3)
+        for tables, data, payload in {(1, *case) for case in switch.CONNECTIONS_KPPS}
+        | {(n, 1, 100) for n in switch.DEPTHS}
+    ]
+    monkeypatch.setattr(switch.ovs_rates, "connections", lambda _cases: connections)
+    monkeypatch.setattr(switch.ovs_rates, "floods", lambda sizes, _count: [Flood(n, "one", 1e5, 1e4) for n in sizes])
+    draw_only(monkeypatch, switch_figures, switch_page.FIGURES)
+    assert main(["study", "switch", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-switch.md").read_text())
+    assert lines_of(found["switch.depths"])["8"] == ["80", "80", "1.00", "14,500", "1,000"]
+    assert lines_of(found["switch.connections"])["1, 100 bytes"] == [
+        *("6.0", "19.6", "3.3", "1,000,000", "100", "100", "1,000")
+    ]
+    assert lines_of(found["switch.small"])["100 bytes"] == ["166.7", "800.0", "0.08", "0.08", "0.79", "1.21"]
+    assert lines_of(found["switch.sizes"])["exact, 1,024 entries"] == ["1,024", "0", "0", "1", "47"]
+    assert lines_of(found["switch.fir"])["64"] == ["32.0", "2.0", "2.00"]
+    assert lines_of(found["switch.barriers"])["card, modified"] == ["1,000", "0", "0"]
+    assert stale([MEASUREMENTS["study switch"]], tree) == []
 
 
 def test_without_root_the_software_path_stays_as_it_was(

@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "rpu", "size", "stream", "sim")
+GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "size", "stream", "sim")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -64,6 +64,10 @@ def run(
             from headrace.evaluate.bench import rpu as bench_rpu
 
             rows += bench_rpu.run(quick, address, report)
+        elif group == "switch":
+            from headrace.evaluate.bench import switch as bench_switch
+
+            rows += bench_switch.run(quick, address, report)
         elif group == "size":
             from headrace.evaluate.bench import size
 

@@ -2,9 +2,9 @@
 
 All basic match fields but PBB's, tunnels' and IPV6_EXTHDR, which Open vSwitch doesn't have, and masks where the
 specification allows them. Left out is what it leaves open: flows of the same priority in a table, a TTL that ends, a
-group that may choose, tags that aren't there; and where Open vSwitch 3.1 goes its own ways: it executes the action set
-of a packet that no flow of a later table matches, and a label that is pushed gets its TC from the DSCP. Values come
-from small pools, so that flows match.
+group that may choose, tags that aren't there. So is what Open vSwitch 3.1 does otherwise: it executes the action set of
+a packet that no flow of a later table matches, and a first label that is pushed gets a value and a TC. Ports of SCTP
+aren't set: the card leaves its CRC as it came. Values come from small pools, so that flows match.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ _ND = (_Field("nd_target", _V6[:4], _v6_mask),)
 
 def _l4(name: str) -> tuple[_Field, ...]:
     ports = tuple(map(str, _PORTS))
-    return (_Field(f"{name}_src", ports), _Field(f"{name}_dst", ports))
+    settable = name != "sctp"
+    return (_Field(f"{name}_src", ports, None, settable), _Field(f"{name}_dst", ports, None, settable))
 
 
 _SHAPES: dict[str, tuple[_Field, ...]] = {
@@ -268,9 +269,10 @@ class _Writer:
         """A label more, or one less."""
         if match.ttl == "mpls_ttl" and self._rng.random() < 0.7:
             return ["pop_mpls:0x0800" if match.shape == "mpls,mpls_bos=1" else "pop_mpls:0x8847"]
-        label = [f"set_field:{self._rng.choice(_LABELS)}->mpls_label"] if self._rng.random() < 0.7 else []
-        tc = [f"set_field:{self._rng.randrange(8)}->mpls_tc"] if match.ttl == "ttl" else []  # not 0 in Open vSwitch
-        return ["push_mpls:0x8847", *label, *tc]
+        label = [f"set_field:{self._rng.choice(_LABELS)}->mpls_label"]
+        if match.ttl == "ttl":  # a first label
+            return ["push_mpls:0x8847", *label, f"set_field:{self._rng.randrange(8)}->mpls_tc"]
+        return ["push_mpls:0x8847", *(label if self._rng.random() < 0.7 else [])]
 
     def _set(self, match: _Match, labelled: bool) -> list[str]:
         """An action set: one of a kind."""

@@ -86,7 +86,7 @@ def floods(sizes: Sequence[int], count: int = 1 << 16) -> list[Flood]:
 
 
 def connections(cases: Sequence[tuple[int, int, int]], count: int = CONNECTIONS) -> list[Connections]:
-    """So many connections, some at once, by tables, data packets and payload. Raises as ``floods``."""
+    """So many connections (an even number), some at once, by tables, data packets and payload. Raises as ``floods``."""
     return _apart(_connections, cases, count)
 
 
@@ -175,10 +175,10 @@ def _connections(switch: OpenVSwitch, cases: Sequence[tuple[int, int, int]], cou
         switch.ofctl("del-flows")
         switch.ofctl("add-flows", "-", text=connection_flows(count, tables))
         together = max(2, min(_TOGETHER, _AHEAD // (payload + _OVERHEAD)))
-        packets = [connection_packets(number, data, payload) for number in range(count)]
-        groups = [packets[first : first + together] for first in range(0, count, together)]
         rounds = []
-        for pair in zip(groups[::2], groups[1::2], strict=True):
+        for first in range(0, count // 2, together):  # two groups, in turn
+            numbers = range(first, min(count // 2, first + together))
+            pair = [[connection_packets(half + n, data, payload) for n in numbers] for half in (0, count // 2)]
             for steps in zip(*(zip(*group, strict=True) for group in pair), strict=True):
                 for step in steps:  # the next packet of each connection of a group
                     rounds.append((step[0][0], _Frames([frame for _, frame in step])))

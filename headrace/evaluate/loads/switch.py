@@ -30,7 +30,6 @@ from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet, random_flo
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.ovs import ofctl, open_vswitch
 from headrace.evaluate.loads.ovs_rates import (
-    CONNECTIONS,
     FCS,
     HEADERS,
     connection_flows,
@@ -46,6 +45,8 @@ T = TypeVar("T")
 LINE = 100e9  # bit/s
 GAP = 20  # bytes of preamble and gap
 MOST_LAG = 1_000  # cycles from the last byte in to the end of all work; what can't keep up ends later
+
+CONNECTIONS = 250
 
 _WARM = 3_000  # cycles
 _SPAN = 20_000
@@ -112,7 +113,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Filtered:
-    """Packets of so many samples through the FIR filter, a full line of them."""
+    """Packets of so many samples through the FIR filter, in so many cycles."""
 
     samples: int
     packets: int
@@ -143,19 +144,20 @@ def run(kind: str, **arguments: Any) -> Any:
     """One of this module's loads by its name, for a list of points that has several kinds."""
     loads: dict[str, Callable[..., Any]] = {
         "build": build, "full": full, "limit": limit, "latency": latency, "carried": carried,
-        "connections": connections, "fir": fir,
+        "connections": connections, "fir": fir, "stale_packets": stale_packets,
+        "compare": compare, "flow_mods": flow_mods, "insertions": insertions,
     }  # fmt: skip
     return loads[kind](**arguments)
 
 
-def parameters(tables: int, ports: int = 4) -> dict[str, Any]:
+def parameters(tables: int) -> dict[str, Any]:
     """Of the card."""
-    return {"PORTS": ports, "TABLES": tables}
+    return {"PORTS": PORTS, "TABLES": tables}
 
 
-def build(tables: int, ports: int = 4) -> None:
+def build(tables: int) -> None:
     """Builds the card, if need be."""
-    open_switch_card(parameters=parameters(tables, ports), progress=False).close()
+    open_switch_card(parameters=parameters(tables), progress=False).close()
 
 
 class Switch:
@@ -205,9 +207,9 @@ class Switch:
 
 
 @contextmanager
-def running(tables: int, ports: int = 4) -> Iterator[Switch]:
+def running(tables: int) -> Iterator[Switch]:
     """A card whose ports drop what they have no room for."""
-    with open_switch_card(parameters=parameters(tables, ports), progress=False) as card:
+    with open_switch_card(parameters=parameters(tables), progress=False) as card:
         yield Switch(card)
 
 
@@ -215,7 +217,7 @@ def running(tables: int, ports: int = 4) -> Iterator[Switch]:
 
 
 def full(tables: int, size: int = 64, cycles: int = 10 * _SPAN) -> Full:
-    """Two full lines for so many cycles: packets of all flows of 1,500 connections, in any order."""
+    """Two full lines for so many cycles: packets of all connections, in any order."""
     with running(tables) as switch:
         switch.install(FlowSet("", connection_flows(CONNECTIONS, tables)))
         count = round(cycles / switch.card.clock_hz * LINE / 8 / (size + GAP))
@@ -251,9 +253,8 @@ def limit(tables: int) -> Limit:
         return Limit(tables, _sent(after) - _sent(before), after.cycles - before.cycles, card.clock_hz)
 
 
-def latency(tables: int, sizes: Sequence[int]) -> list[Latency]:
+def latency(tables: int, size: int = 64) -> Latency:
     """Packets far from each other: of the exact part and of the ternary one, that see one table or all of them."""
-    found = []
     last = "goto_table:1" if tables > 1 else "output:2"
     masked = f"dl_type={_EXPERIMENT},dl_dst=02:00:00:00:00:00/02:00:00:00:00:00"
     flows = [
@@ -262,29 +263,26 @@ def latency(tables: int, sizes: Sequence[int]) -> list[Latency]:
         "table=0,priority=300,arp,in_port=1,actions=output:2",
         f"table=0,priority=301,in_port=1,{masked},actions=output:2",
     ]
-    for size in sizes:
-        with running(tables) as switch:
-            switch.install(FlowSet("", "\n".join(flows)))
-            rng, payload = random.Random(size), size - FCS - HEADERS
-            there, _ = ends(0)
-            kinds = [
-                tcp_packet(*there, 0x18, payload),
-                tcp_packet("172.20.1.1", "10.1.0.1", 9, 9, 0x18, payload),
-                bytes.fromhex("ffffffffffff0200000000010806") + bytes(size - FCS - 14),
-                bytes.fromhex("020000000001020000000002") + _EXPERIMENT.to_bytes(2, "big") + bytes(size - FCS - 14),
-            ]
-            frames = [rng.choice(kinds) for _ in range(100)]
-            switch.card.expect_passthrough(0, 1)
-            switch.card.sink(1, "null")
-            switch.card.source(0, frames, timing=LINE / 50)
-            switch.card.run(until=None, packets=len(frames))
-            stats = switch.card.run(until=None, cycles=_WARM).stats
-            assert stats.latency_cycles is not None and _sent(stats) == len(frames)
-            found.append(Latency(tables, size, len(frames), *stats.latency_cycles, switch.card.clock_hz))
-    return found
+    rng, payload = random.Random(size), size - FCS - HEADERS
+    kinds = [
+        tcp_packet(*ends(0)[0], 0x18, payload),
+        tcp_packet("172.20.1.1", "10.1.0.1", 9, 9, 0x18, payload),
+        bytes.fromhex("ffffffffffff0200000000010806") + bytes(size - FCS - 14),
+        bytes.fromhex("020000000001020000000002") + _EXPERIMENT.to_bytes(2, "big") + bytes(size - FCS - 14),
+    ]
+    with running(tables) as switch:
+        switch.install(FlowSet("", "\n".join(flows)))
+        frames = [rng.choice(kinds) for _ in range(100)]
+        switch.card.expect_passthrough(0, 1)
+        switch.card.sink(1, "null")
+        switch.card.source(0, frames, timing=LINE / 50)
+        switch.card.run(until=None, packets=len(frames))
+        stats = switch.card.run(until=None, cycles=_WARM).stats
+        assert stats.latency_cycles is not None and _sent(stats) == len(frames)
+        return Latency(tables, size, len(frames), *stats.latency_cycles, switch.card.clock_hz)
 
 
-def connections(tables: int, data: int, payload: int, times: int = 4) -> Carried:
+def connections(tables: int, data: int, payload: int, times: int = 12) -> Carried:
     """Each connection so many times, both ways at lines as full as the card lets them be."""
     with running(tables) as switch:
         switch.install(FlowSet("", connection_flows(CONNECTIONS, tables)))
@@ -292,13 +290,15 @@ def connections(tables: int, data: int, payload: int, times: int = 4) -> Carried
         packets = [each for number in range(CONNECTIONS) for each in connection_packets(number, data, payload)] * times
         frames = {port: [frame for in_port, frame in packets if in_port == port] for port in (1, 2)}
         cycles, sent = _pass(switch.card, frames)
+        assert sent == len(packets)
         return Carried(tables, HEADERS + payload + FCS, sent, cycles, switch.card.clock_hz)
 
 
 def fir(samples: int, tables: int = 1) -> Filtered:
-    """A full line of UDP packets through the FIR filter. Raises AssertionError where a sample is wrong."""
+    """A line of UDP packets through the FIR filter, as full as the card lets it be, all of whose samples are right."""
     rng = np.random.default_rng(samples)
     with running(tables) as switch:
+        switch.hold()
         for register, tap in zip(switch.card.regs.engine.fir.coefficient, TAPS, strict=True):
             register.write(tap & 0xFFFF_FFFF)
         apply = (Action(ActionKind.EXPERIMENTER, _FIR), Action(ActionKind.OUTPUT, 2))
@@ -310,8 +310,7 @@ def fir(samples: int, tables: int = 1) -> Filtered:
         switch.card.sink(1, "memory")
         before = switch.card.stats()
         switch.card.source(0, [_udp(packet) for packet in packets])
-        switch.card.run()
-        after = switch.card.stats()
+        after = switch.card.run().stats
         out = [np.frombuffer(frame.data[_UDP_HEADERS:], ">i4") for frame in switch.card.received(1)]
         assert all((mine == right).all() for mine, right in zip(out, by_numpy(packets), strict=True))
         return Filtered(samples, count, after.cycles - before.cycles, switch.card.clock_hz)
@@ -359,23 +358,23 @@ def _sent(stats: Stats) -> int:
 # Changes of flows
 
 
-def flow_mods(count: int, tables: int = 8, bundle: bool = False, ports: int = 4) -> FlowMods:
+def flow_mods(count: int, tables: int = 4, bundle: bool = False) -> FlowMods:
     """``openflow.flow_mods`` of the card."""
-    with running(tables, ports) as switch:
+    with running(tables) as switch:
         return switch.serve(lambda address: openflow.flow_mods(address, count, tables, bundle))
 
 
-def insertions(count: int, tables: int = 8, ports: int = 4) -> Insertions:
+def insertions(count: int, tables: int = 4) -> Insertions:
     """The same flows, one right after the other in the card's time."""
-    with running(tables, ports) as switch:
+    with running(tables) as switch:
         before = switch.card.stats().cycles
         switch.serve(lambda address: ofctl(address, "add-flows", "-", text=openflow.flows(count, tables)))
         return Insertions(count, switch.card.stats().cycles - before)
 
 
-def stale_packets(trials: int, replace: bool, tables: int = 8, ports: int = 4) -> Stale:
+def stale_packets(trials: int, replace: bool, tables: int = 4) -> Stale:
     """``openflow.stale_packets`` of the card. Not a cycle goes by between the barrier's answer and the packet."""
-    with running(tables, ports) as switch, Controllers(switch.agent, listens=["ptcp:0:127.0.0.1"]) as controllers:
+    with running(tables) as switch, Controllers(switch.agent, listens=["ptcp:0:127.0.0.1"]) as controllers:
         [address] = controllers.listening
         return openflow.stale_packets(address, _CardWire(switch.card), trials, replace, controllers.poll)
 
@@ -398,6 +397,26 @@ class _CardWire:
         return [frame.data for frame in self._card.received(port - 1)]
 
 
+# The simulator
+
+
+def simulated(source: Path, folder: Path, tables: int) -> float:
+    """Packets a wall second from a capture into each of the four ports to captures of what they send."""
+    with running(tables) as switch:
+        flows = [f"table={table},actions=goto_table:{table + 1}" for table in range(tables - 1)]
+        flows += [
+            f"table={tables - 1},in_port={port},actions=output:{port % PORTS + 1}" for port in range(1, PORTS + 1)
+        ]
+        switch.install(FlowSet("", "\n".join(flows)))
+        switch.hold()
+        for port in range(PORTS):
+            switch.card.source(port, f"pcap:{source}")
+            switch.card.sink(port, f"pcap:{folder / f'{port}.pcap'}")
+        before = switch.card.stats()
+        after = switch.card.run().stats
+        return (_sent(after) - _sent(before)) / (after.wall_s - before.wall_s)
+
+
 # Beside Open vSwitch
 
 
@@ -406,7 +425,7 @@ def compare(flow_sets: int, packets: int, seed: int, tables: int = 4) -> Compare
     rng = random.Random(seed)
     sent = different = 0
     first = ""
-    with running(tables, PORTS) as switch, open_vswitch() as beside, OvsOracle(beside) as oracle:
+    with running(tables) as switch, open_vswitch() as beside, OvsOracle(beside) as oracle:
         wire = _CardWire(switch.card)
         for number in range(flow_sets):
             flow_set = random_flow_set(rng, tables)

@@ -6,9 +6,9 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from flow_table.driver import NAMES, Answer, Driver, Packet, begin
-from flow_table.model import ALL_BITS, Effect, fields
 from streams import PATTERNS, Stalls, behaviour, cycles, until, watch_no_path
+from switch_table.driver import NAMES, Answer, Driver, Packet, begin
+from switch_table.model import ALL_BITS, Effect, fields
 
 from headrace.cards.switch.layout import ENTRY, EXPIRY, LOOKUP, MATCH, NO_TABLE, TICK_NS, EffectOp, FlowOp
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import Event, RisingEdge
-from flow_table.model import ALL_BITS, NARROW_BITS, Operation, Table, fields
 from streams import PATTERNS, Stalls, start, until
+from switch_table.model import ALL_BITS, NARROW_BITS, Operation, Table, fields
 
 from headrace.cards.switch.layout import ENTRY, FLOW_COUNT, LOOKUP, MATCH, NO_TABLE, FlowOp
 

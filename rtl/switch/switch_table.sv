@@ -17,7 +17,7 @@
 // Latency: 7 cycles more than the ternary table, with n effects n + 1 more; CHUNK_W = 4 or 5, TERNARY = 128: 15.
 // Throughput: 1 packet a cycle; one with n effects takes n + 2. Backpressure: s_ready is a register, low while 16
 // packets are inside.
-module flow_table
+module switch_table
   import switch_pkg::*;
   import table_pkg::*;
 #(
@@ -63,19 +63,19 @@ module flow_table
   localparam int unsigned ENTRIES = EXACT + TERNARY;
 
   if (TABLES < 1 || TABLES > TABLES_MAX) begin : gen_bad_tables
-    $fatal(1, "flow_table: TABLES must be 1 to %0d, not %0d", TABLES_MAX, TABLES);
+    $fatal(1, "switch_table: TABLES must be 1 to %0d, not %0d", TABLES_MAX, TABLES);
   end
   if (EXACT < 16 || EXACT > 32768 || 2 ** $clog2(EXACT) != EXACT) begin : gen_bad_exact
-    $fatal(1, "flow_table: EXACT must be a power of two, 16 to 32768, not %0d", EXACT);
+    $fatal(1, "switch_table: EXACT must be a power of two, 16 to 32768, not %0d", EXACT);
   end
   if (TERNARY < 1 || TERNARY > 4096) begin : gen_bad_ternary
-    $fatal(1, "flow_table: TERNARY must be 1 to 4096, not %0d", TERNARY);
+    $fatal(1, "switch_table: TERNARY must be 1 to 4096, not %0d", TERNARY);
   end
   if (EFFECTS < 2 || EFFECTS > 2 ** EFFECT_W) begin : gen_bad_effects
-    $fatal(1, "flow_table: EFFECTS must be 2 to %0d, not %0d", 2 ** EFFECT_W, EFFECTS);
+    $fatal(1, "switch_table: EFFECTS must be 2 to %0d, not %0d", 2 ** EFFECT_W, EFFECTS);
   end
   if (CHUNK_W < 2 || CHUNK_W > 6) begin : gen_bad_chunk_w
-    $fatal(1, "flow_table: CHUNK_W must be 2 to 6, not %0d", CHUNK_W);
+    $fatal(1, "switch_table: CHUNK_W must be 2 to 6, not %0d", CHUNK_W);
   end
 
   localparam int unsigned KEY_W = NARROW ? $bits(narrow_match_t) : $bits(match_t);
@@ -90,7 +90,7 @@ module flow_table
   localparam int unsigned PATIENCE_W = 6;
 
   if (FOUND < EXACT_LATENCY || FOUND + 4 > DEPTH) begin : gen_bad_depth
-    $fatal(1, "flow_table: results after %0d cycles don't go with the exact part's and the queues'", FOUND);
+    $fatal(1, "switch_table: results after %0d cycles don't go with the exact part's and the queues'", FOUND);
   end
 
   typedef logic [KEY_W-1:0] key_t;

@@ -10,7 +10,8 @@ SOURCES = [
     FOLDER / "table_pkg.sv",
     *simulation.rtl("pkg", "memory", "stream"),
     *(FOLDER / f"{name}.sv" for name in PARTS),
-    *(FOLDER / f"flow_{part}.sv" for part in ("counters", "timeouts", "effects", "table")),
+    *(FOLDER / f"flow_{part}.sv" for part in ("counters", "timeouts", "effects")),
+    FOLDER / "switch_table.sv",
 ]
 
 
@@ -18,9 +19,9 @@ SOURCES = [
     ("tables", "exact", "ternary", "chunk", "narrow"),
     [(3, 64, 16, 5, 1), (1, 16, 5, 4, 1), (14, 64, 66, 5, 0)],
 )
-def test_flow_table(tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
+def test_switch_table(tables: int, exact: int, ternary: int, chunk: int, narrow: int) -> None:
     simulation.simulate(
-        "flow_table",
+        "switch_table",
         sources=SOURCES,
         TABLES=tables,
         EXACT=exact,

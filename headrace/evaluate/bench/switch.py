@@ -1,0 +1,226 @@
+"""What the switch card carries, how it keeps its promises, and what it costs, beside Open vSwitch."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from headrace import synth
+from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row, simulator
+from headrace.evaluate.bench.filter import EXPRESSION
+from headrace.evaluate.loads import openflow, ovs
+from headrace.evaluate.loads import switch as loads
+from headrace.evaluate.loads.openflow import FlowMods, Stale
+from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
+from headrace.evaluate.points import run_points
+from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
+
+TABLES = 4
+DEPTHS = (1, TABLES)
+PAIRS, FLOW_SETS = 5_000, 100
+LEAST_MODS = 0.1  # of Open vSwitch's flow mods a second
+LEAST_SHARE = 0.3  # of the filter card's packets a wall second
+LEAST_MHZ = 80
+ECP5 = {
+    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "NARROW": 1,
+    "PROGRAM_WORDS": 1024, "METERS": 16,
+}  # fmt: skip
+"""A pipeline that fits an ECP5."""
+PARTS: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("exact part of a table", "exact_table", {"KEY_W": KEY_BITS, "ENTRIES": 4096}),
+    ("ternary part of a table", "ternary_table", {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}),
+)
+
+_PARTS = 4  # of the flow sets, for as many workers
+_REPEATED = 3
+_BRAM36_BITS = 36_864
+
+
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``quick``: fewer flow sets, trials and flows."""
+    sets, trials, flows = (8, 100, 1_000) if quick else (FLOW_SETS, 1_000, 10_000)
+    points: dict[str, list[dict[str, Any]]] = {
+        "compared": [
+            {"kind": "compare", "flow_sets": sets // _PARTS, "packets": PAIRS // FLOW_SETS, "seed": seed}
+            for seed in range(_PARTS)
+        ],
+        "limit": [{"kind": "limit", "tables": TABLES}],
+        "full": [{"kind": "full", "tables": TABLES}],
+        "latency": [{"kind": "latency", "tables": tables} for tables in DEPTHS],
+        "stale": [{"kind": "stale_packets", "trials": trials, "replace": replace} for replace in (False, True)],
+        "insertions": [{"kind": "insertions", "count": flows // 10}],
+    }
+    progress("cards", None)
+    for tables in DEPTHS:
+        loads.build(tables)
+    named = [(name, point) for name, group in points.items() for point in group]
+    results = run_points(
+        loads.run, [point for _, point in named], address, lambda done, all_: progress("switch card", done / all_)
+    )
+    found: dict[str, Any] = {name: [] for name in points}
+    for (name, _), result in zip(named, results, strict=True):
+        found[name].append(result)
+    rows = [
+        _compared(found["compared"]),
+        *_rate(found["limit"][0], found["full"][0]),
+        *(_latency(each) for each in found["latency"]),
+        *_barrier(found["stale"]),
+    ]
+    progress("flow changes", None)
+    rows += _flow_changes(flows, found["insertions"][0])
+    progress("simulator", None)
+    rows.append(_simulator(quick))
+    return rows + list(_size(1 if quick else 3, progress))
+
+
+def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
+    return Row("switch", what, must, value, unit, ok, kind, note)
+
+
+def _compared(found: list[Compared]) -> Row:
+    packets, different = sum(each.packets for each in found), sum(each.different for each in found)
+    firsts = [each.first for each in found if each.first]
+    sets, copies = sum(each.flow_sets for each in found), sum(each.sent for each in found)
+    note = f"{packets:,} packets, {sets} flow sets, {copies:,} copies"
+    if firsts:
+        note += f"; the first: {firsts[0]}"
+    return _row(
+        "random packets through random flows that become other than in Open vSwitch",
+        "0",
+        different,
+        "",
+        not different,
+        MEASURED,
+        note,
+    )
+
+
+def _rate(limit: Limit, full: Full) -> Iterator[Row]:
+    cycles = limit.cycles / limit.packets
+    yield _row(
+        "parser and tables, 64 bytes, at the limit",
+        "1",
+        cycles,
+        "cycles a packet",
+        cycles <= 1.001,
+        MEASURED,
+        f"{limit.clock_hz / cycles / 1e6:.0f} million packets/s at {limit.clock_hz / 1e6:.0f} MHz; {TABLES} tables",
+    )
+    yield _row(
+        "two full lines of 100 Gb/s, 64 bytes, packets lost",
+        "0",
+        full.lost,
+        "",
+        full.kept_up,
+        MEASURED,
+        f"{full.packets:,} packets of {2 * loads.CONNECTIONS} flows in any order; "
+        f"{full.lag_cycles} cycles behind at the end",
+    )
+
+
+def _latency(found: Latency) -> Row:
+    plural = "s" * (found.tables > 1)
+    return _row(
+        f"latency, {found.tables} table{plural}, 64 bytes",
+        "constant",
+        found.most,
+        "cycles",
+        found.least == found.most,
+        MEASURED,
+        f"{found.packets} packets of exact and masked flows, through one table or all: at least {found.least}",
+    )
+
+
+def _barrier(found: list[Stale]) -> Iterator[Row]:
+    for replace, each in zip((False, True), found, strict=True):
+        with ovs.open_vswitch() as switch, ovs.StreamPorts(switch, 3) as ports:
+            beside = openflow.stale_packets(switch.listen(), ports, each.trials, replace)
+        change = "deleted and added" if replace else "modified"
+        yield _row(
+            f"barriers answered too early, a flow {change}",
+            "0",
+            each.stale + each.lost,
+            f"of {each.trials:,}",
+            not each.stale + each.lost,
+            MEASURED,
+            f"Open vSwitch: {beside.stale + beside.lost:,}",
+        )
+
+
+def _flow_changes(flows: int, inserted: Insertions) -> Iterator[Row]:
+    ours = loads.flow_mods(flows)
+    with ovs.open_vswitch() as switch:
+        address = switch.listen()
+        beside = [openflow.flow_mods(address, flows, TABLES) for _ in range(_REPEATED)]
+    theirs = statistics.median(map(_a_second, beside))
+    yield _row(
+        f"{flows:,} flows by ovs-ofctl",
+        f"at least {LEAST_MODS}",
+        _a_second(ours) / theirs,
+        "of Open vSwitch's flow mods a second",
+        _a_second(ours) >= LEAST_MODS * theirs,
+        WALL_CLOCK,
+        f"{_a_second(ours):,.0f} and {theirs:,.0f} a second",
+    )
+    yield _row(
+        "a flow added", "-", inserted.cycles / inserted.flows, "cycles", None, MEASURED, "registers written and read"
+    )
+
+
+def _a_second(mods: FlowMods) -> float:
+    return mods.flows / mods.seconds
+
+
+def _simulator(quick: bool) -> Row:
+    """The switch of 4 ports and tables, and the filter card that rejects all, with 64-byte packets out of files."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
+        simulator.make(source, 20_000 if quick else 100_000)
+        rate = loads.simulated(source, Path(folder), TABLES)
+        filtered = simulator.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
+    return _row(
+        f"simulator, 4 ports, {TABLES} tables, 64 bytes, files to files",
+        f"at least {LEAST_SHARE}",
+        rate / filtered,
+        "of the filter card's packets a second",
+        rate >= LEAST_SHARE * filtered,
+        WALL_CLOCK,
+        f"{rate:,.0f} and {filtered:,.0f} packets a second",
+    )
+
+
+def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator[Row]:
+    for what, module, parameters in PARTS:
+        progress(f"size of {module}", None)
+        found = synth.run(module, "xcup", parameters, hierarchy=False).total
+        formula = cam_bits(parameters["ENTRIES"], 5) / _BRAM36_BITS
+        yield _row(
+            f"size: {what}, {parameters['ENTRIES']:,} entries of {KEY_BITS} bits, UltraScale+",
+            "-",
+            found.luts,
+            "LUTs",
+            None,
+            MEASURED,
+            f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} BRAM36; a CAM by the thesis' "
+            f"formula {formula:,.0f}; headrace synth {module}{_settings(parameters)}",
+        )
+    progress("Fmax of the pipeline", None)
+    ecp5 = synth.run("switch_engine", "ecp5", ECP5, seeds=seeds, hierarchy=False)
+    mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
+    yield _row(
+        "size: Fmax of the whole pipeline on ECP5, 256 bits, placed and routed",
+        f"at least {LEAST_MHZ}",
+        mhz,
+        "MHz",
+        mhz >= LEAST_MHZ,
+        MEASURED,
+        f"{ecp5.total.luts:,} LUT4, {ecp5.total.rams:g} DP16KD, median of {seeds} seeds; "
+        f"headrace synth switch_engine{_settings(ECP5)}",
+    )
+
+
+def _settings(parameters: dict[str, int]) -> str:
+    return "".join(f" -P {name}={value}" for name, value in parameters.items())
