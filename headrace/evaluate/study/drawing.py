@@ -80,7 +80,7 @@ def bytes_axis(axes: Axes, sizes: Iterable[float], label: str) -> None:
     axes.set_xscale("log", base=2)
     after = [*ticks[1:], float("inf")]  # two labels need some room between them
     axes.set_xticks(
-        ticks, [f"{tick:,.0f}" if 1.6 * tick < next_ else "" for tick, next_ in zip(ticks, after, strict=True)]
+        ticks, [f"{tick:,.0f}" if 1.5 * tick < next_ else "" for tick, next_ in zip(ticks, after, strict=True)]
     )
     axes.minorticks_off()
     axes.set_xlabel(label)

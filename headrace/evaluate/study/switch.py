@@ -25,7 +25,7 @@ from headrace.evaluate.study.switch_published import CONNECTIONS_KPPS, KEY_BITS,
 Progress = Callable[[str, float | None], None]
 
 DEPTHS = (1, 4, 8)
-SIZES = (64, 100, 128, 256, 512, 1024, 1518)
+SIZES = (64, 100, 256, 512, 1024, 1518)
 SAMPLES = (16, 64, 256, 1024, 2048)
 PARTS: tuple[tuple[str, int], ...] = (
     *(("exact", entries) for entries in (1024, 4096, 16384)),
