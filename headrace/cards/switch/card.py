@@ -126,7 +126,9 @@ class CardHardware:
     def count_entry(self, table: int, number: int) -> Count:
         """Of an entry."""
         count = FLOW_COUNT.unpack(self._count(6, _ENTRY, number, table))
-        return Count(count["packets"], count["bytes"], count["used"] * TICK_NS)
+        now = self.now_ns() // TICK_NS  # the card keeps the lower bits
+        used = now - (now - count["used"]) % (1 << FLOW_COUNT.width_of("used"))
+        return Count(count["packets"], count["bytes"], used * TICK_NS)
 
     def count(self, number: int) -> Count:
         """Of a counter that programs count on."""

@@ -37,7 +37,7 @@ from headrace.cards.switch.flows import (
     RefusedError,
     TableCount,
 )
-from headrace.cards.switch.layout import NO_TABLE, TICK_NS, Act, FlowOp
+from headrace.cards.switch.layout import ENTRY, NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
@@ -486,7 +486,7 @@ def _members(installed: _Installed, instructions: Instructions) -> dict[str, int
         "metadata": value & mask,
         "metadata_mask": mask,
         "idle": _ticks(installed.entry.flow.idle_s),
-        "hard_at": installed.hard_at,
+        "hard_at": installed.hard_at & ENTRY.ones("hard_at"),  # the card knows the lower bits of time
     }
 
 

@@ -173,7 +173,9 @@ def test_a_packet_out_leaves_and_a_packet_in_says_where_it_came(card: Card, data
     assert packet_ins(datapath) == [PacketIn(data, 1500, 0, 2, 0, to_controller)]
 
 
-def test_flows_expire_in_the_cards_time(card: Card, datapath: HardwareDatapath) -> None:
+@pytest.mark.parametrize("time_ns", [0, 1_795_000_000_000_000_000], ids=["from 0", "of day"])
+def test_flows_expire_in_the_cards_time(card: Card, datapath: HardwareDatapath, time_ns: int) -> None:
+    card.set_time(time_ns or card.stats().time_ns)
     idle, hard = (
         Flow(0, 9, (Oxm(ETH_DST, number),), output(2), idle_s=idle_s, hard_s=hard_s, created_ns=datapath.now_ns())
         for number, idle_s, hard_s in ((1, 2, 0), (2, 0, 3))
@@ -183,6 +185,7 @@ def test_flows_expire_in_the_cards_time(card: Card, datapath: HardwareDatapath) 
     begun = datapath.now_ns()
     card.run(until=None, seconds=1.0)
     assert passed(card, frame(1), 1) == {2: [frame(1)]}
+    assert begun + 990_000_000 <= datapath.count([idle])[0].used_ns <= datapath.now_ns()
     assert list(datapath.events()) == []
     card.run(until=None, until_ns=begun + 2_500_000_000)
     assert list(datapath.events()) == []
