@@ -85,16 +85,17 @@ class ModelCard:
         self.for_host: deque[Received] = deque()
         self.timed_out: deque[TimedOut] = deque()
         self.live = (1 << ports) - 1
-        self.commands = 0
+        self.commands = self.last_command = 0
         self.in_count = self.out_count = self.seen_out = 0xFFFF_FFF0  # they wrap soon
         self.time_ns = 10**9
 
     # ------------------------------------------------------------------------------------------------ as hardware
 
-    def command(self, table: int, word: int) -> int:
+    def command(self, table: int, **members: int) -> int:
         """See ``SwitchHardware``, here and below."""
         self.commands += 1
-        done = FLOW_COMMAND.unpack(word)
+        self.last_command = FLOW_COMMAND.replace(self.last_command, **members)  # the others are what they were
+        done = FLOW_COMMAND.unpack(self.last_command)
         return self._command(self.table[table], done["op"], done)
 
     def _command(self, table: Table, op: int, done: dict[str, int]) -> Answer:

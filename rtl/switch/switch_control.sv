@@ -82,28 +82,43 @@ module switch_control
   switch_regs_pkg::switch_regs__in_t regs_in;
   switch_regs_pkg::switch_regs__out_t regs_out;
 
+  // Accesses wait while an operation is under way. Without a pipe of them before (axil_demux) none is half in by then.
+  logic busy;
+  axil_req_t regs_req;
+  axil_rsp_t regs_rsp;
+  always_comb begin
+    regs_req         = axil_req;
+    regs_req.awvalid = axil_req.awvalid && !busy;
+    regs_req.wvalid  = axil_req.wvalid && !busy;
+    regs_req.arvalid = axil_req.arvalid && !busy;
+    axil_rsp         = regs_rsp;
+    axil_rsp.awready = regs_rsp.awready && !busy;
+    axil_rsp.wready  = regs_rsp.wready && !busy;
+    axil_rsp.arready = regs_rsp.arready && !busy;
+  end
+
   switch_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr (axil_req.awaddr[15:0]),
-      .s_axil_awprot (axil_req.awprot),
-      .s_axil_awvalid(axil_req.awvalid),
-      .s_axil_awready(axil_rsp.awready),
-      .s_axil_wdata  (axil_req.wdata),
-      .s_axil_wstrb  (axil_req.wstrb),
-      .s_axil_wvalid (axil_req.wvalid),
-      .s_axil_wready (axil_rsp.wready),
-      .s_axil_bresp  (axil_rsp.bresp),
-      .s_axil_bvalid (axil_rsp.bvalid),
-      .s_axil_bready (axil_req.bready),
-      .s_axil_araddr (axil_req.araddr[15:0]),
-      .s_axil_arprot (axil_req.arprot),
-      .s_axil_arvalid(axil_req.arvalid),
-      .s_axil_arready(axil_rsp.arready),
-      .s_axil_rdata  (axil_rsp.rdata),
-      .s_axil_rresp  (axil_rsp.rresp),
-      .s_axil_rvalid (axil_rsp.rvalid),
-      .s_axil_rready (axil_req.rready),
+      .s_axil_awaddr (regs_req.awaddr[15:0]),
+      .s_axil_awprot (regs_req.awprot),
+      .s_axil_awvalid(regs_req.awvalid),
+      .s_axil_awready(regs_rsp.awready),
+      .s_axil_wdata  (regs_req.wdata),
+      .s_axil_wstrb  (regs_req.wstrb),
+      .s_axil_wvalid (regs_req.wvalid),
+      .s_axil_wready (regs_rsp.wready),
+      .s_axil_bresp  (regs_rsp.bresp),
+      .s_axil_bvalid (regs_rsp.bvalid),
+      .s_axil_bready (regs_req.bready),
+      .s_axil_araddr (regs_req.araddr[15:0]),
+      .s_axil_arprot (regs_req.arprot),
+      .s_axil_arvalid(regs_req.arvalid),
+      .s_axil_arready(regs_rsp.arready),
+      .s_axil_rdata  (regs_rsp.rdata),
+      .s_axil_rresp  (regs_rsp.rresp),
+      .s_axil_rvalid (regs_rsp.rvalid),
+      .s_axil_rready (regs_req.rready),
       .hwif_in (regs_in),
       .hwif_out(regs_out)
   );
@@ -135,6 +150,10 @@ module switch_control
   logic [METER_WORDS-1:0][31:0] meter_words;
   logic known;       // there is such a table
 
+  // From the cycle on in which an operation is written
+  assign busy = state_q != IDLE || group_write_q || regs_out.operation.start.flow.value ||
+      regs_out.operation.start.group.value || regs_out.operation.start.meter.value ||
+      regs_out.operation.start.clear.value || regs_out.operation.start.count.value;
   assign flow         = flow_command_t'(flow_words);
   assign meter        = meter_t'(meter_words);
   assign known        = table_q < TABLE_W'(TABLES);
@@ -314,10 +333,6 @@ module switch_control
   assign group_program   = regs_out.actions.place.value.value;
   assign fir_carry       = regs_out.fir.control.carry.value;
 
-  wire starts = regs_out.operation.start.flow.value || regs_out.operation.start.group.value ||
-      regs_out.operation.start.meter.value || regs_out.operation.start.clear.value ||
-      regs_out.operation.start.count.value;
-
   always_comb begin
     for (int unsigned i = 0; i < 4; i++) fir_coefficients[i] = regs_out.fir.coefficient[i].value.value;
     for (int unsigned i = 0; i < 2; i++) begin
@@ -344,9 +359,7 @@ module switch_control
     regs_in.finished.value.next               = finished_q;
     regs_in.from_host.value.next              = taken_q;
     regs_in.to_host.value.next                = copied_q;
-    // From the cycle on in which the operation is written
-    regs_in.operation.status.busy.next        = state_q != IDLE || group_write_q || starts;
-    regs_in.operation.status.answer.next      = answer_q;
+    regs_in.operation.answer.value.next       = answer_q;
     for (int unsigned i = 0; i < COUNTED; i++) regs_in.operation.counted[i].value.next = counted_q[i];
     regs_in.actions.place.value.we          = written_q;
     regs_in.actions.place.value.next        = regs_out.actions.place.value.value + 1'b1;

@@ -182,8 +182,8 @@ class Watched(ModelCard):
 
     there: list[tuple[bytes, int]]
 
-    def command(self, table: int, word: int) -> int:
-        answer = super().command(table, word)
+    def command(self, table: int, **members: int) -> int:
+        answer = super().command(table, **members)
         for data, out in getattr(self, "there", ()):
             assert goes_to(self, data) == [out]
         return answer
@@ -274,8 +274,8 @@ def test_a_full_program_memory_refuses_a_flow_a_change_a_group_and_a_packet_out(
     datapath.add(station(1))
     datapath.add(station(2, out=3))
     with pytest.raises(RefusedError, match="table 0 is full"):
-        datapath.add(station(3))
-    for entry in (station(1, out=1), station(2)):
+        datapath.add(station(3, out=4))
+    for entry in (station(1, out=1), station(2, out=4)):
         with pytest.raises(RefusedError, match="table 0 is full"):
             datapath.change(entry_like(datapath, entry), entry.instructions)
     with pytest.raises(RefusedError) as error:
@@ -285,6 +285,35 @@ def test_a_full_program_memory_refuses_a_flow_a_change_a_group_and_a_packet_out(
         datapath.packet_out(frame(), 1, to(1, 2).apply or ())
     assert (error.value.kind, error.value.code) == (2, 7)
     assert (goes_to(card, frame(1)), goes_to(card, frame(2))) == ([2], [3])
+
+
+def test_flows_that_do_the_same_share_a_program_until_the_last_of_them_goes() -> None:
+    card = ModelCard(PORTS, 1, words=4)  # one is the drop's, two are free
+    datapath = HardwareDatapath(card)
+    same = [station(number) for number in range(20)]
+    for entry in same:
+        datapath.add(entry)
+    datapath.add(station(30, out=3))
+    for entry in same[1:]:
+        datapath.remove(entry)
+    with pytest.raises(RefusedError, match="table 0 is full"):
+        datapath.add(station(31, out=4))
+    assert goes_to(card, frame(0)) == [2]
+    datapath.remove(same[0])
+    datapath.add(station(31, out=4))
+    assert goes_to(card, frame(31)) == [4]
+
+
+def test_flows_that_may_send_packets_to_controllers_have_programs_of_their_own() -> None:
+    card = ModelCard(PORTS, 1)
+    datapath = HardwareDatapath(card)
+    there = [station(number, out=flows.CONTROLLER) for number in range(3)]
+    for entry in there:
+        datapath.add(entry)
+    for number, entry in enumerate(there):
+        card.run(frame(number), 1)
+        [event] = datapath.events()
+        assert isinstance(event, PacketIn) and event.flow is entry
 
 
 def entry_like(datapath: HardwareDatapath, wanted: Flow) -> Flow:

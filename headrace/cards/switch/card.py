@@ -33,7 +33,6 @@ _HEAD_OUT, _HEAD_IN = struct.Struct("<HHIQ"), struct.Struct("<BBHIQ")
 _FLOW_WORDS, _METER_WORDS, _ACTION_WORDS = -(-FLOW_COMMAND.width // 32), -(-METER.width // 32), ACTION_BITS // 32
 _FLOW, _GROUP, _METER, _CLEAR, _COUNT = (1 << bit for bit in range(5))
 _ENTRY, _ACTION, _METER_COUNT, _PORT, _TABLE = range(5)  # count_kind_e
-_BUSY = 1
 _POLL_CYCLES = 32
 _TURNS = 10_000
 _MODULO = 1 << 32
@@ -66,9 +65,10 @@ class CardHardware:
         self.meters: int = regs.meters.read()
         self._flow_at: int = regs.flow.word[0].address
         self._start_at: int = regs.operation.start.address
-        self._status_at: int = regs.operation.status.address
+        self._answer_at: int = regs.operation.answer.address
         self._counted_at: int = regs.operation.counted[0].address
-        self._flow_words: list[int | None] = [None] * _FLOW_WORDS  # as they were written last
+        self._flow_word = 0  # as it was written last
+        card.write_many([(self._flow_at + 4 * i, 0) for i in range(_FLOW_WORDS)])
         self._receiver = Receiver(card, card.regs.rings.receive, entries=_ENTRIES, buffer=BUFFER)
         self._ring = Ring(card, card.regs.rings.transmit, entries=_ENTRIES)
         self._buffers = card.memory.allocate(_ENTRIES * BUFFER)
@@ -78,22 +78,19 @@ class CardHardware:
     # ------------------------------------------------------------------------------------------------ operations
 
     def _operate(self, what: int, writes: list[tuple[int, int]], table: int = 0, kind: int = 0, item: int = 0) -> int:
-        """Begins an operation, and gives its answer once it is done."""
+        """Carries out an operation, and gives its answer: the card lets the host wait for it."""
         self.card.write_many([*writes, (self._start_at, what | table << 8 | kind << 12 | item << 16)])
-        for _ in range(_TURNS):
-            status = self.card.read(self._status_at)
-            if not status & _BUSY:
-                return status >> 1 & 3
-            self.card.run(until=None, cycles=_POLL_CYCLES)
-        raise HeadraceError("the switch does not finish an operation")
+        return self.card.read(self._answer_at)
 
-    def command(self, table: int, word: int) -> int:
-        """Changes a flow table by a ``FLOW_COMMAND``, and gives its ``table_answer_t``."""
-        words = struct.unpack(f"<{_FLOW_WORDS}I", word.to_bytes(4 * _FLOW_WORDS, "little"))
-        old = self._flow_words
-        writes = [(self._flow_at + 4 * i, new) for i, new in enumerate(words) if new != old[i]]
-        self._flow_words = list(words)
-        return self._operate(_FLOW, writes, table)
+    def command(self, table: int, **members: int) -> int:
+        """Changes a flow table by these members of a ``FLOW_COMMAND``, and gives its ``table_answer_t``. Only words
+        that others have changed are written."""
+        word = FLOW_COMMAND.replace(self._flow_word, **members)
+        old, new = (_words(each, _FLOW_WORDS) for each in (self._flow_word, word))
+        self._flow_word = word
+        return self._operate(
+            _FLOW, [(self._flow_at + 4 * i, new[i]) for i in range(_FLOW_WORDS) if new[i] != old[i]], table
+        )
 
     def write_program(self, address: int, words: Sequence[int]) -> None:
         """Writes words of actions, ``ACTION_BITS`` each, from an address on."""
@@ -101,7 +98,7 @@ class CardHardware:
         at, last = actions.word[0].address, actions.last_word.address
         writes = [(actions.place.address, address)]
         for word in words:
-            parts = struct.unpack(f"<{_ACTION_WORDS}I", word.to_bytes(4 * _ACTION_WORDS, "little"))
+            parts = _words(word, _ACTION_WORDS)
             writes += [(at + 4 * i, part) for i, part in enumerate(parts[:-1])]
             writes.append((last, parts[-1]))
         self.card.write_many(writes)
@@ -114,8 +111,7 @@ class CardHardware:
         """Sets a meter's number in hardware; None: there is none."""
         word = 0 if meter is None else _meter_word(meter)
         at = self._regs.meter.word[0].address
-        parts = struct.unpack(f"<{_METER_WORDS}I", word.to_bytes(4 * _METER_WORDS, "little"))
-        self._operate(_METER, [(at + 4 * i, part) for i, part in enumerate(parts)], item=number)
+        self._operate(_METER, [(at + 4 * i, part) for i, part in enumerate(_words(word, _METER_WORDS))], item=number)
 
     # -------------------------------------------------------------------------------------------------- counters
 
@@ -232,6 +228,11 @@ def _narrow() -> int:
         *("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst"),
     )
     return MATCH.pack(**{name: MATCH.ones(name) for name in whole}, src=0xFFFF_FFFF, dst=0xFFFF_FFFF)
+
+
+def _words(word: int, count: int) -> tuple[int, ...]:
+    """Words of 32 bits, the lowest first."""
+    return struct.unpack(f"<{count}I", word.to_bytes(4 * count, "little"))
 
 
 def _write_bits(group: Any, bits: int) -> None:

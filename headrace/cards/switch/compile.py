@@ -49,6 +49,7 @@ _EDITS = {
     ActionKind.EXPERIMENTER: Act.CUSTOM,
 }
 _EDIT_OPS = frozenset(_EDITS.values())
+_TELLING = (Act.CONTROLLER, Act.GROUP, Act.DEC_NW_TTL, Act.DEC_MPLS_TTL)
 _SET_ORDER = (
     ActionKind.COPY_TTL_IN,
     ActionKind.POP_VLAN,
@@ -106,6 +107,11 @@ class Code:
     def __len__(self) -> int:
         """Words."""
         return sum(map(len, self.blocks))
+
+    @property
+    def tells(self) -> bool:
+        """Whether copies for the host may come of it, which name the program."""
+        return any(word.op in _TELLING for block in self.blocks for word in block)
 
     def addresses(self, base: int) -> list[int]:
         """Of the blocks of a program at ``base``."""

@@ -58,10 +58,11 @@ _NOTHING = Count(0, 0)
 
 @dataclass(eq=False)
 class _Program:
-    """In the card's memory; address 0: none."""
+    """In the card's memory; address 0: none. ``users``: flows, groups and packet-outs that have it."""
 
     address: int
     code: Code
+    users: int = 1
 
 
 @dataclass(eq=False)
@@ -87,6 +88,10 @@ class _InstalledGroup:
     program: _Program
 
 
+_Text = tuple[tuple[Word, ...], ...]
+"""Of a program."""
+
+
 class _Pool(Protocol):
     def take(self) -> int | None: ...
 
@@ -104,6 +109,7 @@ class HardwareDatapath:
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)
         self._program_places = Places(hardware.program_words - 1)
+        self._shared: dict[_Text, _Program] = {}
         with ExitStack() as undo:
             drop = self._write_program(Code([[Word(Act.CLEAR)]]), undo)
             undo.pop_all()
@@ -112,7 +118,7 @@ class HardwareDatapath:
             FlowTable(hardware, number, self._quarantine, drop.address, claim) for number in range(hardware.tables)
         ]
         self._owners: dict[int, Flow] = {}  # by addresses of programs and of their blocks
-        self._packet_outs: OrderedDict[tuple[tuple[Word, ...], ...], _Program] = OrderedDict()
+        self._packet_outs: OrderedDict[_Text, _Program] = OrderedDict()
         self._counter_numbers = Numbers(0, hardware.counters - 1)
         self._group_numbers = Numbers(0, hardware.groups - 1)
         self._meter_numbers = Numbers(0, hardware.meters - 1)
@@ -121,6 +127,7 @@ class HardwareDatapath:
         self._meters: dict[int, Meter] = {}
         self._ports = [PortState() for _ in range(hardware.ports)]
         self._events: deque[PacketIn | Expired] = deque()
+        self._timed = False  # there has been a flow with a timeout
         self._write_ports()
 
     def now_ns(self) -> int:
@@ -209,13 +216,15 @@ class HardwareDatapath:
     def _write_code(self, flow: Flow, code: FlowCode, undo: ExitStack) -> tuple[_Program, int]:
         """Puts what a flow does into memories of the card; the addresses of the program and of effects."""
         table = self._tables[flow.table]
+        self._timed = self._timed or bool(flow.idle_s or flow.hard_s)
         program = self._write_program(code.code, undo)
         effect = self._take(lambda: table.take_effects(code.effects))
         if program is None or effect is None:
             raise _full(flow)
         undo.callback(table.drop_effects, code.effects)
-        for address in code.code.addresses(program.address):
-            self._owners[address] = flow
+        if code.code.tells:
+            for address in code.code.addresses(program.address):
+                self._owners[address] = flow
         return program, effect
 
     def _tick(self) -> int:
@@ -224,22 +233,30 @@ class HardwareDatapath:
     # ------------------------------------------------------------------------------------------------- programs
 
     def _write_program(self, code: Code, undo: ExitStack) -> _Program | None:
-        """None: there is no room."""
+        """Equal programs are one, but for those that copies for the host name. None: there is no room."""
         if not len(code):
             return _Program(0, code)
-        address = self._take(lambda: self._program_places.take(len(code)))
-        if address is None:
-            return None
-        program = _Program(address, code)
+        program = self._shared.get(_text(code))
+        if program is not None:
+            program.users += 1
+        else:
+            address = self._take(lambda: self._program_places.take(len(code)))
+            if address is None:
+                return None
+            program = _Program(address, code)
+            self._hardware.write_program(address, code.words(address))
+            if not code.tells:
+                self._shared[_text(code)] = program
         undo.callback(self._free_program, program)
-        self._hardware.write_program(address, code.words(address))
         return program
 
     def _free_program(self, program: _Program) -> None:
-        """Of one that no packet runs."""
-        if program.address:
+        """For a user all of whose packets have run it."""
+        program.users -= 1
+        if program.address and not program.users:
             for address in program.code.addresses(program.address):
                 self._owners.pop(address, None)
+            self._shared.pop(_text(program.code), None)
             self._program_places.free(program.address, len(program.code))
 
     def _take(self, take: Callable[[], int | None]) -> int | None:
@@ -263,7 +280,7 @@ class HardwareDatapath:
 
     def _packet_out_program(self, code: Code) -> _Program:
         """Controllers send packets to the same places all the time: their programs stay for a while."""
-        key = tuple(map(tuple, code.blocks))
+        key = _text(code)
         program = self._packet_outs.pop(key, None)
         if program is None:
             with ExitStack() as undo:
@@ -463,13 +480,17 @@ class HardwareDatapath:
         for data, total, reason, in_port, metadata, origin in self._hardware.received():
             port = flows.CONTROLLER if in_port == HOST_PORT else in_port
             self._events.append(PacketIn(data, total, reason, port, metadata, self._owners.get(origin)))
-        for table, number, hard in self._hardware.expired():
+        for table, number, hard in self._hardware.expired() if self._timed else ():
             if entry := self._tables[table].entries.get(number):
                 self._events.append(Expired(entry.flow, hard))
 
 
 def _full(flow: Flow) -> RefusedError:
     return RefusedError(FLOW_FAILED, TABLE_FULL, f"table {flow.table} is full")
+
+
+def _text(code: Code) -> _Text:
+    return tuple(map(tuple, code.blocks))
 
 
 def _ticks(seconds: int) -> int:

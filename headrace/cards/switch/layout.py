@@ -10,20 +10,25 @@ class Struct:
 
     def __init__(self, **members: int | Struct) -> None:
         self.members: dict[str, int | Struct] = members
-        self.width: int = sum(member if isinstance(member, int) else member.width for member in members.values())
-        self._shifts: dict[str, int] = {}
+        widths = {name: member if isinstance(member, int) else member.width for name, member in members.items()}
+        self.width: int = sum(widths.values())
+        self._places: dict[str, tuple[int, int]] = {}  # the lowest bit of each, and so many ones
         at = self.width
-        for name, member in members.items():
-            at -= member if isinstance(member, int) else member.width
-            self._shifts[name] = at
+        for name, width in widths.items():
+            at -= width
+            self._places[name] = at, (1 << width) - 1
 
     def pack(self, **values: int) -> int:
         """The word of these members; others are 0. Raises KeyError for a name, ValueError for a value that can't be."""
-        word = 0
+        return self.replace(0, **values)
+
+    def replace(self, word: int, **values: int) -> int:
+        """The word with other values of these members, as ``pack`` takes them."""
         for name, value in values.items():
-            if value < 0 or value >> self.width_of(name):
+            shift, ones = self._places[name]
+            if not 0 <= value <= ones:
                 raise ValueError(f"{name} is {value}: not of {self.width_of(name)} bits")
-            word |= value << self._shifts[name]
+            word = word & ~(ones << shift) | value << shift
         return word
 
     def unpack(self, word: int) -> dict[str, int]:
@@ -32,16 +37,16 @@ class Struct:
 
     def get(self, word: int, name: str) -> int:
         """One member of a word."""
-        return word >> self._shifts[name] & self.ones(name)
+        shift, ones = self._places[name]
+        return word >> shift & ones
 
     def ones(self, name: str) -> int:
         """A member with all bits set."""
-        return (1 << self.width_of(name)) - 1
+        return self._places[name][1]
 
     def width_of(self, name: str) -> int:
         """Bits of a member."""
-        member = self.members[name]
-        return member if isinstance(member, int) else member.width
+        return self.ones(name).bit_length()
 
 
 MATCH = Struct(

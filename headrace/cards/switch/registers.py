@@ -53,8 +53,8 @@ class SwitchHardware(Protocol):
     bands: int  # of a meter
     matched: int  # bits of layout.MATCH that the tables compare
 
-    def command(self, table: int, word: int) -> int:
-        """Does what a word of ``layout.FLOW_COMMAND`` says, to the table; gives its ``Answer``."""
+    def command(self, table: int, **members: int) -> int:
+        """Does what these members of ``layout.FLOW_COMMAND`` say, to the table; gives its ``Answer``."""
 
     def write_program(self, address: int, words: Sequence[int]) -> None:
         """Words of ``layout.ACTION``."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headrace.cards.switch.compile import Effect, effect_words
 from headrace.cards.switch.fields import Key
 from headrace.cards.switch.flows import Flow, TableCount
-from headrace.cards.switch.layout import ENTRY, FLOW_COMMAND, NO_TABLE, FlowOp
+from headrace.cards.switch.layout import ENTRY, NO_TABLE, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.registers import Answer, SwitchHardware
 from headrace.cards.switch.ternary import TernaryOrder
@@ -202,7 +202,7 @@ class FlowTable:
 
     def _command(self, op: FlowOp, **members: int) -> bool:
         """False: the exact part is full."""
-        answer = self._hardware.command(self._number, FLOW_COMMAND.pack(op=op, **members))
+        answer = self._hardware.command(self._number, op=op, **members)
         if answer not in (Answer.DONE, Answer.FULL) or (answer == Answer.FULL and op != FlowOp.EXACT_INSERT):
             raise CardError(f"flow table {self._number} answers {op.name} with {Answer(answer).name}")
         return answer == Answer.DONE
