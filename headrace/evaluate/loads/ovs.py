@@ -98,12 +98,12 @@ class OpenVSwitch:
         self.appctl("revalidator/purge")
 
 
-def ofctl(address: str, command: str, *words: str, text: str | None = None, version: str = "OpenFlow13") -> str:
+def ofctl(address: str, command: str, *words: str, text: str | None = None) -> str:
     """Runs ``ovs-ofctl COMMAND ADDRESS WORDS`` on any switch; ``text`` is its file ``-``.
 
     Raises HeadraceError with what it says.
     """
-    return _run("ovs-ofctl", "-O", version, command, address, *words, text=text)
+    return _run("ovs-ofctl", "-O", "OpenFlow13", command, address, *words, text=text)
 
 
 @contextmanager
