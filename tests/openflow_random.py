@@ -52,7 +52,7 @@ def packet(rng: Random) -> bytes:
     kinds = [{Dot1Q: 0x8100, Dot1AD: 0x88A8}[tag] for tag in tags] + [kind]
     whole.type = kinds[0]
     for tag, following in zip(tags, kinds[1:], strict=True):
-        whole /= tag(vlan=rng.choice(VIDS), prio=rng.randrange(8), id=rng.randrange(2), type=following)
+        whole /= tag(vlan=rng.choice(VIDS), prio=rng.randrange(8), dei=rng.randrange(2), type=following)
     return bytes(whole / layer)
 
 

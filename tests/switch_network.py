@@ -20,7 +20,7 @@ from network import add_pair, host_behind, ip, own_network
 from patience import HANG_S, until
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.conformance.ovs import Ovs
+from headrace.evaluate.loads.ovs import BRIDGE, open_vswitch
 
 PORTS = (1, 2, 3)
 CONTROLLER = 6653
@@ -37,16 +37,15 @@ _SIOCETHTOOL, _STXCSUM = 0x8946, 0x17
 @contextmanager
 def ovs() -> Iterator[None]:
     """Open vSwitch in userspace. The other ends of its interfaces are h1, h2, h3."""
-    with Ovs() as switch:
-        words = ["--", "add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev", "fail_mode=secure"]
-        words += ["protocols=OpenFlow13", f"other_config:datapath-id={DATAPATH_ID:016x}"]
+    with open_vswitch("netdev") as switch:
+        words = ["set", "bridge", BRIDGE, "protocols=OpenFlow13", f"other_config:datapath-id={DATAPATH_ID:016x}"]
         for port in PORTS:
             add_pair(f"s{port}", f"h{port}")
             _checksums_in_software(f"h{port}")  # packets get their checksums at the sender, as on a wire
-            words += ["--", "add-port", "br0", f"s{port}", "--", "set", "interface", f"s{port}"]
+            words += ["--", "add-port", BRIDGE, f"s{port}", "--", "set", "interface", f"s{port}"]
             words += [f"ofport_request={port}"]
-        words += ["--", "set-controller", "br0", f"tcp:127.0.0.1:{CONTROLLER}", f"ptcp:{SWITCH}:127.0.0.1"]
-        switch.command("ovs-vsctl", *words)
+        words += ["--", "set-controller", BRIDGE, f"tcp:127.0.0.1:{CONTROLLER}", f"ptcp:{SWITCH}:127.0.0.1"]
+        switch.vsctl(*words)
         yield
 
 

@@ -6,11 +6,13 @@ import json
 import os
 import socket
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from headrace.card.process import Tell
 from headrace.errors import HeadraceError
 
 _LONGEST = 1 << 16  # bytes of a line
@@ -24,6 +26,11 @@ class Owner(NamedTuple):
 
     name: str
     title: str
+
+    @property
+    def kind(self) -> str:
+        """The title without its article."""
+        return self.title.partition(" ")[2]
 
 
 def default_path(owner: Owner) -> Path:
@@ -41,7 +48,6 @@ def default_path(owner: Owner) -> Path:
 def ask(owner: Owner, path: str | None, request: dict[str, Any]) -> dict[str, Any]:
     """What a running card answers. Raises HeadraceError when none runs, or with what it says is wrong."""
     where = default_path(owner) if path is None else Path(path)
-    kind = owner.title.partition(" ")[2]
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(_ANSWER_S)
@@ -49,11 +55,11 @@ def ask(owner: Owner, path: str | None, request: dict[str, Any]) -> dict[str, An
             link.sendall(json.dumps(request).encode() + b"\n")
             answer = _line(link)
     except (FileNotFoundError, ConnectionRefusedError):
-        raise HeadraceError(f"no {kind} runs at {where}: start one with headrace {owner.name} run") from None
+        raise HeadraceError(f"no {owner.kind} runs at {where}: start one with headrace {owner.name} run") from None
     except OSError as error:
         raise HeadraceError(f"{where}: {error.strerror or error}") from None
     if not answer:
-        raise HeadraceError(f"{where}: the {kind} has ended")
+        raise HeadraceError(f"{where}: the {owner.kind} has ended")
     result: dict[str, Any] = json.loads(answer)
     if "error" in result:
         raise HeadraceError(result["error"], int(result.get("exit_code", 1)))
@@ -116,6 +122,25 @@ class ControlSocket:
                     client.sendall(json.dumps(_answered(_line(client), answer)).encode() + b"\n")
                 except OSError:
                     pass  # who has gone needs no answer
+
+
+@contextmanager
+def open_control(owner: Owner, path: str | None, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
+    """The control socket of a run; none where it is the usual one (``path`` None) and another run's. ``tell`` gets
+    where it is, if the run is live or the path is a given one. Raises HeadraceError as ``ControlSocket``."""
+    try:
+        made = ControlSocket(owner, path)
+    except HeadraceError as error:
+        if path is not None:
+            raise
+        if live:
+            tell(f"no control socket: {error}")
+        yield None
+        return
+    with made as control:
+        if live or path is not None:
+            tell(f"the {owner.kind} is up; control at {control.path}")
+        yield control
 
 
 def _answered(line: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:

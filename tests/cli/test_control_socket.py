@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from headrace.card import control
-from headrace.card.control import ControlSocket, default_path
+from headrace.card.control import ControlSocket, default_path, open_control
 from headrace.cards.bridge.service import CONTROL
+from headrace.cards.rpu import service as rpu
+from headrace.cards.switch import service as switch
 from headrace.errors import HeadraceError
 
 NO_RUNTIME_FOLDER = pytest.mark.skipif(
@@ -75,3 +77,21 @@ def test_a_folder_that_another_user_has_made_first_is_refused(temporary: Path, e
         os.chown(path, 12345, 12345)
     with pytest.raises(HeadraceError, match="owned by uid 12345.*choose a --control"):
         end()
+
+
+@pytest.mark.parametrize(("owner", "what"), [(rpu.CONTROL, "the RPU card"), (switch.CONTROL, "the switch")])
+def test_a_run_says_where_its_socket_is_and_does_without_one_that_is_anothers(
+    owner: control.Owner, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    path = default_path(owner)
+    said: list[str] = []
+    with open_control(owner, None, True, said.append) as first:
+        assert first is not None and said == [f"{what} is up; control at {path}"]
+        with open_control(owner, None, True, said.append) as second:
+            assert second is None
+        assert said[1:] == [f"no control socket: {owner.title} runs at {path} already: choose another --control"]
+        with pytest.raises(HeadraceError, match="runs at"), open_control(owner, str(path), True, said.append):
+            pass
+    with open_control(owner, None, False, said.append) as quiet:
+        assert quiet is not None and len(said) == 2

@@ -211,7 +211,7 @@ def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
         switch.fir, "measure", lambda samples: [Filtering(way, samples, 2.0) for way in ("NumPy", "C++")]
     )
     connections = [
-        Connections(tables, data, payload, 4500, 1e5, 1e4, 2e5, 1e3)
+        Connections(tables, data, payload, 4500, 1e5, 1e4, 1e3)
         for tables, data, payload in {(1, *case) for case in switch.CONNECTIONS_KPPS}
         | {(n, 1, 100) for n in switch.DEPTHS}
     ]

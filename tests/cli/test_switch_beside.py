@@ -14,7 +14,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import fir, openflow, ovs
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet, random_flow_set, random_packet
-from headrace.evaluate.loads.ovs import StreamPorts, open_vswitch
+from headrace.evaluate.loads.ovs import OpenVSwitch, StreamPorts, open_vswitch
 from headrace.evaluate.loads.ovs_rates import connection_flows, connection_packets
 from headrace.evaluate.loads.ovs_trace import OvsOracle
 from headrace.evaluate.study.switch_published import CONNECTIONS_KPPS, cam_bits
@@ -148,6 +148,27 @@ def test_packets_behind_a_barrier_are_counted_by_their_way(
     monkeypatch.setattr(openflow, "_LOST_S", 0.01)
     switch = LateSwitch(late)
     assert openflow.stale_packets(switch.address, switch, 6, replace) == openflow.Stale(6, stale, lost)
+
+
+class HonestPorts(StreamPorts):
+    """Of a switch whose barrier is answered only when the datapath has changed: packets come in after that."""
+
+    def __init__(self, switch: OpenVSwitch) -> None:
+        super().__init__(switch, 3)
+        self._switch = switch
+
+    def send(self, port: int, packets: Sequence[bytes]) -> None:
+        self._switch.forget_flows()
+        super().send(port, packets)
+
+
+@needs_ovs
+@pytest.mark.parametrize("replace", [False, True])
+def test_packets_after_a_barrier_are_told_apart(replace: bool) -> None:
+    with open_vswitch() as switch, StreamPorts(switch, 3) as ports:
+        assert openflow.stale_packets(switch.listen(), ports, 20, replace).stale > 0
+    with open_vswitch() as switch, HonestPorts(switch) as ports:
+        assert openflow.stale_packets(switch.listen(), ports, 20, replace) == openflow.Stale(20, 0, 0)
 
 
 def test_both_filters_round_and_saturate_as_exact_sums_do() -> None:

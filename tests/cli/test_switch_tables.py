@@ -14,10 +14,11 @@ from scapy.layers.l2 import Dot1Q, Ether
 from switch_parser.oracle import expected
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import FIELDS, key_of
+from headrace.cards.switch.fields import key_of
 from headrace.cards.switch.flows import Match, Oxm, RefusedError
 from headrace.cards.switch.layout import MATCH
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
+from headrace.cards.switch.openflow.oxm import FIELDS, F
 from headrace.cards.switch.ternary import TernaryOrder
 from headrace.cards.switch.text import match_text
 
@@ -40,7 +41,7 @@ def test_each_field_matches_where_a_packet_has_it() -> None:
         has = Packet.read(data).fields() | {0: 3, 1: 3, 2: 0x1234}
         for number, value in has.items():
             seen.add(number)
-            bit = 1 << rng.randrange(FIELDS[number].bits if number > 1 else 8)
+            bit = 1 << rng.randrange(FIELDS[F(number)].bits if number > 1 else 8)
             needed = [Oxm(field, has[field]) for field in (5, 10, 29) if field in has and field != number]
             for oxm in (Oxm(number, value), Oxm(number, value ^ bit), Oxm(number, value & ~bit, ~bit & 0xFF)):
                 wanted = (*needed, oxm)

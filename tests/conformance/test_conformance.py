@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.conformance import openflow, runner
-from headrace.evaluate.conformance.barrier import Change, measure
 from headrace.evaluate.conformance.cases import Case, PacketIn, TableMiss, Throughput, load
 from headrace.evaluate.conformance.openflow import Connection
 from headrace.evaluate.conformance.ovs_device import OvsDevice
@@ -137,28 +136,6 @@ def test_the_report_says_what_failed_in_words_and_in_json(ovs: OvsDevice) -> Non
     found = report.to_json()
     assert found["tests"]["all"] == {"passed": 1, "of": 2}
     assert [failure["file"] for failure in found["failures"]] == ["action/11_COPY_TTL_OUT"]
-
-
-class Honest(Wrong):
-    """Its barrier is answered only when the datapath has changed: it hands over packets after that."""
-
-    def __init__(self, device: OvsDevice) -> None:
-        super().__init__(device, "honest")
-        self._send = device.send
-
-    def send(self, port: int, frames: Sequence[bytes], every_ns: float = 0) -> None:  # type: ignore[no-redef]
-        self.enforce()
-        self._send(port, frames, every_ns)
-
-
-@pytest.mark.parametrize("change", Change)
-def test_packets_after_a_barrier_are_told_apart(change: Change) -> None:
-    with OvsDevice(own_time=False) as device:
-        ovs = measure(device, change, 20)
-        honest = measure(Honest(device), change, 20)
-    assert ovs.new + ovs.stale + ovs.lost == 20
-    assert ovs.stale > 0
-    assert honest.new == 20
 
 
 def test_a_silent_or_a_strange_switch_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

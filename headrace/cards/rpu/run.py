@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headrace.card import HangError
-from headrace.card.control import ControlSocket
+from headrace.card.control import open_control
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
 from headrace.cards.rpu import elf, program, rules, tables
@@ -172,7 +171,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         live, hung = any(link.live for link in links.values()), False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
         alerts = Alerts(driver, rule_file.rules if rule_file is not None else ())
-        with _control(job, live, say) as control:
+        with open_control(CONTROL, job.control, live, say) as control:
             while not stop:
                 wall_s = service.attend(control)
                 if live or service.debugged:
@@ -243,24 +242,6 @@ def _with(accelerators: Mapping[int, str], name: str, path: str) -> list[int]:
     if not chosen:
         raise HeadraceError(f"{path}: no unit has the accelerator {name}, which it is for", 2)
     return chosen
-
-
-@contextmanager
-def _control(job: RpuJob, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
-    """The control socket; none where the usual one is another run's."""
-    try:
-        made = ControlSocket(CONTROL, job.control)
-    except HeadraceError as error:
-        if job.control is not None:
-            raise
-        if live:
-            tell(f"no control socket: {error}")
-        yield None
-        return
-    with made as control:
-        if live or job.control is not None:
-            tell(f"the RPU card is up; control at {control.path}")
-        yield control
 
 
 def _unit(found: UnitHealth) -> UnitReport:

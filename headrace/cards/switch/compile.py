@@ -13,8 +13,7 @@ from math import gcd
 from typing import NamedTuple, Protocol
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import FIELDS, VLAN_PCP, VLAN_VID
-from headrace.cards.switch.flows import Action, ActionKind, Bucket, Flow, Group, GroupKind, Instructions, RefusedError
+from headrace.cards.switch.flows import Action, ActionKind, Bucket, Flow, Group, GroupKind, Instructions
 from headrace.cards.switch.layout import (
     ACTION,
     EFFECT,
@@ -24,10 +23,8 @@ from headrace.cards.switch.layout import (
     Act,
     EffectOp,
 )
-
-BAD_ACTION, BAD_TYPE, BAD_OUT_PORT, BAD_ARGUMENT, UNSUPPORTED_ORDER, BAD_SET_TYPE = 2, 0, 4, 5, 11, 13
-BAD_INSTRUCTION, BAD_TABLE_ID = 3, 2
-GROUP_FAILED, OUT_OF_BUCKETS, CHAINING_UNSUPPORTED = 6, 4, 5
+from headrace.cards.switch.openflow.errors import BadAction, BadInstruction, GroupModFailed, refused
+from headrace.cards.switch.openflow.oxm import FIELDS, UNSETTABLE, F
 
 SELECT_SLOTS = 64
 HAIRPIN = 1 << 64
@@ -69,7 +66,7 @@ _SET_ORDER = (
 )
 """OpenFlow 1.3.5, 5.10. A kind that is not here is none that the switch knows."""
 _TAGS = {ActionKind.PUSH_VLAN: (0x8100, 0x88A8), ActionKind.PUSH_MPLS: (0x8847, 0x8848)}
-_OUTER = {VLAN_VID, VLAN_PCP, 3, 4}
+_OUTER = {F.ETH_DST, F.ETH_SRC, F.VLAN_VID, F.VLAN_PCP}
 """Fields that lie before MPLS labels."""
 
 
@@ -179,7 +176,7 @@ def action_set(actions: Iterable[Action]) -> list[Action]:
 
 def _check_kind(kind: ActionKind) -> None:
     if kind not in _SET_ORDER:
-        raise RefusedError(BAD_ACTION, BAD_TYPE, f"{kind.name} is not supported")
+        raise refused(BadAction.BAD_TYPE, f"{kind.name} is not supported")
 
 
 # ------------------------------------------------------------------------------------------------------- actions
@@ -226,15 +223,14 @@ class _Compiler:
         if kind == ActionKind.GROUP:
             return Word(Act.GROUP, self.numbering.group_index(value))
         if kind == ActionKind.SET_FIELD:
-            known = FIELDS.get(action.number)
-            if known is None or not known.settable:
-                raise RefusedError(BAD_ACTION, BAD_SET_TYPE, f"field {action.number} can't be set")
-            bits = 12 if action.number == VLAN_VID else known.bits
+            if action.number not in FIELDS or action.number in UNSETTABLE:
+                raise refused(BadAction.BAD_SET_TYPE, f"field {action.number} can't be set")
+            bits = 12 if action.number == F.VLAN_VID else FIELDS[F(action.number)].bits
             return Word(Act.SET_FIELD, value & (1 << bits) - 1, action.number)
         if value not in _TAGS.get(kind, (value,)):
-            raise RefusedError(BAD_ACTION, BAD_ARGUMENT, f"{kind.name} with type {value:#06x}")
+            raise refused(BadAction.BAD_ARGUMENT, f"{kind.name} with type {value:#06x}")
         if kind == ActionKind.EXPERIMENTER and value > CUSTOM:
-            raise RefusedError(BAD_ACTION, BAD_ARGUMENT, f"custom actions {value:#x}")
+            raise refused(BadAction.BAD_ARGUMENT, f"custom actions {value:#x}")
         return Word(_EDITS[kind], value)
 
     def _output(self, port: int, max_length: int) -> Word:
@@ -248,7 +244,7 @@ class _Compiler:
             return _resubmit(None, 0)
         if 1 <= port <= self.numbering.ports:
             return Word(Act.OUTPUT, 1 << port - 1)
-        raise RefusedError(BAD_ACTION, BAD_OUT_PORT, f"port {port:#x} can't be sent to")
+        raise refused(BadAction.BAD_OUT_PORT, f"port {port:#x} can't be sent to")
 
 
 def _effects(words: Iterable[Word]) -> tuple[Effect, ...]:
@@ -299,14 +295,14 @@ def flow_code(flow: Flow, instructions: Instructions, numbering: Numbering) -> F
     """What a flow does with these instructions. Raises RefusedError for what the card can't."""
     goto = instructions.goto
     if goto is not None and not flow.table < goto < numbering.tables:
-        raise RefusedError(BAD_INSTRUCTION, BAD_TABLE_ID, f"table {goto} does not follow table {flow.table}")
+        raise refused(BadInstruction.BAD_TABLE_ID, f"table {goto} does not follow table {flow.table}")
     compiler = _Compiler(numbering, REASON_ACTION if flow.priority or flow.match else REASON_NO_MATCH)
     done, written = list(instructions.apply or ()), action_set(instructions.write or ())
     if goto is None and (instructions.clear or flow.table == 0):  # the action set is this flow's alone
         done, written = done + written, []
     parts = _parts(done, goto is not None)
     if len(_parts(written)) > 1:
-        raise RefusedError(BAD_ACTION, UNSUPPORTED_ORDER, "actions that need the header below in an action set")
+        raise refused(BadAction.UNSUPPORTED_ORDER, "actions that need the header below in an action set")
 
     blocks = [compiler.words(part) for part in parts]
     if len(parts) > 1 and goto is not None and _effects(blocks[-1]):
@@ -356,7 +352,7 @@ def _bucket_words(bucket: Bucket, count: int, numbering: Numbering, code: Code) 
     """Of a bucket, behind which the packet is as it was; appends to ``code`` what is done when it is resubmitted."""
     actions = action_set(bucket.actions)
     if any(action.kind == ActionKind.GROUP for action in actions):
-        raise RefusedError(GROUP_FAILED, CHAINING_UNSUPPORTED, "a bucket with a group")
+        raise refused(GroupModFailed.CHAINING_UNSUPPORTED, "a bucket with a group")
     compiler = _Compiler(numbering)
     blocks = _chain([compiler.words(part) for part in _parts(actions)], len(code.blocks) - 1)
     code.blocks += blocks[1:]
@@ -374,7 +370,7 @@ def slots(weights: Sequence[int], most: int = SELECT_SLOTS) -> list[int]:
     if total // divisor <= most:
         return [weight // divisor for weight in weights]
     if sum(map(bool, weights)) > most:
-        raise RefusedError(GROUP_FAILED, OUT_OF_BUCKETS, f"more than {most} buckets to select from")
+        raise refused(GroupModFailed.OUT_OF_BUCKETS, f"more than {most} buckets to select from")
     found = [max(1, weight * most // total) if weight else 0 for weight in weights]
     while (missing := most - sum(found)) != 0:  # less than one for each bucket
         step = 1 if missing > 0 else -1

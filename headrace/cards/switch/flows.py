@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
-MAX_PORT = 0xFFFF_FF00
 IN_PORT, TABLE, NORMAL, FLOOD, ALL, CONTROLLER, LOCAL, ANY = range(0xFFFF_FFF8, 0x1_0000_0000)
 NO_BUFFER = MAX_LENGTH = 0xFFFF
 """As ``max_len`` of an output to the controller: the whole packet."""

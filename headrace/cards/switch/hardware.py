@@ -10,9 +10,6 @@ from typing import Protocol
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.compile import (
-    BAD_ACTION,
-    GROUP_FAILED,
-    OUT_OF_BUCKETS,
     Code,
     FlowCode,
     Word,
@@ -20,7 +17,7 @@ from headrace.cards.switch.compile import (
     group_code,
     packet_out_code,
 )
-from headrace.cards.switch.fields import BAD_FIELD, BAD_MATCH, HOST_PORT, Key, key_of, port_in_match
+from headrace.cards.switch.fields import HOST_PORT, Key, key_of, port_in_match
 from headrace.cards.switch.flows import (
     Action,
     Bucket,
@@ -39,16 +36,19 @@ from headrace.cards.switch.flows import (
 )
 from headrace.cards.switch.layout import ENTRY, NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
+from headrace.cards.switch.openflow.errors import (
+    BadAction,
+    BadMatch,
+    BadRequest,
+    FlowModFailed,
+    GroupModFailed,
+    MeterModFailed,
+    refused,
+)
 from headrace.cards.switch.registers import SwitchHardware
 from headrace.cards.switch.tables import CLAIM, Entry, FlowTable
 from headrace.cards.switch.trace import Trace, trace
 from headrace.errors import CardError
-
-BAD_REQUEST, BAD_PORT = 1, 11
-BAD_OUT_GROUP, TOO_MANY = 9, 7
-FLOW_FAILED, TABLE_FULL, BAD_TABLE = 5, 1, 2
-OUT_OF_GROUPS, BAD_WATCH = 3, 13
-METER_FAILED, UNKNOWN_METER, OUT_OF_METERS, OUT_OF_BANDS = 12, 3, 10, 11
 
 _PACKET_OUTS = 256
 """Programs of packet-outs that are kept."""
@@ -142,10 +142,10 @@ class HardwareDatapath:
 
     def _compile(self, flow: Flow) -> tuple[Key | None, FlowCode]:
         if not 0 <= flow.table < self.tables:
-            raise RefusedError(FLOW_FAILED, BAD_TABLE, f"there is no table {flow.table}")
+            raise refused(FlowModFailed.BAD_TABLE_ID, f"there is no table {flow.table}")
         key = key_of(flow.match)
         if key is not None and key.mask & ~self._hardware.matched:
-            raise RefusedError(BAD_MATCH, BAD_FIELD, "the card does not match that field")
+            raise refused(BadMatch.BAD_FIELD, "the card does not match that field")
         return key, flow_code(flow, flow.instructions, self)
 
     def add(self, flow: Flow) -> None:
@@ -273,7 +273,7 @@ class HardwareDatapath:
         """Sends a packet; ``in_port`` may be CONTROLLER."""
         port = port_in_match(in_port)
         if port != HOST_PORT and not 1 <= port <= self.ports:
-            raise RefusedError(BAD_REQUEST, BAD_PORT, f"there is no port {in_port:#x}")
+            raise refused(BadRequest.BAD_PORT, f"there is no port {in_port:#x}")
         code, table = packet_out_code(actions, self)
         if table != NO_TABLE or len(code):
             self._hardware.send(data, port, table, self._packet_out_program(code).address)
@@ -287,7 +287,7 @@ class HardwareDatapath:
                 program = self._write_program(code, undo)
                 undo.pop_all()
             if program is None:
-                raise RefusedError(BAD_ACTION, TOO_MANY, "there is no room for the actions")
+                raise refused(BadAction.TOO_MANY, "there is no room for the actions")
         self._packet_outs[key] = program
         if len(self._packet_outs) > _PACKET_OUTS:
             _, oldest = self._packet_outs.popitem(last=False)
@@ -299,20 +299,20 @@ class HardwareDatapath:
     def group_index(self, number: int) -> int:
         """Of a group, in the group table."""
         if number not in self._groups:
-            raise RefusedError(BAD_ACTION, BAD_OUT_GROUP, f"there is no group {number}")
+            raise refused(BadAction.BAD_OUT_GROUP, f"there is no group {number}")
         return int(self._groups[number].installed.index)
 
     def set_group(self, group: Group) -> None:
         """A new one, or other buckets for the number (a new ``Group``), whose counters begin at 0."""
         for bucket in group.buckets:
             if bucket.watch_port is not None and not 1 <= bucket.watch_port <= self.ports:
-                raise RefusedError(GROUP_FAILED, BAD_WATCH, f"there is no port {bucket.watch_port:#x} to watch")
+                raise refused(GroupModFailed.BAD_WATCH, f"there is no port {bucket.watch_port:#x} to watch")
         old: _InstalledGroup | None = self._groups[group.number].installed if group.number in self._groups else None
         groups = {**self._groups, group.number: group}
         with ExitStack() as undo:
             counts = [self._need_counter(undo) for _ in group.buckets]
             if old is None:
-                index = self._need(self._group_numbers, OUT_OF_GROUPS, undo)
+                index = self._need(self._group_numbers, GroupModFailed.OUT_OF_GROUPS, undo)
                 count = self._need_counter(undo)
             else:
                 index, count = old.index, old.count
@@ -358,7 +358,7 @@ class HardwareDatapath:
     ) -> _InstalledGroup:
         program = self._write_program(group_code(group, self, count, counts, watched), undo)
         if program is None:
-            raise RefusedError(GROUP_FAILED, OUT_OF_BUCKETS, "there is no room for the buckets' actions")
+            raise refused(GroupModFailed.OUT_OF_BUCKETS, "there is no room for the buckets' actions")
         return _InstalledGroup(index, count, counts, watched, program)
 
     def _changed_watchers(
@@ -388,14 +388,14 @@ class HardwareDatapath:
         self._quarantine.put(release)
 
     def _need_counter(self, undo: ExitStack) -> int:
-        number = self._need(self._counter_numbers, OUT_OF_BUCKETS, undo)
+        number = self._need(self._counter_numbers, GroupModFailed.OUT_OF_BUCKETS, undo)
         self._hardware.clear_count(number)
         return number
 
-    def _need(self, pool: _Pool, code: int, undo: ExitStack) -> int:
+    def _need(self, pool: _Pool, code: GroupModFailed, undo: ExitStack) -> int:
         number = self._take(pool.take)
         if number is None:
-            raise RefusedError(GROUP_FAILED, code, "there is no room for the group")
+            raise refused(code, "there is no room for the group")
         undo.callback(pool.free, number)
         return number
 
@@ -404,19 +404,19 @@ class HardwareDatapath:
     def meter_index(self, number: int) -> int:
         """Of a meter."""
         if number not in self._meters:
-            raise RefusedError(METER_FAILED, UNKNOWN_METER, f"there is no meter {number}")
+            raise refused(MeterModFailed.UNKNOWN_METER, f"there is no meter {number}")
         return int(self._meters[number].installed)
 
     def set_meter(self, meter: Meter) -> None:
         """A new one, or other bands for the number."""
         if len(meter.bands) > self.bands:
-            raise RefusedError(METER_FAILED, OUT_OF_BANDS, f"a meter has {self.bands} bands at most")
+            raise refused(MeterModFailed.OUT_OF_BANDS, f"a meter has {self.bands} bands at most")
         if meter.number in self._meters:
             index = self.meter_index(meter.number)
         else:
             taken = self._take(self._meter_numbers.take)
             if taken is None:
-                raise RefusedError(METER_FAILED, OUT_OF_METERS, "all meters are in use")
+                raise refused(MeterModFailed.OUT_OF_METERS, "all meters are in use")
             index = taken
         self._hardware.write_meter(index, meter)
         meter.installed = index
@@ -486,7 +486,7 @@ class HardwareDatapath:
 
 
 def _full(flow: Flow) -> RefusedError:
-    return RefusedError(FLOW_FAILED, TABLE_FULL, f"table {flow.table} is full")
+    return refused(FlowModFailed.TABLE_FULL, f"table {flow.table} is full")
 
 
 def _text(code: Code) -> _Text:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.cards.switch.fields import ETH_TYPE, VID_PRESENT, VLAN_PCP, VLAN_VID
 from headrace.cards.switch.flows import Action, ActionKind
+from headrace.cards.switch.openflow.oxm import VLAN_PRESENT, F
 
 _DEPTH = 206
 """Bytes that the switch looks at."""
@@ -76,10 +76,10 @@ class Headers:
 
     def fields(self) -> dict[int, int]:
         """All match fields that the packet has, by number, but port and metadata."""
-        found = {3: self.eth_dst, 4: self.eth_src, ETH_TYPE: self.eth_type, VLAN_VID: 0}
+        found = {F.ETH_DST: self.eth_dst, F.ETH_SRC: self.eth_src, F.ETH_TYPE: self.eth_type, F.VLAN_VID: 0}
         if self.tags:
             tci = self.tags[0][1]
-            found |= {VLAN_VID: VID_PRESENT | tci & 0xFFF, VLAN_PCP: tci >> 13}
+            found |= {F.VLAN_VID: VLAN_PRESENT | tci & 0xFFF, F.VLAN_PCP: tci >> 13}
         if self.labels:
             return found | {34: self.labels[0] >> 12, 35: self.labels[0] >> 9 & 7, 36: self.labels[0] >> 8 & 1}
         return found | self.upper
@@ -141,18 +141,18 @@ class Headers:
         if number not in self.fields():
             return self
         match number:
-            case 3:
+            case F.ETH_DST:
                 return replace(self, eth_dst=value)
-            case 4:
+            case F.ETH_SRC:
                 return replace(self, eth_src=value)
-            case 5:
+            case F.ETH_TYPE:
                 return replace(self, eth_type=value)._with_body(self.body)
-            case 6 | 7:
+            case F.VLAN_VID | F.VLAN_PCP:
                 (tpid, tci), *rest = self.tags or ((0, 0),)
-                tci = tci & 0xF000 | value & 0xFFF if number == VLAN_VID else tci & 0x1FFF | value << 13
+                tci = tci & 0xF000 | value & 0xFFF if number == F.VLAN_VID else tci & 0x1FFF | value << 13
                 return replace(self, tags=((tpid, tci), *rest)[: len(self.tags)])
-            case 34 | 35 | 36:
-                shift, ones = {34: (12, 0xFFFFF), 35: (9, 7), 36: (8, 1)}[number]
+            case F.MPLS_LABEL | F.MPLS_TC | F.MPLS_BOS:
+                shift, ones = {F.MPLS_LABEL: (12, 0xFFFFF), F.MPLS_TC: (9, 7), F.MPLS_BOS: (8, 1)}[F(number)]
                 label = self.labels[0] & ~(ones << shift) | value << shift
                 return replace(self, labels=(label, *self.labels[1:]))
         return replace(self, upper=self.upper | {number: value})

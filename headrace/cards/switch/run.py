@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card.control import ControlSocket
+from headrace.card.control import open_control
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
@@ -119,7 +118,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
         with (
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
-            _control(job, waits, say) as control,
+            open_control(CONTROL, job.control, waits, say) as control,
         ):
             service = Service(switch, datapath, controllers)
             for address in controllers.listening:
@@ -159,21 +158,3 @@ def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlow
         flows=sum(1 for _ in switch.flow_tables),
         cycles=hardware.card.stats().cycles,
     )
-
-
-@contextmanager
-def _control(job: SwitchJob, live: bool, tell: Tell) -> Iterator[ControlSocket | None]:
-    """The control socket; none where the usual one is another run's."""
-    try:
-        made = ControlSocket(CONTROL, job.control)
-    except HeadraceError as error:
-        if job.control is not None:
-            raise
-        if live:
-            tell(f"no control socket: {error}")
-        yield None
-        return
-    with made as control:
-        if live or job.control is not None:
-            tell(f"the switch is up; control at {control.path}")
-        yield control

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import ETH_TYPE, FIELDS, METADATA, VLAN_VID
 from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match
+from headrace.cards.switch.openflow.oxm import FIELDS, F
 
-_IPV4 = (11, 12, 22, 23)
-_HEX = (METADATA, VLAN_VID, 28, 39)
+_IPV4 = (F.IPV4_SRC, F.IPV4_DST, F.ARP_SPA, F.ARP_TPA)
+_HEX = (F.METADATA, F.VLAN_VID, F.IPV6_FLABEL, F.IPV6_EXTHDR)
 _PORTS = {
     flows.IN_PORT: "in_port",
     flows.TABLE: "table",
@@ -30,20 +30,20 @@ def field_text(number: int, value: int) -> str:
     """The value of a field."""
     if number not in FIELDS:
         return f"{value:#x}"
-    if FIELDS[number].bits == 128:
+    if FIELDS[F(number)].bits == 128:
         return str(IPv6Address(value))
-    if FIELDS[number].bits == 48:
+    if FIELDS[F(number)].bits == 48:
         return value.to_bytes(6, "big").hex(":")
     if number in _IPV4:
         return str(IPv4Address(value))
-    if number == ETH_TYPE:
+    if number == F.ETH_TYPE:
         return f"{value:#06x}"
     return f"{value:#x}" if number in _HEX else port_text(value)
 
 
 def field_name(number: int) -> str:
     """The name of a field."""
-    return FIELDS[number].name if number in FIELDS else f"oxm_{number}"
+    return F(number).name.lower() if number in FIELDS else f"oxm_{number}"
 
 
 def match_text(match: Match) -> str:

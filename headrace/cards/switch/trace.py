@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.compile import action_set
-from headrace.cards.switch.fields import IN_PHY_PORT, IN_PORT, METADATA
 from headrace.cards.switch.flows import Action, ActionKind, Bucket, Flow, Group, GroupKind, Instructions, Match
 from headrace.cards.switch.headers import Headers, TtlError
 from headrace.cards.switch.layout import REASON_ACTION, REASON_NO_MATCH, REASON_TTL
+from headrace.cards.switch.openflow.oxm import F
 from headrace.cards.switch.text import action_text, field_name, field_text, match_text
 
 _REASONS = {REASON_NO_MATCH: "no match", REASON_ACTION: "action", REASON_TTL: "invalid TTL"}
@@ -48,7 +48,7 @@ class Trace:
 
     def text(self) -> str:
         """For people to read."""
-        lines = [f"packet: {_fields_text({IN_PORT: self.in_port} | self.came.fields())}"]
+        lines = [f"packet: {_fields_text({F.IN_PORT: self.in_port} | self.came.fields())}"]
         for step in self.steps:
             lines += ["", step.title, *(f"    {line}" for line in step.lines)]
         lines += ["", *(self._output_text(output) for output in self.outputs)]
@@ -116,8 +116,8 @@ class _Walk:
             self._trace.outputs.append(Output(flows.CONTROLLER, self._headers, REASON_TTL))
 
     def _find(self, table: int) -> Flow | None:
-        has = self._headers.fields() | {METADATA: self._metadata}
-        has |= {IN_PORT: self._trace.in_port, IN_PHY_PORT: self._trace.in_port}
+        has = self._headers.fields() | {F.METADATA: self._metadata}
+        has |= {F.IN_PORT: self._trace.in_port, F.IN_PHY_PORT: self._trace.in_port}
         found = [flow for flow in self._tables.get(table, ()) if _matches(flow.match, has)]
         return max(found, key=lambda flow: flow.priority, default=None)
 

@@ -27,13 +27,6 @@ datapath: Any = ProtocolDesc(ofp.OFP_VERSION)
 _HEADER = struct.Struct("!BBHI")
 
 
-def delete_flows() -> Any:
-    """The message that deletes all flows of all tables."""
-    return parser.OFPFlowMod(
-        datapath, table_id=ofp.OFPTT_ALL, command=ofp.OFPFC_DELETE, out_port=ofp.OFPP_ANY, out_group=ofp.OFPG_ANY
-    )
-
-
 class Refused(HeadraceError):
     """The switch answered with an error. ``type`` and ``code`` are those of the OpenFlow message."""
 
@@ -106,9 +99,12 @@ class Connection:
 
     def clear(self) -> None:
         """Deletes all flows, groups and meters; forgets the packets that came in."""
+        flows = parser.OFPFlowMod(
+            datapath, table_id=ofp.OFPTT_ALL, command=ofp.OFPFC_DELETE, out_port=ofp.OFPP_ANY, out_group=ofp.OFPG_ANY
+        )
         groups = parser.OFPGroupMod(datapath, ofp.OFPGC_DELETE, 0, ofp.OFPG_ALL)
         meters = parser.OFPMeterMod(datapath, ofp.OFPMC_DELETE, 0, ofp.OFPM_ALL)
-        self.apply([delete_flows(), groups, meters])
+        self.apply([flows, groups, meters])
         self.packet_ins.clear()
 
     def _send(self, message: Any) -> int:

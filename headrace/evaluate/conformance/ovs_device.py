@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from headrace.evaluate.conformance.device import PORTS
 from headrace.evaluate.conformance.openflow import Connection, datapath, ofp, parser
-from headrace.evaluate.conformance.ovs import Control, Ovs
+from headrace.evaluate.loads.ovs import BRIDGE, open_vswitch
 
 _MAX_QUEUE = 64  # packets that a port of the dummy datapath surely holds
 _STEP_MS = 100  # its time goes on so much at once: each step takes it 10 ms, and its meters' buckets hold 1 s
@@ -20,28 +21,25 @@ class OvsDevice:
     """A bridge with three ports in memory. Its time is the wall's, or stands still and goes on with loads only."""
 
     def __init__(self, own_time: bool = True) -> None:
-        self._ovs = Ovs("--enable-dummy")
-        try:
-            version = self._ovs.command("ovs-vswitchd", "--version").split("\n")[0].split()[-1]
-            self.name = f"Open vSwitch {version}"
-            words = ["--", "add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy", "fail_mode=secure"]
+        with ExitStack() as stack:
+            self._ovs = stack.enter_context(open_vswitch())
+            self.name = f"Open vSwitch {self._ovs.appctl('version').split()[-1]}"
+            # 0: as many VLAN tags as it can.
+            words = ["set", "Open_vSwitch", ".", "other_config:vlan-limit=0", "--", "set", "bridge", BRIDGE]
             words += ["protocols=OpenFlow13", "other_config:datapath-id=0000000000000001"]
             for port in PORTS:
-                words += ["--", "add-port", "br0", f"p{port}", "--", "set", "interface", f"p{port}", "type=dummy"]
+                words += ["--", "add-port", BRIDGE, f"p{port}", "--", "set", "interface", f"p{port}", "type=dummy"]
                 words += [f"ofport_request={port}", f"options:tx_pcap={self._pcap(port)}"]
-            self._ovs.command("ovs-vsctl", *words)
-            self._control = Control(self._ovs)
-            self._counts = Connection(self.connect())
-            self._outputs = {port: self._pcap(port).open("rb") for port in PORTS}
-        except BaseException:
-            self._ovs.close()
-            raise
+            self._ovs.vsctl(*words)
+            self._counts = stack.enter_context(Connection(self.connect()))
+            self._outputs = {port: stack.enter_context(self._pcap(port).open("rb")) for port in PORTS}
+            self._stack = stack.pop_all()
         for output in self._outputs.values():
             output.seek(24)  # the file's header
         self._sent = 0
         self._behind_ns = 0.0  # of the load's time, what has not passed yet
         if own_time:
-            self._control("time/stop")
+            self._ovs.appctl("time/stop")
 
     def __enter__(self) -> OvsDevice:
         return self
@@ -51,16 +49,12 @@ class OvsDevice:
 
     def close(self) -> None:
         """Ends it."""
-        for output in self._outputs.values():
-            output.close()
-        self._counts.close()
-        self._control.close()
-        self._ovs.close()
+        self._stack.close()
 
     def connect(self) -> socket.socket:
         """A stream to the bridge."""
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        stream.connect(str(self._ovs.folder / "br0.mgmt"))
+        stream.connect(self._ovs.address.removeprefix("unix:"))
         return stream
 
     def send(self, port: int, frames: Sequence[bytes], every_ns: float = 0) -> None:
@@ -69,12 +63,12 @@ class OvsDevice:
             if start:
                 self.settle()
             some = frames[start : start + _MAX_QUEUE]
-            self._control("netdev-dummy/receive", f"p{port}", *(frame.hex() for frame in some))
+            self._ovs.appctl("netdev-dummy/receive", f"p{port}", *(frame.hex() for frame in some))
             self._sent += len(some)
             self._behind_ns += every_ns * len(some)
         if self._behind_ns >= _STEP_MS * 1e6:
             self.settle()
-            self._control("time/warp", str(int(self._behind_ns // 1e6)))
+            self._ovs.appctl("time/warp", str(int(self._behind_ns // 1e6)))
             self._behind_ns %= 1e6
 
     def settle(self) -> None:
@@ -92,7 +86,7 @@ class OvsDevice:
 
     def enforce(self) -> None:
         """It answers a barrier before its datapath has changed: here the datapath forgets its cache."""
-        self._control("revalidator/purge")
+        self._ovs.appctl("revalidator/purge")
 
     def _pcap(self, port: int) -> Path:
         return self._ovs.folder / f"p{port}.pcap"

@@ -5,6 +5,7 @@ Nothing of a system's Open vSwitch is touched, and the kernel's datapath isn't u
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -20,15 +21,15 @@ from headrace.errors import HeadraceError
 
 BRIDGE = "br0"
 
-_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-appctl", "ovs-ofctl")
+_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl")
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _LENGTH = struct.Struct("!H")
-_START_S = 10.0
+_START_S = 60.0
 
 
 def available() -> str | None:
     """Why there can be no Open vSwitch here; None where there can."""
-    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    missing = [program for program in _PROGRAMS if shutil.which(program, path=_path()) is None]
     if missing:
         return f"Open vSwitch is not installed: no {missing[0]}"
     return None if _SCHEMA.exists() else f"Open vSwitch is not installed: no {_SCHEMA}"
@@ -37,9 +38,10 @@ def available() -> str | None:
 class OpenVSwitch:
     """A running one with a single bridge, whose controllers may speak OpenFlow 1.3 and 1.4 (for bundles)."""
 
-    def __init__(self, folder: Path, process: int) -> None:
+    def __init__(self, folder: Path, process: int, control: socket.socket) -> None:
         self.folder = folder
         self._process = process
+        self._control = control
 
     @property
     def address(self) -> str:
@@ -70,9 +72,22 @@ class OpenVSwitch:
         """Changes the configuration. Raises HeadraceError with what ovs-vsctl says."""
         return _run("ovs-vsctl", f"--db=unix:{self.folder}/db.sock", *words)
 
-    def appctl(self, *words: str) -> str:
-        """Asks the daemon. Raises HeadraceError with what ovs-appctl says."""
-        return _run("ovs-appctl", "-t", f"{self.folder}/vswitchd.ctl", *words)
+    def appctl(self, method: str, *words: str) -> str:
+        """Has the daemon do what ovs-appctl would. Raises HeadraceError with its error."""
+        self._control.sendall(json.dumps({"id": 0, "method": method, "params": words}).encode())
+        text = b""
+        while True:
+            data = self._control.recv(1 << 16)
+            if not data:
+                raise HeadraceError("ovs-vswitchd has ended")
+            text += data
+            try:
+                reply = json.loads(text)
+            except json.JSONDecodeError:
+                continue  # not all of it
+            if reply["error"] is not None:
+                raise HeadraceError(f"ovs-vswitchd refuses {method}: {str(reply['error']).strip()}")
+            return str(reply["result"])
 
     def ofctl(self, command: str, *words: str, text: str | None = None) -> str:
         """Runs ovs-ofctl on the bridge; ``text`` is its file ``-``. Raises HeadraceError with what it says."""
@@ -83,12 +98,12 @@ class OpenVSwitch:
         self.appctl("revalidator/purge")
 
 
-def ofctl(address: str, command: str, *words: str, text: str | None = None, version: str = "OpenFlow13") -> str:
+def ofctl(address: str, command: str, *words: str, text: str | None = None) -> str:
     """Runs ``ovs-ofctl COMMAND ADDRESS WORDS`` on any switch; ``text`` is its file ``-``.
 
     Raises HeadraceError with what it says.
     """
-    return _run("ovs-ofctl", "-O", version, command, address, *words, text=text)
+    return _run("ovs-ofctl", "-O", "OpenFlow13", command, address, *words, text=text)
 
 
 @contextmanager
@@ -107,9 +122,11 @@ def open_vswitch(datapath: str = "dummy") -> Iterator[OpenVSwitch]:
         stack.enter_context(_daemon([*database, f"--unixctl={folder}/ovsdb.ctl"], folder, folder / "db.sock"))
         _run("ovs-vsctl", f"--db=unix:{folder}/db.sock", "--no-wait", "init")
         daemon = ["ovs-vswitchd", f"unix:{folder}/db.sock", "--disable-system", "--enable-dummy"]
-        control = folder / "vswitchd.ctl"
-        process = stack.enter_context(_daemon([*daemon, f"--unixctl={control}"], folder, control))
-        switch = OpenVSwitch(folder, process)
+        path = folder / "vswitchd.ctl"
+        process = stack.enter_context(_daemon([*daemon, f"--unixctl={path}"], folder, path))
+        control = stack.enter_context(socket.socket(socket.AF_UNIX))
+        control.connect(str(path))
+        switch = OpenVSwitch(folder, process, control)
         versions = "protocols=OpenFlow13,OpenFlow14"
         switch.vsctl(
             "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, f"datapath_type={datapath}", "fail_mode=secure", versions
@@ -119,12 +136,17 @@ def open_vswitch(datapath: str = "dummy") -> Iterator[OpenVSwitch]:
 
 @contextmanager
 def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
-    """A process that runs until the end, once the file ``ready`` is there; gives its number."""
+    """A process that runs until the end, ours too, once the file ``ready`` is there; gives its number."""
     log = folder / f"{words[0]}.log"
     places = {f"OVS_{name}DIR": str(folder) for name in ("RUN", "LOG", "DB", "SYSCONF")}
     with log.open("w") as output:
         process = subprocess.Popen(
-            words, env={**os.environ, **places}, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            ["setpriv", "--pdeathsig", "KILL", *words],
+            env={**os.environ, "PATH": _path(), **places},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
     try:
         deadline = time.monotonic() + _START_S
@@ -135,14 +157,20 @@ def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
             time.sleep(0.005)
         yield process.pid
     finally:
-        process.terminate()
+        process.kill()  # its time may stand still
         process.wait()
+
+
+def _path() -> str:
+    """Where programs are, daemons too."""
+    return os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 def _run(*words: str, text: str | None = None) -> str:
     """What a program says. Raises HeadraceError when it isn't installed or fails."""
+    environment = {**os.environ, "PATH": _path()}
     try:
-        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, env=environment, input=text, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise HeadraceError(f"Open vSwitch is not installed: no {words[0]}") from None
     if done.returncode:

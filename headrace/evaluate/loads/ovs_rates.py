@@ -73,7 +73,6 @@ class Connections:
     packets: int
     packets_s: float
     cpu_ns: float
-    again_packets_s: float
     again_cpu_ns: float
 
 
@@ -183,8 +182,9 @@ def _connections(switch: OpenVSwitch, cases: Sequence[tuple[int, int, int]], cou
                 for step in steps:  # the next packet of each connection of a group
                     rounds.append((step[0][0], _Frames([frame for _, frame in step])))
         number = count * (2 + data)
-        rates = [value for took, cpu in _two_passes(switch, rounds) for value in (number / took, cpu * 1e9 / number)]
-        found.append(Connections(tables, data, payload, number, *rates))
+        (took, cpu), (_, again_cpu) = _two_passes(switch, rounds)
+        cpu_ns, again_cpu_ns = (each * 1e9 / number for each in (cpu, again_cpu))
+        found.append(Connections(tables, data, payload, number, number / took, cpu_ns, again_cpu_ns))
     return found
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet
-from headrace.evaluate.loads.ovs import OpenVSwitch, StreamPorts, ofctl, open_vswitch
+from headrace.evaluate.loads.ovs import OpenVSwitch, StreamPorts, ofctl
 
 Sent = tuple[int, bytes]
 """A port, and a packet that came out of it."""
@@ -75,9 +75,3 @@ def install(address: str, flow_set: FlowSet) -> None:
     ofctl(address, "del-groups")
     ofctl(address, "add-groups", "-", text=flow_set.groups)
     ofctl(address, "add-flows", "-", text=flow_set.flows)
-
-
-def ovs_results(flow_set: FlowSet, packets: Sequence[Packet]) -> list[list[Sent]]:
-    """``OvsOracle.results`` of an Open vSwitch that is started for it."""
-    with open_vswitch() as switch, OvsOracle(switch) as oracle:
-        return oracle.results(flow_set, packets)

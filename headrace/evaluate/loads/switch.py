@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -178,9 +179,16 @@ class Switch:
             self.card.flow_control(port, True)
         self.hardware.hold((1 << self.card.ports) - 1)
 
-    def serve(self, work: Callable[[str], T]) -> T:
+    def serve(
+        self,
+        work: Callable[[str], T],
+        turn: Callable[[Controllers], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> T:
         """What ``work`` gives of the address that controllers find the switch at. It runs in a thread, the card in this
-        one. What it raises is raised here."""
+        one: between looks at controllers it goes on, or ``turn`` is called. What ``work`` raises is raised here.
+        ``clock``: as ``Controllers``'."""
+        turn = turn or (lambda _: self.card.run("interrupt", wall_s=_BUSY_S))
         found: list[T] = []
         failed: list[BaseException] = []
 
@@ -190,12 +198,12 @@ class Switch:
             except BaseException as error:
                 failed.append(error)
 
-        with Controllers(self.agent, listens=["ptcp:0:127.0.0.1"]) as controllers:
+        with Controllers(self.agent, listens=["ptcp:0:127.0.0.1"], clock=clock) as controllers:
             thread = threading.Thread(target=run_work, args=controllers.listening)
             thread.start()
             while thread.is_alive():
-                controllers.poll(0.001)
-                self.card.run("interrupt", wall_s=_BUSY_S)
+                controllers.poll(_BUSY_S)
+                turn(controllers)
             thread.join()
         if failed:
             raise failed[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 KEY_BITS = 264
 """Of its match tuple."""
-CLOCK_HZ = 250_000_000
 
 CONNECTIONS_KPPS = {
     (1, 100): (6.0, 19.6),

@@ -69,7 +69,7 @@ class Plan:
         for _ in range(self.seen["tags"]):
             name = Dot1AD if self.packet[at : at + 2] == b"\x88\xa8" else Dot1Q
             tag = Dot1Q(self.packet[at + 2 : at + 6])
-            self.tags.append(name(vlan=tag.vlan, prio=tag.prio, id=tag.id))
+            self.tags.append(name(vlan=tag.vlan, prio=tag.prio, dei=tag.dei))
             at += 4
         if self.mpls:
             self.labels.append(MPLS(self.packet[self.cut : self.cut + 4]))
@@ -103,7 +103,7 @@ class Plan:
         """Another tag before those that are there."""
         if len(self.tags) < 3:
             tag = random.choice((Dot1Q, Dot1AD))
-            self.tags.insert(0, tag(vlan=random.getrandbits(12), prio=random.getrandbits(3), id=random.getrandbits(1)))
+            self.tags.insert(0, tag(vlan=random.getrandbits(12), prio=random.getrandbits(3), dei=random.getrandbits(1)))
 
     def pop_tag(self) -> None:
         """No first tag."""
@@ -251,7 +251,7 @@ class Plan:
         types = [*(0x88A8 if isinstance(tag, Dot1AD) else 0x8100 for tag in self.tags), kind]
         front.type = types[0]
         for tag, following in zip(self.tags, types[1:], strict=True):
-            front /= type(tag)(vlan=tag.vlan, prio=tag.prio, id=tag.id, type=following)
+            front /= type(tag)(vlan=tag.vlan, prio=tag.prio, dei=tag.dei, type=following)
         return bytes(front) + b"".join(bytes(label) for label in self.labels)
 
     def expected(self) -> bytes:

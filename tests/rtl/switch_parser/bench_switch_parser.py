@@ -120,7 +120,7 @@ KNOWN: list[tuple[Packet, Fields]] = [
         | {"qinq": 0, "dei": 0, "inner": 0, "ttl": 64, "at_link": 0},
     ),
     (
-        Dot1AD(vlan=7, id=1) / Dot1Q(vlan=8, prio=1) / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=8, code=3),
+        Dot1AD(vlan=7, dei=1) / Dot1Q(vlan=8, prio=1) / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=8, code=3),
         {"vlan": 1, "vlan_vid": 7, "tags": 2, "eth_type": 0x800, "l4": 1, "l4_src": 8, "l4_dst": 3, "at_l4": 42}
         | {"qinq": 1, "dei": 1, "inner": 0x2008},
     ),

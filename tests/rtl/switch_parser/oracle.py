@@ -98,7 +98,7 @@ class _Reader:
             if fields["tags"]:
                 fields["inner"] = int.from_bytes(self.data[self.at : self.at + 2])
             else:
-                fields |= {"vlan": 1, "vlan_vid": tag.vlan, "vlan_pcp": tag.prio, "dei": int(tag.id)}
+                fields |= {"vlan": 1, "vlan_vid": tag.vlan, "vlan_pcp": tag.prio, "dei": int(tag.dei)}
             fields["qinq"] |= (kind == 0x88A8) << fields["tags"]
             fields["tags"] += 1
             self.at += 4

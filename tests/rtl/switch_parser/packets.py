@@ -174,7 +174,9 @@ def packet() -> Packet:
     types = [*({Dot1Q: 0x8100, Dot1AD: 0x88A8}[name] for name in names), number]
     whole: Packet = Ether(src=mac(), dst=mac(), type=types[0])
     for name, following in zip(names, types[1:], strict=True):
-        whole /= name(vlan=random.getrandbits(12), prio=random.getrandbits(3), id=random.getrandbits(1), type=following)
+        whole /= name(
+            vlan=random.getrandbits(12), prio=random.getrandbits(3), dei=random.getrandbits(1), type=following
+        )
     return whole / layer
 
 

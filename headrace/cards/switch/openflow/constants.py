@@ -141,7 +141,6 @@ class PortStatus(IntFlag):
     """OFPPS_*: the state of a port."""
 
     LINK_DOWN = 1
-    BLOCKED = 2
     LIVE = 4
 
 
@@ -193,7 +192,6 @@ class GroupCapability(IntFlag):
     """OFPGFC_*"""
 
     SELECT_WEIGHT = 1
-    SELECT_LIVENESS = 2
     CHAINING = 4
     CHAINING_CHECKS = 8
 

@@ -78,7 +78,6 @@ class BadMatch(Code):
 class FlowModFailed(Code):
     """OFPFMFC_*"""
 
-    UNKNOWN = 0
     TABLE_FULL = 1
     BAD_TABLE_ID = 2
     OVERLAP = 3
