@@ -7,9 +7,9 @@
 // Operations, one at a time: `op` stays offered while it is done, op_ready takes it, and op_done comes a cycle later:
 // each lookup that begins with it or later sees the new state; one before it the old or the new, never part of each.
 // NOT_FOUND also answers numbers and indices out of range. An entry is written, and its counters are set to 0, between
-// two lookups and after the ones that began before the operation: what they found is not counted on a new entry, and a
-// number that no lookup finds any more can be given to another flow. In the same way an effect is written when all
-// packets that came before are through: that waits for m_ready. The mask is not defined until it is set.
+// two lookups and after the ones that began before the end of the last operation: a number that no lookup finds any more
+// can be given to another flow, and what was found before is not counted on it. In the same way an effect is written
+// when all packets that came before are through: that waits for m_ready. The mask is not defined until it is set.
 //
 // Entries, counters and the host's reads of them share ports with lookups, which go first: the others wait for a cycle
 // without a hit. When none has come in 64 cycles, s_ready is low for one.
@@ -117,7 +117,7 @@ module switch_table
     REST,
     START,
     OFFER,   // to the exact or ternary part
-    SETTLED, // lookups that began before are through
+    SETTLED, // lookups are through that began before the last operation ended, or this one was taken by the part
     SLOT,    // writes the entry, in a cycle without a hit
     ARM,     // sets its timeouts
     DRAIN,   // packets that came before are through: writes the effect
@@ -475,13 +475,14 @@ module switch_table
     if (accepts) accepted_q <= accepted_q + 1'b1;
     if (finished) finished_q <= finished_q + 1'b1;
     op_done <= state_q == TAKE;
+    if (state_q == OFFER || state_q == TAKE) settle_q <= '0;
+    else if (32'(settle_q) != SETTLE) settle_q <= settle_q + 1'b1;
     unique case (state_q)
       REST: begin
         refused_q <= wrong;
         if (op_valid) state_q <= START;
       end
       START: begin
-        settle_q <= '0;
         mark_q   <= accepted_q;
         answer_q <= refused_q ? NOT_FOUND : DONE;
         if (refused_q) state_q <= TAKE;
@@ -493,10 +494,7 @@ module switch_table
         else state_q <= OFFER;
       end
       OFFER: if (for_exact ? exact_ready : ternary_ready) state_q <= ternary_sets ? SETTLED : AWAIT;
-      SETTLED: begin
-        settle_q <= settle_q + 1'b1;
-        if (settled) state_q <= for_entry ? SLOT : AWAIT;
-      end
+      SETTLED: if (settled) state_q <= for_entry ? SLOT : AWAIT;
       SLOT: if (!hit_q[0]) state_q <= ARM;
       ARM: if (arm_ready) state_q <= TAKE;
       DRAIN: if (finished_q == mark_q) state_q <= TAKE;
