@@ -64,7 +64,7 @@ module exact_table
   localparam int unsigned TABLE_W = $clog2(TABLES);
   localparam int unsigned SLOT_W = $clog2(STASH);
   localparam int unsigned PICK_W = $clog2(STASH + TABLES);
-  localparam int unsigned VISIT_CYCLES = (STASH > 3 ? STASH : 3) + 2;  // hash, read and compare
+  localparam int unsigned VISIT_CYCLES = (STASH > 4 ? STASH : 4) + 2;  // hash, read and compare
   localparam int unsigned WALK_AT = VISIT_CYCLES - STASH - 2;  // cycle that picks the first of the stash
   localparam int unsigned SETTLE = 4;  // from a place's write until no lookup can need the stash's copy
 
@@ -106,10 +106,10 @@ module exact_table
 
   logic [TABLES-1:0] write;
   logic [TABLES-1:0][ADDR_W-1:0] hand_addr, look_addr;
-  entry_t [TABLES-1:0] hand_word, look_word, look_word_q;
+  entry_t [TABLES-1:0] hand_word, look_word;
   logic [4:0][KEY_W-1:0] key_q;
   logic [TABLES-1:0][1:0] clash_q;  // the place was written as it was read
-  logic [TABLES-1:0] hand_match, look_match, taken_q;
+  logic [TABLES-1:0] hand_match, look_match, taken;
   logic [STASH-1:0] hand_stash, look_stash;
   logic [TABLES-1:0][1:0][RESULT_W-1:0] result_q;
 
@@ -141,11 +141,13 @@ module exact_table
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
     wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
 
+    assign taken[t] = hand_word[t].valid;
     assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
 
     ram_tdp #(
-        .WIDTH($bits(entry_t)),
-        .DEPTH(DEPTH)
+        .WIDTH  ($bits(entry_t)),
+        .DEPTH  (DEPTH),
+        .OUT_REG(1'b1)
     ) u_ram (
         .clk,
         .rd_en     (asked_q[2]),
@@ -162,8 +164,8 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(look_word_q[t].valid && !clash_q[t][1] && swept_q && asked_q[4]),
-        .a    (look_word_q[t].key),
+        .valid(look_word[t].valid && !clash_q[t][1] && swept_q && asked_q[4]),
+        .a    (look_word[t].key),
         .b    (key_q[4]),
         .equal(look_match[t])
     );
@@ -179,10 +181,8 @@ module exact_table
     );
 
     always_ff @(posedge clk) begin
-      if (asked_q[3]) look_word_q[t] <= look_word[t];
       clash_q[t]  <= {clash_q[t][0], write[t] && addr == look_addr[t]};
-      taken_q[t]  <= hand_word[t].valid;
-      result_q[t] <= {result_q[t][0], look_word_q[t].result};
+      result_q[t] <= {result_q[t][0], look_word[t].result};
     end
   end
 
@@ -256,14 +256,14 @@ module exact_table
       if (stash_q[s].valid) used_slot = SLOT_W'(s);
     end
     for (int unsigned t = 0; t < TABLES; t++) begin
-      if (!taken_q[t]) empty_table = TABLE_W'(t);
+      if (!taken[t]) empty_table = TABLE_W'(t);
       if (hand_match[t]) match_table = TABLE_W'(t);
     end
     two_free = (~occupied & (~occupied - 1'b1)) != '0;
     found = |hand_match || |hand_stash;
     // Not the place from which the entry in hand has just come.
     victim = random_q[TABLE_W-1:0] == target_q ? random_q[TABLE_W-1:0] + 1'b1 : random_q[TABLE_W-1:0];
-    full = op_q == INSERT && &taken_q && !two_free;
+    full = op_q == INSERT && &taken && !two_free;
     keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
         : state_q == WRITE && evicts_q;
     stash_entry = state_q == DECIDE ? hand_q : pick_q;
@@ -301,10 +301,10 @@ module exact_table
       DECIDE: begin
         count_q <= '0;
         asked_op_q <= 1'b0;
-        evicts_q <= &taken_q;
-        target_q <= &taken_q ? victim : empty_table;
+        evicts_q <= &taken;
+        target_q <= &taken ? victim : empty_table;
         at_q <= PICK_W'(STASH + 32'(victim));
-        state_q <= &taken_q ? EVICT : WRITE;
+        state_q <= &taken ? EVICT : WRITE;
         if (asked_op_q) begin
           slot_q <= free_slot;
           op_done <= 1'b1;
