@@ -90,7 +90,7 @@ module counter_bank
     end
   end
 
-  ram_sdp #(
+  ram_fit #(
       .WIDTH($bits(pair_t)),
       .DEPTH(COUNTERS)
   ) u_pairs (

@@ -12,7 +12,7 @@
 // entry, which moves and changes need. After reset op_ready is low and no key is found until all places are empty.
 //
 // Latency: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups; op_ready is low while entries move:
-// 14 cycles for an insertion, and 13 for each move.
+// with STASH = 4, 14 cycles for an insertion, and 13 for each move.
 module exact_table
   import table_pkg::*;
 #(
@@ -63,7 +63,9 @@ module exact_table
   localparam int unsigned ADDR_W = $clog2(DEPTH);
   localparam int unsigned TABLE_W = $clog2(TABLES);
   localparam int unsigned SLOT_W = $clog2(STASH);
-  localparam int unsigned VISIT_CYCLES = 6;  // hash, read and compare
+  localparam int unsigned PICK_W = $clog2(STASH + TABLES);
+  localparam int unsigned VISIT_CYCLES = (STASH > 4 ? STASH : 4) + 2;  // hash, read and compare
+  localparam int unsigned WALK_AT = VISIT_CYCLES - STASH - 2;  // cycle that picks the first of the stash
   localparam int unsigned SETTLE = 4;  // from a place's write until no lookup can need the stash's copy
 
   typedef struct packed {
@@ -75,26 +77,30 @@ module exact_table
   typedef enum logic [3:0] {
     SWEEP,   // empties all places
     IDLE,
-    VISIT,   // reads the places of the entry in hand
+    VISIT,   // compares the entry in hand with its places and the stash
     DECIDE,
-    EVICT,   // copies the entry at the place to the stash
-    WRITE,   // writes the place
+    EVICT,   // picks the entry at the place
+    WRITE,   // writes the place, whose entry goes to the stash
     ERASE,   // empties the place
     SETTLED, // waits, then frees the stash's entry
-    NEXT     // takes the next entry of the stash
+    NEXT,    // the next entry of the stash
+    PICK     // picks it
   } state_t;
 
   state_t state_q;
   table_op_t op_q;
-  entry_t hand_q;
+  entry_t hand_q, pick_q;
+  logic [PICK_W-1:0] at_q;  // what is picked: of the stash, and behind it of the places
   logic asked_op_q;  // what is in hand is an operation's, not from the stash
   logic evicts_q, swept_q;
   logic [SLOT_W-1:0] slot_q, next_slot_q;  // of the entry in hand and of the one that it replaces
   logic [TABLE_W-1:0] target_q;
   logic [ADDR_W-1:0] sweep_q;
-  logic [3:0] count_q;
+  logic [4:0] count_q;
   logic [15:0] moves_q, random_q;
   entry_t [STASH-1:0] stash_q;
+  entry_t stash_entry;  // what is written there
+  logic [STASH-1:0] stash_write;
 
   // Places
 
@@ -103,7 +109,7 @@ module exact_table
   entry_t [TABLES-1:0] hand_word, look_word;
   logic [4:0][KEY_W-1:0] key_q;
   logic [TABLES-1:0][1:0] clash_q;  // the place was written as it was read
-  logic [TABLES-1:0] hand_match, look_match, taken_q;
+  logic [TABLES-1:0] hand_match, look_match, taken;
   logic [STASH-1:0] hand_stash, look_stash;
   logic [TABLES-1:0][1:0][RESULT_W-1:0] result_q;
 
@@ -135,6 +141,7 @@ module exact_table
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
     wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
 
+    assign taken[t] = hand_word[t].valid;
     assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
 
     ram_tdp #(
@@ -175,7 +182,6 @@ module exact_table
 
     always_ff @(posedge clk) begin
       clash_q[t]  <= {clash_q[t][0], write[t] && addr == look_addr[t]};
-      taken_q[t]  <= hand_word[t].valid;
       result_q[t] <= {result_q[t][0], look_word[t].result};
     end
   end
@@ -189,16 +195,6 @@ module exact_table
         .a    (stash_q[s].key),
         .b    (key_q[4]),
         .equal(look_stash[s])
-    );
-
-    key_equal #(
-        .KEY_W(KEY_W)
-    ) u_hand_equal (
-        .clk,
-        .valid(stash_q[s].valid && visits),
-        .a    (stash_q[s].key),
-        .b    (hand_q.key),
-        .equal(hand_stash[s])
     );
   end
 
@@ -221,31 +217,59 @@ module exact_table
 
   // Operations
 
+  // A visit picks the entries of the stash one after the other, and compares them.
+
+  wire entry_t [STASH+TABLES-1:0] choices = {hand_word, stash_q};
+  logic picked_equal;
+  logic [STASH-1:1] equal_q;
+
+  key_equal #(
+      .KEY_W(KEY_W)
+  ) u_picked_equal (
+      .clk,
+      .valid(pick_q.valid),
+      .a    (pick_q.key),
+      .b    (hand_q.key),
+      .equal(picked_equal)
+  );
+
+  always_ff @(posedge clk) begin
+    pick_q  <= choices[at_q];
+    equal_q <= (STASH - 1)'({picked_equal, equal_q} >> 1);
+  end
+
+  assign hand_stash = {picked_equal, equal_q};
+
   logic [STASH-1:0] occupied;
-  logic [SLOT_W-1:0] free_slot, used_slot, match_slot;
+  logic [SLOT_W-1:0] free_slot, used_slot;
   logic [TABLE_W-1:0] empty_table, match_table, victim;
-  logic two_free, found;
+  logic two_free, found, full, keeps;
 
   always_comb begin
     free_slot = '0;
     used_slot = '0;
-    match_slot = '0;
     empty_table = '0;
     match_table = '0;
     for (int unsigned s = 0; s < STASH; s++) begin
       occupied[s] = stash_q[s].valid;
       if (!stash_q[s].valid) free_slot = SLOT_W'(s);
       if (stash_q[s].valid) used_slot = SLOT_W'(s);
-      if (hand_stash[s]) match_slot = SLOT_W'(s);
     end
     for (int unsigned t = 0; t < TABLES; t++) begin
-      if (!taken_q[t]) empty_table = TABLE_W'(t);
+      if (!taken[t]) empty_table = TABLE_W'(t);
       if (hand_match[t]) match_table = TABLE_W'(t);
     end
     two_free = (~occupied & (~occupied - 1'b1)) != '0;
     found = |hand_match || |hand_stash;
     // Not the place from which the entry in hand has just come.
     victim = random_q[TABLE_W-1:0] == target_q ? random_q[TABLE_W-1:0] + 1'b1 : random_q[TABLE_W-1:0];
+    full = op_q == INSERT && &taken && !two_free;
+    keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
+        : state_q == WRITE && evicts_q;
+    stash_entry = state_q == DECIDE ? hand_q : pick_q;
+    for (int unsigned s = 0; s < STASH; s++) begin
+      stash_write[s] = keeps && (state_q == DECIDE && |hand_stash ? hand_stash[s] : 32'(free_slot) == s);
+    end
   end
 
   assign op_ready = state_q == IDLE;
@@ -253,6 +277,7 @@ module exact_table
   always_ff @(posedge clk) begin
     random_q <= {random_q[14:0], random_q[15] ^ random_q[14] ^ random_q[12] ^ random_q[3]};
     op_done  <= 1'b0;
+    for (int unsigned s = 0; s < STASH; s++) if (stash_write[s]) stash_q[s] <= stash_entry;
     unique case (state_q)
       SWEEP: begin
         hand_q.valid <= 1'b0;
@@ -262,20 +287,24 @@ module exact_table
       IDLE: begin
         if (op_valid) hand_q <= {1'b1, op_key, op_result};
         op_q <= op;
+        at_q <= '0;
         asked_op_q <= 1'b1;
         moves_q <= '0;
         if (op_valid) state_q <= VISIT;
       end
       VISIT: begin
         count_q <= count_q + 1'b1;
+        at_q <= PICK_W'(32'(count_q) + 1 - WALK_AT);
+        if (count_q == '0 && !asked_op_q) hand_q <= pick_q;
         if (32'(count_q) == VISIT_CYCLES - 1) state_q <= DECIDE;
       end
       DECIDE: begin
         count_q <= '0;
         asked_op_q <= 1'b0;
-        evicts_q <= &taken_q;
-        target_q <= &taken_q ? victim : empty_table;
-        state_q <= &taken_q ? EVICT : WRITE;
+        evicts_q <= &taken;
+        target_q <= &taken ? victim : empty_table;
+        at_q <= PICK_W'(STASH + 32'(victim));
+        state_q <= &taken ? EVICT : WRITE;
         if (asked_op_q) begin
           slot_q <= free_slot;
           op_done <= 1'b1;
@@ -283,30 +312,25 @@ module exact_table
           if ((op_q == INSERT) == found) begin
             op_answer <= found ? EXISTS : NOT_FOUND;
             state_q   <= IDLE;
-          end else if (op_q == INSERT && &taken_q && !two_free) begin
+          end else if (full) begin
             op_answer <= FULL;
             state_q   <= IDLE;
           end else if (|hand_stash) begin
-            stash_q[match_slot].result <= hand_q.result;
-            stash_q[match_slot].valid <= op_q != REMOVE;
+            for (int unsigned s = 0; s < STASH; s++) if (op_q == REMOVE && hand_stash[s]) stash_q[s].valid <= 1'b0;
             state_q <= NEXT;
           end else if (op_q == REMOVE) begin
             op_done <= 1'b0;  // comes when the place has been written
             hand_q.valid <= 1'b0;
             target_q <= match_table;
             state_q <= ERASE;
-          end else begin
-            stash_q[free_slot] <= hand_q;
-            if (op_q == CHANGE) begin
-              evicts_q <= 1'b0;
-              target_q <= match_table;
-              state_q  <= WRITE;
-            end
+          end else if (op_q == CHANGE) begin
+            evicts_q <= 1'b0;
+            target_q <= match_table;
+            state_q  <= WRITE;
           end
         end
       end
       EVICT: begin
-        stash_q[free_slot] <= hand_word[target_q];
         next_slot_q <= free_slot;
         moves_q <= moves_q + 1'b1;
         state_q <= WRITE;
@@ -323,9 +347,8 @@ module exact_table
           swept_q <= 1'b1;
           state_q <= NEXT;
           if (swept_q) begin
-            stash_q[slot_q].valid <= 1'b0;
+            for (int unsigned s = 0; s < STASH; s++) if (32'(slot_q) == s) stash_q[s].valid <= 1'b0;
             if (evicts_q) begin
-              hand_q  <= stash_q[next_slot_q];
               slot_q  <= next_slot_q;
               state_q <= 32'(moves_q) < MAX_MOVES ? VISIT : IDLE;
             end
@@ -333,10 +356,11 @@ module exact_table
         end
       end
       NEXT: begin
-        hand_q  <= stash_q[used_slot];
-        slot_q  <= used_slot;
-        state_q <= |occupied && 32'(moves_q) < MAX_MOVES ? VISIT : IDLE;
+        at_q <= PICK_W'(used_slot);
+        slot_q <= used_slot;
+        state_q <= |occupied && 32'(moves_q) < MAX_MOVES ? PICK : IDLE;
       end
+      PICK: state_q <= VISIT;
       default: state_q <= SWEEP;
     endcase
     if (rst) begin

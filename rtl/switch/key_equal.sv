@@ -14,7 +14,7 @@ module key_equal #(
     $fatal(1, "key_equal: KEY_W must be at least 1, not %0d", KEY_W);
   end
 
-  localparam int unsigned GROUPS = (KEY_W + 17) / 18;
+  localparam int unsigned GROUPS = (KEY_W + 15) / 16;
 
   logic [GROUPS-1:0] equal_q;
   logic valid_q;
@@ -22,7 +22,7 @@ module key_equal #(
   always_ff @(posedge clk) begin
     valid_q <= valid;
     if (valid) begin
-      automatic logic [GROUPS-1:0][17:0] differ = (18 * GROUPS)'(a ^ b);
+      automatic logic [GROUPS-1:0][15:0] differ = (16 * GROUPS)'(a ^ b);
       for (int unsigned group = 0; group < GROUPS; group++) equal_q[group] <= differ[group] == '0;
     end
     equal <= valid_q && &equal_q;

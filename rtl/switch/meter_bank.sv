@@ -88,7 +88,7 @@ module meter_bank
 
   assign meter1 = setup1_q ? config_q : memory_meter;
 
-  ram_sdp #(
+  ram_fit #(
       .WIDTH($bits(meter_t)),
       .DEPTH(METERS)
   ) u_meters (
@@ -101,7 +101,7 @@ module meter_bank
       .rd_data(memory_meter)
   );
 
-  ram_sdp #(
+  ram_fit #(
       .WIDTH(64),
       .DEPTH(METERS)
   ) u_stamps (
@@ -173,7 +173,7 @@ module meter_bank
   logic [METER_BANDS-1:0] more_q, over;
   wire write = step_q[9] && exists(request3_q.number);
 
-  ram_sdp #(
+  ram_fit #(
       .WIDTH($bits(levels_t)),
       .DEPTH(METERS)
   ) u_levels (
@@ -186,7 +186,7 @@ module meter_bank
       .rd_data(level)
   );
 
-  ram_sdp #(
+  ram_fit #(
       .WIDTH($bits(levels_t)),
       .DEPTH(METERS)
   ) u_limits (

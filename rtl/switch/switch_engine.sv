@@ -446,7 +446,7 @@ module switch_engine
       .rst,
       .s_valid      (lookup_valid[TABLES] && heads_valid),
       .s_ready      (run_ready),
-      .s_fields     (heads_first.fields),
+      .s_fields     (NARROW ? narrowed(heads_first.fields) : heads_first.fields),
       .s_layers     (heads_first.layers),
       .s_bytes      (heads_first.bytes),
       .s_metadata   (lookup[TABLES].fields.metadata),

@@ -123,6 +123,18 @@ package switch_pkg;
     };
   endfunction
 
+  // The fields that a narrow parser finds; the others are 0, and so no RAM keeps them.
+  function automatic match_t narrowed(match_t fields);
+    narrowed = fields;
+    narrowed.nd = 1'b0;
+    narrowed.src[127:32] = '0;
+    narrowed.dst[127:32] = '0;
+    narrowed.label = '0;
+    narrowed.target = '0;
+    narrowed.link = '0;
+    narrowed.exthdr = '0;
+  endfunction
+
   // Where headers lie, in bytes from the packet's first one: what an action edits.
   typedef struct packed {
     logic        cut;    // a header that the one before it names is not there as a whole, or lies deeper than is looked
