@@ -75,7 +75,7 @@ module action_execute
       6'd7: puts_of.vlan_pcp = 1'b1;
       6'd8: puts_of.dscp = kinds.ipv4 || kinds.ipv6;
       6'd9: puts_of.ecn = kinds.ipv4 || kinds.ipv6;
-      6'd10: puts_of.proto = kinds.ipv4 || kinds.ipv6;
+      6'd10: puts_of.proto = kinds.proto;
       6'd11: puts_of.src = kinds.ipv4;
       6'd12: puts_of.dst = kinds.ipv4;
       6'd13: puts_of.l4_src = kinds.tcp;
@@ -119,6 +119,7 @@ module action_execute
     as_it_came.fields          = packet.fields;
     as_it_came.fields.metadata = '0;
     as_it_came.layers          = packet.layers;
+    as_it_came.l4_proto        = packet.fields.ip_proto;
     as_it_came.ttl             = packet.layers.ttl;
     as_it_came.eth_type        = packet.fields.eth_type;
     as_it_came.tags            = packet.layers.tags;
@@ -300,6 +301,7 @@ module action_execute
           next        = saved_q;
           mpls_type   = saved_mpls_type_q;
           next.layers = edit_q.layers;
+          next.l4_proto = edit_q.l4_proto;
           next.fields.in_port = edit_q.fields.in_port;
           next.fields.exthdr = edit_q.fields.exthdr;
         end

@@ -299,7 +299,7 @@ module action_processor
           goes: copy.last || copy.host || copy.resubmit || copy.ports != '0,
           l3: kinds.ipv4 && (edited.tos || edited.ttl || edited.proto || edited.src || edited.dst),
           l4: ((pseudo || kinds.icmp) && (edited.l4_src || edited.l4_dst || edited.target || edited.link))
-              || (pseudo && (edited.src || edited.dst)),
+              || (pseudo && (edited.src || edited.dst || edited.proto)),
           old: old_sums
       };
     end

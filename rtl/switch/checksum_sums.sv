@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, in ones' complement, of those words of a packet's headers that can be edited and that a checksum is of.
 // l3: TOS, TTL, protocol and addresses of an IPv4 header. l4: ports, or type and code, of TCP, UDP, ICMP or ICMPv6,
-// its addresses but over ICMP, and what neighbour discovery has. All of it lies at even bytes of its header.
+// its addresses and protocol but over ICMP, and what neighbour discovery has. All of it lies at even bytes.
 // Latency: 3 cycles. Throughput: a packet a cycle. Never stalls.
 module checksum_sums
   import switch_pkg::*;
@@ -41,7 +41,7 @@ module checksum_sums
       src_q    <= kinds.icmp ? '0 : sum_of(fields.src);
       dst_q    <= kinds.icmp ? '0 : sum_of(fields.dst);
       target_q <= sum_of(fields.target);
-      rest_q   <= sum_of({48'd0, fields.link,
+      rest_q   <= sum_of({40'd0, kinds.icmp ? 8'd0 : fields.ip_proto, fields.link,
                           control ? {16'd0, fields.l4_src[7:0], fields.l4_dst[7:0]} : ports});
     end
     if (valid_q[0]) begin

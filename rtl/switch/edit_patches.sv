@@ -150,9 +150,9 @@ module edit_patches
 
   always_ff @(posedge clk) begin
     if (load[0]) begin
-      automatic logic tcp = edit.fields.ip_proto == IP_TCP;
-      automatic logic udp = edit.fields.ip_proto == IP_UDP;
-      automatic logic control = edit.fields.ip_proto == IP_ICMP || edit.fields.ip_proto == IP_ICMPV6;
+      automatic logic tcp = edit.l4_proto == IP_TCP;
+      automatic logic udp = edit.l4_proto == IP_UDP;
+      automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
       front_q[0]  <= none ? '0 : front_of(edit);
       l3_q[0]     <= none ? '0 : l3_of(edit);
       l4_q[0]     <= none ? '0 : l4_of(edit, control);

@@ -344,6 +344,7 @@ package switch_pkg;
   typedef struct packed {
     match_t          fields;      // the values that are edited; those of L3 and L4 are of the header that it came with
     layers_t         layers;      // as it came
+    logic [7:0]      l4_proto;    // ip_proto as it came: what is at layers.l4
     logic [7:0]      ttl;
     logic [15:0]     eth_type;    // as it goes
     logic [1:0]      tags;        // 0 to 3

@@ -10,6 +10,7 @@ package switch_step_pkg;
     logic ipv4;
     logic ipv6;
     logic arp;
+    logic proto;   // of IPv4, or IPv6 without extension headers: the IP header names what is behind it
     logic label;   // of MPLS, right behind the type
     logic tcp;
     logic udp;
@@ -98,6 +99,8 @@ package switch_step_pkg;
     kinds_of.ipv4   = fields.l3 && fields.eth_type == ETH_IPV4;
     kinds_of.ipv6   = fields.l3 && fields.eth_type == ETH_IPV6;
     kinds_of.arp    = fields.l3 && fields.eth_type == ETH_ARP;
+    kinds_of.proto  = kinds_of.ipv4 || (kinds_of.ipv6 && !(fields.exthdr.hop || fields.exthdr.router
+                      || fields.exthdr.frag || fields.exthdr.dest || fields.exthdr.auth));
     kinds_of.label  = fields.l3 && fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST}
                       && layers.l3 == 8'd14 + 8'({layers.tags, 2'b00});
     kinds_of.tcp    = fields.l4 && fields.ip_proto == IP_TCP;

@@ -159,6 +159,7 @@ EDITED = Struct(tos=1, ttl=1, proto=1, src=1, dst=1, label=1, l4_src=1, l4_dst=1
 EDIT = Struct(
     fields=MATCH,
     layers=LAYERS,
+    l4_proto=8,
     ttl=8,
     eth_type=16,
     tags=2,

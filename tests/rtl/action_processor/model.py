@@ -18,7 +18,7 @@ Values = dict[str, int]
 # Fields of OXM: the member that has it, its bits and the header that must be there.
 FIELDS: dict[int, tuple[str, int, str]] = {
     **{3: ("eth_dst", 48, "eth"), 4: ("eth_src", 48, "eth"), 8: ("ip_dscp", 6, "ip"), 9: ("ip_ecn", 2, "ip")},
-    **{10: ("ip_proto", 8, "ip"), 11: ("src", 32, "ipv4"), 12: ("dst", 32, "ipv4")},
+    **{10: ("ip_proto", 8, "proto"), 11: ("src", 32, "ipv4"), 12: ("dst", 32, "ipv4")},
     **{13: ("l4_src", 16, "tcp"), 14: ("l4_dst", 16, "tcp"), 15: ("l4_src", 16, "udp"), 16: ("l4_dst", 16, "udp")},
     **{17: ("l4_src", 16, "sctp"), 18: ("l4_dst", 16, "sctp"), 19: ("l4_src", 8, "icmp"), 20: ("l4_dst", 8, "icmp")},
     **{21: ("l4_src", 16, "arp"), 22: ("src", 32, "arp"), 23: ("dst", 32, "arp"), 24: ("link", 48, "arp")},
@@ -55,6 +55,8 @@ class Arrival:
         if fields["l3"]:
             kinds = {ETH_IPV4: {"ipv4", "ip"}, ETH_IPV6: {"ipv6", "ip"}, ETH_ARP: {"arp"}}
             found |= kinds.get(fields["eth_type"], set())
+            passed_by = fields["exthdr"] & 0b1111100  # what tells the protocol is no extension header
+            found |= {"proto"} if "ipv4" in found or ("ipv6" in found and not passed_by) else set()
         if fields["l4"]:
             found |= {{6: "tcp", 17: "udp", 132: "sctp", 1: "icmp", 58: "icmpv6"}[fields["ip_proto"]]}
         if fields["nd"]:
@@ -127,7 +129,7 @@ def l4_words(state: State, headers: set[str]) -> bytes:
         data = values["l4_src"].to_bytes(2, "big") + values["l4_dst"].to_bytes(2, "big")
     if "icmp" in headers:
         return data
-    data += values["src"].to_bytes(16, "big") + values["dst"].to_bytes(16, "big")
+    data += bytes((0, values["ip_proto"])) + values["src"].to_bytes(16, "big") + values["dst"].to_bytes(16, "big")
     return data + values["target"].to_bytes(16, "big") + values["link"].to_bytes(6, "big")
 
 
@@ -373,13 +375,14 @@ class Run:
         l3 = l4 = None
         if "ipv4" in self.headers and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
             l3 = (ones_sum(l3_words(state)) - ones_sum(l3_words(self.before))) % 0xFFFF
-        parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst"})
+        parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst", "proto"})
         if self.headers & {"tcp", "udp", "icmp", "icmpv6"} and state.edited & parts:
             after, before = (l4_words(each, self.headers) for each in (state, self.before))
             l4 = (ones_sum(after) - ones_sum(before)) % 0xFFFF
         return {
             "fields": state.values | {"metadata": 0},
             "layers": self.packet.layers,
+            "l4_proto": self.packet.fields["ip_proto"],
             "ttl": state.ttl,
             "eth_type": state.eth_type,
             "tags": len(state.tags),

@@ -140,8 +140,6 @@ class Plan:
     def _ip(self) -> None:
         wanted = {name for name in ("tos", "ttl", "src", "dst", "label", "proto") if random.getrandbits(1)}
         old = self.l3
-        if self.seen["at_l4"]:
-            wanted.discard("proto")  # what l4 is, is told by it
         if self.fields["eth_type"] == 0x800:
             wanted.discard("label")
             head: Packet = IP(old)
@@ -181,9 +179,13 @@ class Plan:
         if "ttl" in wanted:
             self.ttl = int(values["ttl"])
         self.l3_delta = fold(self.l3_delta + difference(self.l3, old)) if self.fields["eth_type"] == 0x800 else 0
-        if self.seen["at_l4"] and self.fields["ip_proto"] != 1:
-            both = slice(8, 40) if self.fields["eth_type"] == 0x86DD else slice(12, 20)
-            self.l4_delta = fold(self.l4_delta + difference(self.l3[both], old[both]))
+        if self.seen["at_l4"] and self.seen["ip_proto"] != 1:
+            self.l4_delta = fold(self.l4_delta + difference(self._pseudo(self.l3), self._pseudo(old)))
+
+    def _pseudo(self, l3: bytes) -> bytes:
+        if self.fields["eth_type"] == 0x86DD:
+            return l3[8:40] + bytes((0, l3[6] if len(l3) == 40 else 0))
+        return l3[12:20] + bytes((0, l3[9]))
 
     def _arp(self) -> None:
         arp = ARP(self.l3)
@@ -208,7 +210,7 @@ class Plan:
         """Other values of the L4 header's fields."""
         if not self.seen["at_l4"]:
             return
-        old, proto = self.l4, self.fields["ip_proto"]
+        old, proto = self.l4, self.seen["ip_proto"]
         new = bytearray(old)
         one, other = packets.port(), packets.port()
         if proto in (1, 58):
@@ -266,27 +268,26 @@ class Plan:
         if self.fields["eth_type"] == 0x800:
             old = self.packet[self.at :][: len(l3)]
             l3[10:12] = moved(old[10:12], of_header(old), of_header(bytes(l3)))
-        if self.seen["at_l4"] and (place := CHECKSUM_AT.get(self.fields["ip_proto"])):
+        if self.seen["at_l4"] and (place := CHECKSUM_AT.get(self.seen["ip_proto"])):
             found = self.packet[self.seen["at_l4"] :]
             old_sum = self.of_l4(self.packet[self.at : self.seen["at_l4"]], found, place)
             new_sum = self.of_l4(bytes(l3), bytes(l4), place)
             result = moved(found[place : place + 2], old_sum, new_sum)
-            if self.fields["ip_proto"] == 17:
+            if self.seen["ip_proto"] == 17:
                 result = bytes(2) if not any(found[place : place + 2]) else result if any(result) else b"\xff\xff"
             l4[place : place + 2] = result
         return front + before + bytes(l3) + bytes(l4)
 
     def of_l4(self, l3: bytes, l4: bytes, place: int) -> int:
         """Scapy's checksum of what lies behind an IP header."""
-        proto = self.fields["ip_proto"]
         bare = l4[:place] + bytes(2) + l4[place + 2 :]
-        if proto == 1:
+        if self.seen["ip_proto"] == 1:
             return checksum(bare)
         if self.fields["eth_type"] == 0x86DD:
-            return in6_chksum(proto, IPv6(l3[:40]), bare)
+            return in6_chksum(l3[6] if len(l3) == 40 else self.seen["ip_proto"], IPv6(l3[:40]), bare)
         head = IP(l3)
         head.len = None
-        return in4_chksum(proto, head, bare)
+        return in4_chksum(l3[9], head, bare)
 
     def copy(self, **members: int) -> int:
         """The word that says it all to the editor."""
@@ -296,6 +297,7 @@ class Plan:
         )
         edit = EDIT.pack(
             fields=MATCH.pack(**self.fields | {"eth_dst": mac(self.dst), "eth_src": mac(self.src)}),
+            l4_proto=self.seen["ip_proto"],
             layers=LAYERS.pack(**{NAMES.get(name, name): self.seen[name] for name, _ in PARSED_LAYERS}),
             ttl=self.ttl,
             eth_type=self.kind,
@@ -312,7 +314,7 @@ class Plan:
 
     def payload_at(self) -> int:
         """Byte of the copy that the payload of UDP begins at, or 0."""
-        if not self.seen["at_l4"] or self.fields["ip_proto"] != 17:
+        if not self.seen["at_l4"] or self.seen["ip_proto"] != 17:
             return 0
         return len(self.front()) + self.seen["at_l4"] + 8 - self.cut
 
