@@ -297,7 +297,8 @@ module action_processor
     if (made) begin
       change_q[0] <= '{
           goes: copy.last || copy.host || copy.resubmit || copy.ports != '0,
-          l3: kinds.ipv4 && (edited.tos || edited.ttl || edited.proto || edited.src || edited.dst),
+          l3: (kinds.ipv4 && (edited.tos || edited.proto || edited.src || edited.dst))
+              || ((kinds.ipv4 || kinds.below_ipv4) && edited.ttl),
           l4: ((pseudo || kinds.icmp) && (edited.l4_src || edited.l4_dst || edited.target || edited.link))
               || (pseudo && (edited.src || edited.dst || edited.proto)),
           old: old_sums

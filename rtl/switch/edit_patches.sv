@@ -88,6 +88,10 @@ module edit_patches
   endfunction
 
   // --------------------------------------------------------------------------------------------------------- L3 and L4
+  function automatic logic labelled(edit_t from);
+    return from.fields.l3 && from.fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST};
+  endfunction
+
   // Byte 2 of these is the header's first one.
   function automatic patch_t l3_of(edit_t from);
     automatic bytes_t all = '0;
@@ -110,6 +114,11 @@ module edit_patches
       all = with_bytes(all, 2 + 7, 1, 128'(from.ttl), edited.ttl);
       all = with_bytes(all, 2 + 8, 16, fields.src, edited.src);
       all = with_bytes(all, 2 + 24, 16, fields.dst, edited.dst);
+    end
+    if (labelled(from)) begin
+      all = with_bytes(all, 2 + 4 + 3, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_LABEL);
+      all = with_bytes(all, 2 + 4 + 7, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV6);
+      all = with_bytes(all, 2 + 4 + 8, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV4);
     end
     if (fields.l3 && fields.eth_type == ETH_ARP) begin
       all = with_bytes(all, 2 + 6, 2, 128'(fields.l4_src), edited.l4_src);
@@ -150,6 +159,7 @@ module edit_patches
 
   always_ff @(posedge clk) begin
     if (load[0]) begin
+      automatic logic below = labelled(edit) && edit.layers.below == BELOW_IPV4 && edit.edited.ttl;
       automatic logic tcp = edit.l4_proto == IP_TCP;
       automatic logic udp = edit.l4_proto == IP_UDP;
       automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
@@ -159,8 +169,8 @@ module edit_patches
       l3_at_q[0]  <= edit.layers.l3[7:2] + shift;
       l4_at_q[0]  <= edit.layers.l4[7:2] + shift;
       l3_sum_q[0] <= '{
-          there: edit.fields.l3 && edit.fields.eth_type == ETH_IPV4 && !none,
-          at: 6'd3,
+          there: ((edit.fields.l3 && edit.fields.eth_type == ETH_IPV4) || below) && !none,
+          at: below ? 6'd4 : 6'd3,
           half: 1'b0,
           udp: 1'b0,
           delta: edit.l3_delta

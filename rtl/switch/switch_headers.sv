@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the match fields out of the beginning of a packet.
 // Ethernet, with the type in an 802.3 frame's SNAP header or 0x05ff; up to two VLAN tags (0x8100, 0x88a8), of which the
-// first is matched; behind them ARP, IPv4, IPv6 or the first MPLS label, behind which nothing is read; TCP, UDP, SCTP,
+// first is matched; behind them ARP, IPv4, IPv6 or the first MPLS label, below which a TTL is read; TCP, UDP, SCTP,
 // ICMP and ICMPv6 with neighbour discovery, of whose options the first two are read (the second if the first has
 // 8 bytes). At most EXTENSIONS extension headers of IPv6 are passed by.
 // A header is there if all its bytes (of IPv4: and options, of TCP: without) lie within the packet and within what its
@@ -45,6 +45,8 @@ module switch_headers
     logic       dei;
     logic [15:0] inner;
     logic [7:0] ttl;
+    below_t     below;
+    logic [7:0] label_ttl;
     place_t     count;   // words that are there, later: that belong to the IP packet
     place_t     l3;
     place_t     at;      // the header that ip_proto names
@@ -215,8 +217,19 @@ module switch_headers
         end else bad = there < 7'd7;
       end
       if (mpls_q && there != '0) begin
-        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0], state.ttl} = l3_q[0];
+        automatic logic [3:0] version = l3_q[1][31:28];
+        automatic place_t below = place_t'(l3_q[1][27:24]);  // words of an IPv4 header
+        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0], state.label_ttl} = l3_q[0];
         state.fields.l3 = 1'b1;
+        if (!state.fields.ip_ecn[0]) begin
+          if (there >= 7'd2) {state.below, state.ttl} = {BELOW_LABEL, l3_q[1][7:0]};
+        end else if (version == 4'd4) begin
+          if (below >= 7'd5 && there > below && l3_q[1][15:2] >= 14'(below)) begin
+            {state.below, state.ttl} = {BELOW_IPV4, l3_q[3][31:24]};
+          end
+        end else if (version == 4'd6 && there >= 7'd11) begin
+          {state.below, state.ttl} = {BELOW_IPV6, l3_q[2][7:0]};
+        end
       end
     end
     // Only what l4 looks at is compared with the count from here on.
@@ -315,6 +328,8 @@ module switch_headers
     logic       dei;
     logic [15:0] inner;
     logic [7:0] ttl;
+    below_t     below;
+    logic [7:0] label_ttl;
     place_t     l3;
     place_t     at;
     place_t     there;  // words from there on
@@ -348,6 +363,8 @@ module switch_headers
         dei: last.dei,
         inner: last.inner,
         ttl: last.ttl,
+        below: last.below,
+        label_ttl: last.label_ttl,
         l3: last.l3,
         at: last.at,
         there: last.count - last.at,
@@ -445,7 +462,9 @@ module switch_headers
         dei: whole_q.rest.dei,
         inner: whole_q.rest.inner,
         ttl: whole_q.rest.ttl,
-        link: link
+        link: link,
+        below: whole_q.rest.below,
+        label_ttl: whole_q.rest.label_ttl
     };
   end
 

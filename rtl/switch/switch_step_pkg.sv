@@ -12,6 +12,8 @@ package switch_step_pkg;
     logic arp;
     logic proto;   // of IPv4, or IPv6 without extension headers: the IP header names what is behind it
     logic label;   // of MPLS, right behind the type
+    logic below;   // and what is below it is known
+    logic below_ipv4;
     logic tcp;
     logic udp;
     logic sctp;
@@ -103,6 +105,8 @@ package switch_step_pkg;
                       || fields.exthdr.frag || fields.exthdr.dest || fields.exthdr.auth));
     kinds_of.label  = fields.l3 && fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST}
                       && layers.l3 == 8'd14 + 8'({layers.tags, 2'b00});
+    kinds_of.below  = kinds_of.label && layers.below != BELOW_UNKNOWN;
+    kinds_of.below_ipv4 = kinds_of.label && layers.below == BELOW_IPV4;
     kinds_of.tcp    = fields.l4 && fields.ip_proto == IP_TCP;
     kinds_of.udp    = fields.l4 && fields.ip_proto == IP_UDP;
     kinds_of.sctp   = fields.l4 && fields.ip_proto == IP_SCTP;

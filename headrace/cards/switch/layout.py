@@ -69,7 +69,9 @@ MATCH = Struct(
     exthdr=9,
 )
 """``match_t``"""
-LAYERS = Struct(cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8)
+LAYERS = Struct(
+    cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8, below=2, label_ttl=8
+)
 """``layers_t``"""
 
 NO_TABLE = 15

@@ -90,6 +90,7 @@ class State:
     tags: list[tuple[int, int]]
     labels: list[Label]
     cut: int
+    under: bool  # `ttl` is of what lies under the labels
     edited: set[str] = field(default_factory=set)
 
 
@@ -98,9 +99,11 @@ def arrived(packet: Arrival) -> State:
     fields, layers = packet.fields, packet.layers
     tci = fields["vlan_pcp"] << 13 | layers["dei"] << 12 | fields["vlan_vid"]
     tags = [(layers["qinq"] & 1, tci), (layers["qinq"] >> 1, layers["inner"])][: layers["tags"]]
-    state = State(dict(fields), layers["ttl"], fields["eth_type"], tags, [], 14 + 4 * len(tags))
+    ip = bool(fields["l3"]) and fields["eth_type"] in (ETH_IPV4, ETH_IPV6)
+    state = State(dict(fields), layers["ttl"], fields["eth_type"], tags, [], 14 + 4 * len(tags), ip)
     if fields["l3"] and fields["eth_type"] in ETH_MPLS and layers["l3"] == state.cut:
-        state.labels = [Label(fields["label"], fields["ip_dscp"] & 7, fields["ip_ecn"] & 1, layers["ttl"])]
+        state.labels = [Label(fields["label"], fields["ip_dscp"] & 7, fields["ip_ecn"] & 1, layers["label_ttl"])]
+        state.under = layers["below"] != 0
         state.cut += 4
     return state
 
@@ -289,6 +292,8 @@ class Run:
                 state.eth_type = value & 0xFFFF
             case Act.POP_MPLS if state.eth_type in ETH_MPLS and arrived(self.packet).labels and state.cut + 4 <= 252:
                 state.cut += 4
+                state.under = False
+                state.edited.discard("ttl")
                 state.eth_type = value & 0xFFFF
             case Act.SET_NW_TTL if self.top_is_ip():
                 self.set_ttl(value & 0xFF)
@@ -305,12 +310,12 @@ class Run:
             case Act.COPY_TTL_OUT if labels:
                 if len(labels) > 1:
                     labels[0].ttl = labels[1].ttl
-                elif "ip" in self.headers:
+                elif state.under:
                     labels[0].ttl = state.ttl
             case Act.COPY_TTL_IN if labels:
                 if len(labels) > 1:
                     labels[1].ttl = labels[0].ttl
-                elif "ip" in self.headers:
+                elif state.under:
                     self.set_ttl(labels[0].ttl)
             case Act.OUTPUT:
                 ports = value & (1 << 64) - 1 & ~self.in_port_bit()
@@ -373,7 +378,8 @@ class Run:
         tags = sum((qinq << 16 | tci) << 17 * i for i, (qinq, tci) in enumerate(state.tags))
         labels = sum(label.word() << 32 * i for i, label in enumerate(state.labels))
         l3 = l4 = None
-        if "ipv4" in self.headers and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
+        below_ipv4 = bool(arrived(self.packet).labels) and self.packet.layers["below"] == 2
+        if ("ipv4" in self.headers or below_ipv4) and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
             l3 = (ones_sum(l3_words(state)) - ones_sum(l3_words(self.before))) % 0xFFFF
         parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst", "proto"})
         if self.headers & {"tcp", "udp", "icmp", "icmpv6"} and state.edited & parts:

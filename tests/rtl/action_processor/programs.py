@@ -51,6 +51,7 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
             layers["ttl"] = 0
         else:
             fields |= {"label": few_bits(20), "ip_dscp": few_bits(3), "ip_ecn": few_bits(1)}
+            layers |= {"below": random.randrange(4), "label_ttl": random.choice((0, 1, 2, 64, 255, few_bits(8)))}
     return Arrival(fields, layers, random.getrandbits(17), random.getrandbits(64), first, programs)
 
 

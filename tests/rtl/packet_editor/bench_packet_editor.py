@@ -218,6 +218,16 @@ KNOWN: list[tuple[Packet, Any, Packet]] = [
         marked,
         Ether(dst=A, src=B) / IPv6(version=5, fl=0x12345, tc=0xB9) / UDP(sport=9),
     ),
+    (
+        Ether(dst=A, src=B) / MPLS(label=5, s=1, ttl=9) / IP(ttl=64) / UDP(sport=9),
+        aged,
+        Ether(dst=A, src=B) / MPLS(label=5, s=1, ttl=9) / IP(ttl=63) / UDP(sport=9),
+    ),
+    (
+        Ether(dst=A, src=B) / MPLS(label=5, s=0, ttl=9) / MPLS(label=6, s=1, ttl=64) / IP(src=HOST),
+        aged,
+        Ether(dst=A, src=B) / MPLS(label=5, s=0, ttl=9) / MPLS(label=6, s=1, ttl=63) / IP(src=HOST),
+    ),
     (SNAP_FRAME, lambda plan: plan.tags.insert(0, Dot1Q(vlan=3)), Ether(dst=A, src=B) / Dot1Q(vlan=3, type=36)),
     (
         Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9),

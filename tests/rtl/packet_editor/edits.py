@@ -124,11 +124,29 @@ class Plan:
             more = 4 * random.randrange(8)
             if not self.labels and self.mpls and self.cut + more <= len(self.packet):
                 self.cut += more
+                if more:  # the TTL below is gone
+                    self.edited.discard("ttl")
+                    self.l3_delta = 0
 
     def set_label(self) -> None:
         """Other values of the first label."""
         if self.labels:
             self.labels[0].label, self.labels[0].ttl = random.getrandbits(20), random.getrandbits(8)
+
+    def set_ttl_below(self) -> None:
+        """Another TTL of what is below the label that came."""
+        if self.mpls and self.seen["below"] and self.cut == self.at + 4:
+            old = self.packet[self.cut :]
+            self.ttl = random.getrandbits(8)
+            self.edited.add("ttl")
+            self.l3_delta = difference(self.below(), old[:20]) if self.seen["below"] == 2 else 0
+
+    def below(self) -> bytes:
+        """The 20 bytes below the label that came, but for the checksum."""
+        place = {1: 3, 2: 8, 3: 7}[self.seen["below"]]
+        new = bytearray(self.packet[self.at + 4 :][:20])
+        new[place] = self.ttl
+        return bytes(new)
 
     def set_l3(self) -> None:
         """Other values of the L3 header's fields."""
@@ -261,6 +279,11 @@ class Plan:
         if len(self.packet) < 14:
             return self.packet
         front = self.front()
+        if self.mpls and "ttl" in self.edited:
+            old, new = self.packet[self.cut :][:20], bytearray(self.below())
+            if self.seen["below"] == 2:
+                new[10:12] = moved(old[10:12], of_header(old), of_header(bytes(new)))
+            return front + bytes(new) + self.packet[self.cut + 20 :]
         if not self.l3:
             return front + self.packet[self.cut :]
         before = self.packet[self.cut : self.at]  # LLC and SNAP
@@ -339,7 +362,7 @@ def moved(found: bytes, old: int, new: int) -> bytes:
 
 EDITS = (
     *(Plan.addresses, Plan.push_tag, Plan.pop_tag, Plan.push_label, Plan.pop_label, Plan.set_label),
-    *(Plan.set_l3, Plan.set_l3, Plan.set_l4, Plan.set_l4),
+    *(Plan.set_ttl_below, Plan.set_l3, Plan.set_l3, Plan.set_l4, Plan.set_l4),
 )
 
 

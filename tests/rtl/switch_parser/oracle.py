@@ -32,6 +32,7 @@ MATCH = (
 LAYERS = (
     *(("cut", 1), ("later", 1), ("tags", 2), ("at_l3", 8), ("at_l4", 8)),
     *(("qinq", 2), ("dei", 1), ("inner", 16), ("ttl", 8), ("at_link", 8)),
+    *(("below", 2), ("label_ttl", 8)),
 )
 
 DEPTH, DEPTH_NARROW = 206, 110  # bytes that are looked at
@@ -135,7 +136,22 @@ class _Reader:
     def mpls(self) -> None:
         label = self.read(MPLS, 4)
         if label:
-            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s, ttl=label.ttl)
+            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s, label_ttl=label.ttl)
+            kind, ttl = self.below(label.s == 1, self.data[self.at + 4 :])
+            self.fields |= {"below": kind, "ttl": ttl}
+
+    def below(self, bottom: bool, rest: bytes) -> tuple[int, int]:
+        """What lies behind a label: another one (1), IPv4 (2), IPv6 (3) or nothing that is known, and its TTL."""
+        if not bottom:
+            return (1, MPLS(rest[:4]).ttl) if len(rest) >= 4 else (0, 0)
+        version = rest[0] >> 4 if rest else 0
+        if version == 4 and len(rest) >= 20:
+            ip = IP(rest[:20])
+            if 20 <= 4 * ip.ihl <= min(len(rest), ip.len):
+                return 2, ip.ttl
+        if version == 6 and len(rest) >= 40:
+            return 3, IPv6(rest[:40]).hlim
+        return 0, 0
 
     def ipv4(self) -> None:
         ip = self.read(IP, 20)
