@@ -21,7 +21,8 @@ module edit_patches
     output patch_t       l4,
     output word_t        l4_at,
     output sum_t         l3_sum,
-    output sum_t         l4_sum
+    output sum_t         l4_sum,
+    output sum_t         crc_sum  // the second half of a CRC, whose first one is l4_sum
 );
 
   // A patch before it is turned.
@@ -155,12 +156,13 @@ module edit_patches
   // ------------------------------------------------------------------------------------------------------------ stages
   patch_t [2:0] front_q, l3_q, l4_q;
   word_t [2:0] l3_at_q, l4_at_q;
-  sum_t [2:0] l3_sum_q, l4_sum_q;  // `at` of the first stage is behind the header's place
+  sum_t [2:0] l3_sum_q, l4_sum_q, crc_sum_q;  // `at` of the first stage is behind the header's place
 
   always_ff @(posedge clk) begin
     if (load[0]) begin
       automatic logic below = labelled(edit) && edit.layers.below == BELOW_IPV4 && edit.edited.ttl;
       automatic logic tcp = edit.l4_proto == IP_TCP;
+      automatic logic sctp = edit.l4_proto == IP_SCTP && edit.layers.l4_bytes != '0;
       automatic logic udp = edit.l4_proto == IP_UDP;
       automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
       front_q[0]  <= none ? '0 : front_of(edit);
@@ -173,14 +175,24 @@ module edit_patches
           at: below ? 6'd4 : 6'd3,
           half: 1'b0,
           udp: 1'b0,
+          crc: 1'b0,
           delta: edit.l3_delta
       };
       l4_sum_q[0] <= '{
-          there: edit.fields.l4 && !none && (tcp || udp || control),
-          at: tcp ? 6'd4 : udp ? 6'd2 : 6'd1,
-          half: tcp,
+          there: edit.fields.l4 && !none && (tcp || udp || control || sctp),
+          at: tcp ? 6'd4 : udp || sctp ? 6'd2 : 6'd1,
+          half: tcp || sctp,
           udp: udp,
-          delta: edit.l4_delta
+          crc: sctp,
+          delta: edit.l4_delta[15:0]
+      };
+      crc_sum_q[0] <= '{
+          there: edit.fields.l4 && !none && sctp,
+          at: 6'd3,
+          half: 1'b0,
+          udp: 1'b0,
+          crc: 1'b1,
+          delta: '0
       };
     end
     if (load[1]) begin
@@ -193,6 +205,8 @@ module edit_patches
       l4_sum_q[1]    <= l4_sum_q[0];
       l3_sum_q[1].at <= l3_sum_q[0].at + l3_at_q[0];
       l4_sum_q[1].at <= l4_sum_q[0].at + l4_at_q[0];
+      crc_sum_q[1]   <= crc_sum_q[0];
+      crc_sum_q[1].at <= crc_sum_q[0].at + l4_at_q[0];
     end
     if (load[2]) begin
       front_q[2]  <= front_q[1];
@@ -202,6 +216,7 @@ module edit_patches
       l4_at_q[2]  <= l4_at_q[1];
       l3_sum_q[2] <= l3_sum_q[1];
       l4_sum_q[2] <= l4_sum_q[1];
+      crc_sum_q[2] <= crc_sum_q[1];
     end
   end
 
@@ -212,5 +227,6 @@ module edit_patches
   assign l4_at  = l4_at_q[2];
   assign l3_sum = l3_sum_q[2];
   assign l4_sum = l4_sum_q[2];
+  assign crc_sum = crc_sum_q[2];
 
 endmodule

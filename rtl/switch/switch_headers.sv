@@ -47,6 +47,8 @@ module switch_headers
     logic [7:0] ttl;
     below_t     below;
     logic [7:0] label_ttl;
+    logic [15:0] bytes;  // of the IP packet
+    logic       more;    // fragments follow
     place_t     count;   // words that are there, later: that belong to the IP packet
     place_t     l3;
     place_t     at;      // the header that ip_proto names
@@ -183,6 +185,8 @@ module switch_headers
     if (ipv4) begin
       state.fields.ip_proto   = l3_q[2][23:16];
       state.ttl               = l3_q[2][31:24];
+      state.bytes             = l3_q[0][15:0];
+      state.more              = l3_q[1][13];
       state.fields.src[31:0]  = l3_q[3];
       state.fields.dst[31:0]  = l3_q[4];
       state.later             = l3_q[1][12:0] != '0;
@@ -200,6 +204,7 @@ module switch_headers
         {state.fields.ip_dscp, state.fields.ip_ecn, state.fields.label} = l3_q[0][27:0];
         state.fields.ip_proto = l3_q[1][15:8];
         state.ttl             = l3_q[1][7:0];
+        state.bytes           = l3_q[1][31:16] + 16'd40;  // a packet without l4 may have more than that can say
         state.fields.src      = address(l3_q[5:2]);
         state.fields.dst      = address(l3_q[9:6]);
         state.fields.l3       = 1'b1;
@@ -242,6 +247,7 @@ module switch_headers
   for (genvar i = 0; i < EXTENSIONS; i++) begin : gen_extension
     state_t before_q;
     logic [31:3] word_q;
+    logic more_q;      // of a fragment header: it is not the last one
     logic short_q;     // fewer than the 2 words that each header has
     place_t room_q;    // words behind them
     place_t next_q;  // and their place
@@ -249,6 +255,7 @@ module switch_headers
     always_ff @(posedge clk) begin
       before_q <= state_q[3+i];
       word_q   <= state_q[3+i].words[state_q[3+i].at[5:0]][31:3];
+      more_q   <= state_q[3+i].words[state_q[3+i].at[5:0]][0];
       short_q  <= state_q[3+i].count < state_q[3+i].at + 7'd2;
       room_q   <= state_q[3+i].count - state_q[3+i].at - 7'd2;
       next_q <= state_q[3+i].at + 7'd2;
@@ -303,6 +310,7 @@ module switch_headers
           state.walk  = 1'b0;
           state.later = 1'b1;
         end else begin
+          state.more            |= state.fields.ip_proto == IP_FRAGMENT && more_q;
           state.fields.ip_proto = word_q[31:24];
           state.at              = next_q + place_t'(more);
         end
@@ -330,6 +338,8 @@ module switch_headers
     logic [7:0] ttl;
     below_t     below;
     logic [7:0] label_ttl;
+    logic [15:0] bytes;
+    logic       more;
     place_t     l3;
     place_t     at;
     place_t     there;  // words from there on
@@ -365,6 +375,8 @@ module switch_headers
         ttl: last.ttl,
         below: last.below,
         label_ttl: last.label_ttl,
+        bytes: last.bytes,
+        more: last.more,
         l3: last.l3,
         at: last.at,
         there: last.count - last.at,
@@ -426,6 +438,7 @@ module switch_headers
         option[1]      = rest.there >= 7'd10 && l4_q[6][23:16] == 8'd1 && l4_q[8][31:16] == wanted && !option[0];
       end
     end
+    rest.bytes -= 16'({place_t'(rest.at - rest.l3), 2'b00});  // those before l4
     whole_l4_q <= l4_q;
     whole_q    <= '{rest: rest, control: control, option: option};
   end
@@ -464,7 +477,8 @@ module switch_headers
         ttl: whole_q.rest.ttl,
         link: link,
         below: whole_q.rest.below,
-        label_ttl: whole_q.rest.label_ttl
+        label_ttl: whole_q.rest.label_ttl,
+        l4_bytes: fields.l4 && !whole_q.rest.more ? whole_q.rest.bytes : '0
     };
   end
 

@@ -145,6 +145,7 @@ package switch_pkg;
     logic [7:0]  link;   // byte that match_t.link begins at, with match_t.nd; 0: not there
     below_t      below;
     logic [7:0]  label_ttl;  // of the first MPLS label
+    logic [15:0] l4_bytes;   // of the IP packet, from l4 on, be they there or not; 0: it is only a fragment
   } layers_t;
 
   // ------------------------------------------------------------------------------------------------------- flow tables
@@ -364,9 +365,10 @@ package switch_pkg;
     logic [7:0]      cut;
     edited_t         edited;
     // What is to be added to checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
-    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only.
+    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only; of SCTP
+    // the bits that change in its ports.
     logic [15:0]     l3_delta;
-    logic [15:0]     l4_delta;
+    logic [31:0]     l4_delta;
   } edit_t;
 
   // A copy that is to be sent. Each packet has one with `last`, be it to nowhere.

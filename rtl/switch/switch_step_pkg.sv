@@ -33,10 +33,11 @@ package switch_step_pkg;
     logic [63:0]        metadata;
   } arrival_t;
 
-  // Sums in ones' complement of the words that checksums are of: of the IPv4 header, and of what belongs to l4.
+  // Sums in ones' complement of the words that checksums are of: of the IPv4 header, and of what belongs to l4; of SCTP
+  // its ports.
   typedef struct packed {
     logic [15:0] l3;
-    logic [15:0] l4;
+    logic [31:0] l4;
   } sums_t;
 
   // Places of the action set: for each op, of ACT_SET_FIELD for each field and one for both ways of output.

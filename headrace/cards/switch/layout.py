@@ -70,7 +70,7 @@ MATCH = Struct(
 )
 """``match_t``"""
 LAYERS = Struct(
-    cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8, below=2, label_ttl=8
+    cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8, below=2, label_ttl=8, l4_bytes=16
 )
 """``layers_t``"""
 
@@ -171,7 +171,7 @@ EDIT = Struct(
     cut=8,
     edited=EDITED,
     l3_delta=16,
-    l4_delta=16,
+    l4_delta=32,
 )
 """``edit_t``"""
 COPY = Struct(

@@ -382,6 +382,9 @@ class Run:
         if ("ipv4" in self.headers or below_ipv4) and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
             l3 = (ones_sum(l3_words(state)) - ones_sum(l3_words(self.before))) % 0xFFFF
         parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst", "proto"})
+        if "sctp" in self.headers:
+            ports = [each.values["l4_src"] << 16 | each.values["l4_dst"] for each in (state, self.before)]
+            l4 = ports[0] ^ ports[1] or None
         if self.headers & {"tcp", "udp", "icmp", "icmpv6"} and state.edited & parts:
             after, before = (l4_words(each, self.headers) for each in (state, self.before))
             l4 = (ones_sum(after) - ones_sum(before)) % 0xFFFF
@@ -403,11 +406,12 @@ class Run:
 
 
 def told(raw: int) -> dict[str, Any]:
-    """A copy_t, in the same form; deltas modulo 65535, None: none."""
+    """A copy_t, in the same form; deltas modulo 65535 but that of SCTP, None: none."""
     found: dict[str, Any] = dict(COPY.unpack(raw))
     edit: dict[str, Any] = dict(EDIT.unpack(found["edit"]))
     parts: dict[str, Struct] = {"fields": MATCH, "layers": LAYERS, "edited": EDITED}
     edit |= {name: struct.unpack(edit[name]) for name, struct in parts.items()}
-    for name in ("l3_delta", "l4_delta"):
-        edit[name] = edit[name] % 0xFFFF if edit[name] else None
+    sctp = edit["fields"]["l4"] and edit["l4_proto"] == 132
+    edit["l3_delta"] = edit["l3_delta"] % 0xFFFF if edit["l3_delta"] else None
+    edit["l4_delta"] = (edit["l4_delta"] if sctp else edit["l4_delta"] % 0xFFFF) if edit["l4_delta"] else None
     return found | {"edit": edit}

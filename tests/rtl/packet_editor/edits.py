@@ -8,7 +8,7 @@ from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6, in6_chksum
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
-from scapy.layers.sctp import SCTP
+from scapy.layers.sctp import SCTP, crc32c
 from scapy.packet import Packet
 from scapy.utils import checksum
 from switch_parser import packets
@@ -197,7 +197,7 @@ class Plan:
         if "ttl" in wanted:
             self.ttl = int(values["ttl"])
         self.l3_delta = fold(self.l3_delta + difference(self.l3, old)) if self.fields["eth_type"] == 0x800 else 0
-        if self.seen["at_l4"] and self.seen["ip_proto"] != 1:
+        if self.seen["at_l4"] and self.seen["ip_proto"] not in (1, 132):
             self.l4_delta = fold(self.l4_delta + difference(self._pseudo(self.l3), self._pseudo(old)))
 
     def _pseudo(self, l3: bytes) -> bytes:
@@ -259,7 +259,10 @@ class Plan:
                 self.fields["link"] = mac(address)
                 self.edited.add("link")
         self.l4 = bytes(new)
-        self.l4_delta = fold(self.l4_delta + difference(self.l4, old))
+        if proto == 132:
+            self.l4_delta ^= int.from_bytes(new[:4]) ^ int.from_bytes(old[:4])
+        else:
+            self.l4_delta = fold(self.l4_delta + difference(self.l4, old))
 
     # ------------------------------------------------------------------------------------------------------ the result
     def front(self) -> bytes:
@@ -299,6 +302,9 @@ class Plan:
             if self.seen["ip_proto"] == 17:
                 result = bytes(2) if not any(found[place : place + 2]) else result if any(result) else b"\xff\xff"
             l4[place : place + 2] = result
+        if self.seen["at_l4"] and self.seen["ip_proto"] == 132 and self.seen["l4_bytes"]:
+            old, new = (self.crc(bytes(data)) for data in (self.packet[self.seen["at_l4"] :], l4))
+            l4[8:12] = (int.from_bytes(l4[8:12]) ^ old ^ new).to_bytes(4)
         return front + before + bytes(l3) + bytes(l4)
 
     def of_l4(self, l3: bytes, l4: bytes, place: int) -> int:
@@ -311,6 +317,12 @@ class Plan:
         head = IP(l3)
         head.len = None
         return in4_chksum(l3[9], head, bare)
+
+    def crc(self, l4: bytes) -> int:
+        """Scapy's checksum of SCTP; what is cut off counts as zeros."""
+        whole = l4[:8] + bytes(4) + l4[12:]
+        size = self.seen["l4_bytes"]
+        return int(crc32c(whole[:size].ljust(size, b"\0")))
 
     def copy(self, **members: int) -> int:
         """The word that says it all to the editor."""
