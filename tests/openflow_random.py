@@ -179,6 +179,12 @@ def _match_ip(rng: Random, kind: int, maybe: Callable[..., None], found: list[Ox
 # ------------------------------------------------------------------------------------------------------- actions
 
 
+_LABEL_TTLS = (
+    *(Action(ActionKind.DEC_MPLS_TTL), Action(ActionKind.SET_MPLS_TTL, 78)),
+    *(Action(ActionKind.COPY_TTL_OUT), Action(ActionKind.COPY_TTL_IN)),
+)
+
+
 class ActionMaker:
     """Makes actions that suit packets of a match. ``ports``: of the switch; ``groups``: numbers to name; ``mpls``: with
     pops of labels, which may bring the packet anew."""
@@ -240,7 +246,7 @@ class ActionMaker:
         if self.kind in (IPV4, IPV6):
             return self.rng.choice((Action(ActionKind.DEC_NW_TTL), Action(ActionKind.SET_NW_TTL, 77)))
         if self.kind == MPLS_TYPE:
-            return self.rng.choice((Action(ActionKind.DEC_MPLS_TTL), Action(ActionKind.SET_MPLS_TTL, 78)))
+            return self.rng.choice(_LABEL_TTLS)
         return None
 
     def _field(self) -> Action:

@@ -3,7 +3,7 @@
 // so far; the deltas in it are 0 here.
 // A field is set if the packet came with its header: of L3 and L4 that which it came with, be there labels before it or
 // not; of VLAN and MPLS the first tag and label there is now. Labels are there that were pushed, and the first one that
-// came. What has no room is left out: a fourth tag or label, or cutting more than the packet's first 252 bytes.
+// came; the TTL of what came below that is known until it is cut off. What has no room is left out: a fourth tag or label, or cutting more than the packet's first 252 bytes.
 // A packet whose TTL runs out, as it is before that, or that its meter drops makes no copies from there on but an empty
 // last one.
 // Latency: 2 cycles from a step to its copy. Throughput: a step a cycle; of ACT_METER as long as the answer takes.
@@ -75,7 +75,7 @@ module action_execute
       6'd7: puts_of.vlan_pcp = 1'b1;
       6'd8: puts_of.dscp = kinds.ipv4 || kinds.ipv6;
       6'd9: puts_of.ecn = kinds.ipv4 || kinds.ipv6;
-      6'd10: puts_of.proto = kinds.ipv4 || kinds.ipv6;
+      6'd10: puts_of.proto = kinds.proto;
       6'd11: puts_of.src = kinds.ipv4;
       6'd12: puts_of.dst = kinds.ipv4;
       6'd13: puts_of.l4_src = kinds.tcp;
@@ -119,6 +119,7 @@ module action_execute
     as_it_came.fields          = packet.fields;
     as_it_came.fields.metadata = '0;
     as_it_came.layers          = packet.layers;
+    as_it_came.l4_proto        = packet.fields.ip_proto;
     as_it_came.ttl             = packet.layers.ttl;
     as_it_came.eth_type        = packet.fields.eth_type;
     as_it_came.tags            = packet.layers.tags;
@@ -131,7 +132,7 @@ module action_execute
     if (packet.kinds.label) begin
       as_it_came.labels = 2'd1;
       as_it_came.label[0] = {
-        packet.fields.label, packet.fields.ip_dscp[2:0], packet.fields.ip_ecn[0], packet.layers.ttl
+        packet.fields.label, packet.fields.ip_dscp[2:0], packet.fields.ip_ecn[0], packet.layers.label_ttl
       };
       as_it_came.cut = 8'd18 + 8'({packet.layers.tags, 2'b00});
     end
@@ -140,6 +141,7 @@ module action_execute
   // ------------------------------------------------------------------------------------------------------- the packet
   edit_t edit_q, saved_q;
   logic mpls_type_q, saved_mpls_type_q;  // its eth_type is of MPLS
+  logic under_q, saved_under_q;          // edit_q.ttl is of what lies under its labels
   kinds_t kinds_q;
   sums_t sums_q;
   logic [BYTES_W-1:0] bytes_q;
@@ -189,6 +191,7 @@ module action_execute
       automatic logic ip = (kinds_q.ipv4 || kinds_q.ipv6) && edit_q.labels == '0;
       automatic logic mpls = edit_q.labels != '0;
       automatic logic mpls_type = mpls_type_q;
+      automatic logic under = under_q;
       automatic logic makes = step_q.action.out;
       automatic logic ends = 1'b0;    // the packet
       automatic logic expires = 1'b0;
@@ -256,6 +259,8 @@ module action_execute
           next.eth_type = value[15:0];
           mpls_type     = mpls_value_q;
           next.cut      = edit_q.cut + 8'd4;
+          under         = 1'b0;
+          next.edited.ttl = 1'b0;
         end
         is_q[ACT_SET_NW_TTL]:
         if (ip) begin
@@ -276,10 +281,10 @@ module action_execute
         end
         is_q[ACT_COPY_TTL_OUT]:
         if (edit_q.labels[1]) next.label[0][7:0] = edit_q.label[1][7:0];
-        else if (mpls && (kinds_q.ipv4 || kinds_q.ipv6)) next.label[0][7:0] = edit_q.ttl;
+        else if (mpls && under_q) next.label[0][7:0] = edit_q.ttl;
         is_q[ACT_COPY_TTL_IN]:
         if (edit_q.labels[1]) next.label[1][7:0] = edit_q.label[0][7:0];
-        else if (mpls && (kinds_q.ipv4 || kinds_q.ipv6)) begin
+        else if (mpls && under_q) begin
           next.ttl = edit_q.label[0][7:0];
           next.edited.ttl = 1'b1;
         end
@@ -299,7 +304,9 @@ module action_execute
         if (is_saved_q) begin
           next        = saved_q;
           mpls_type   = saved_mpls_type_q;
+          under       = saved_under_q;
           next.layers = edit_q.layers;
+          next.l4_proto = edit_q.l4_proto;
           next.fields.in_port = edit_q.fields.in_port;
           next.fields.exthdr = edit_q.fields.exthdr;
         end
@@ -341,6 +348,7 @@ module action_execute
 
       edit_q       <= next;
       mpls_type_q  <= mpls_type;
+      under_q      <= under;
       dead_q       <= dead_q || expires || ends;
       copy_valid_q <= step_q.last || (!dead_q && (makes || expires));
       copy_q       <= copy;
@@ -355,6 +363,7 @@ module action_execute
       if (is_q[ACT_SAVE]) begin
         saved_q    <= edit_q;
         saved_mpls_type_q <= mpls_type_q;
+        saved_under_q     <= under_q;
         is_saved_q <= 1'b1;
       end
     end
@@ -369,6 +378,7 @@ module action_execute
         if (s_step.first) begin
           edit_q     <= as_it_came(s_packet);
           mpls_type_q <= is_mpls(s_packet.fields.eth_type);
+          under_q    <= s_packet.kinds.ipv4 || s_packet.kinds.ipv6 || s_packet.kinds.below;
           kinds_q    <= s_packet.kinds;
           sums_q     <= s_sums;
           bytes_q    <= s_packet.bytes;

@@ -279,6 +279,7 @@ module action_processor
     logic  goes;  // somewhere, or is the packet's last copy
     logic  l3;    // something of it is edited
     logic  l4;
+    logic  sctp;
     sums_t old;
   } change_t;
   change_t [2:0] change_q;
@@ -297,9 +298,11 @@ module action_processor
     if (made) begin
       change_q[0] <= '{
           goes: copy.last || copy.host || copy.resubmit || copy.ports != '0,
-          l3: kinds.ipv4 && (edited.tos || edited.ttl || edited.proto || edited.src || edited.dst),
+          l3: (kinds.ipv4 && (edited.tos || edited.proto || edited.src || edited.dst))
+              || ((kinds.ipv4 || kinds.below_ipv4) && edited.ttl),
           l4: ((pseudo || kinds.icmp) && (edited.l4_src || edited.l4_dst || edited.target || edited.link))
-              || (pseudo && (edited.src || edited.dst)),
+              || (pseudo && (edited.src || edited.dst || edited.proto)),
+          sctp: kinds.sctp,
           old: old_sums
       };
     end
@@ -308,7 +311,8 @@ module action_processor
     if (new_valid) begin
       goes_q     <= change_q[2].goes;
       delta_q.l3 <= change_q[2].l3 ? difference(new_sums.l3, change_q[2].old.l3) : '0;
-      delta_q.l4 <= change_q[2].l4 ? difference(new_sums.l4, change_q[2].old.l4) : '0;
+      delta_q.l4 <= change_q[2].l4 ? 32'(difference(new_sums.l4[15:0], change_q[2].old.l4[15:0])) : '0;
+      if (change_q[2].sctp) delta_q.l4 <= new_sums.l4 ^ change_q[2].old.l4;
     end
   end
 

@@ -219,6 +219,7 @@ module custom_actions
   beat_t beat10_q;
   wire filters4 = span_step[4] && spans[4].fir;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   fir_filter #(
       .LANES(LANES)

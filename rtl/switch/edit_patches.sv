@@ -21,7 +21,8 @@ module edit_patches
     output patch_t       l4,
     output word_t        l4_at,
     output sum_t         l3_sum,
-    output sum_t         l4_sum
+    output sum_t         l4_sum,
+    output sum_t         crc_sum  // the second half of a CRC, whose first one is l4_sum
 );
 
   // A patch before it is turned.
@@ -88,6 +89,10 @@ module edit_patches
   endfunction
 
   // --------------------------------------------------------------------------------------------------------- L3 and L4
+  function automatic logic labelled(edit_t from);
+    return from.fields.l3 && from.fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST};
+  endfunction
+
   // Byte 2 of these is the header's first one.
   function automatic patch_t l3_of(edit_t from);
     automatic bytes_t all = '0;
@@ -110,6 +115,11 @@ module edit_patches
       all = with_bytes(all, 2 + 7, 1, 128'(from.ttl), edited.ttl);
       all = with_bytes(all, 2 + 8, 16, fields.src, edited.src);
       all = with_bytes(all, 2 + 24, 16, fields.dst, edited.dst);
+    end
+    if (labelled(from)) begin
+      all = with_bytes(all, 2 + 4 + 3, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_LABEL);
+      all = with_bytes(all, 2 + 4 + 7, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV6);
+      all = with_bytes(all, 2 + 4 + 8, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV4);
     end
     if (fields.l3 && fields.eth_type == ETH_ARP) begin
       all = with_bytes(all, 2 + 6, 2, 128'(fields.l4_src), edited.l4_src);
@@ -146,31 +156,43 @@ module edit_patches
   // ------------------------------------------------------------------------------------------------------------ stages
   patch_t [2:0] front_q, l3_q, l4_q;
   word_t [2:0] l3_at_q, l4_at_q;
-  sum_t [2:0] l3_sum_q, l4_sum_q;  // `at` of the first stage is behind the header's place
+  sum_t [2:0] l3_sum_q, l4_sum_q, crc_sum_q;  // `at` of the first stage is behind the header's place
 
   always_ff @(posedge clk) begin
     if (load[0]) begin
-      automatic logic tcp = edit.fields.ip_proto == IP_TCP;
-      automatic logic udp = edit.fields.ip_proto == IP_UDP;
-      automatic logic control = edit.fields.ip_proto == IP_ICMP || edit.fields.ip_proto == IP_ICMPV6;
+      automatic logic below = labelled(edit) && edit.layers.below == BELOW_IPV4 && edit.edited.ttl;
+      automatic logic tcp = edit.l4_proto == IP_TCP;
+      automatic logic sctp = edit.l4_proto == IP_SCTP && edit.layers.l4_bytes != '0;
+      automatic logic udp = edit.l4_proto == IP_UDP;
+      automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
       front_q[0]  <= none ? '0 : front_of(edit);
       l3_q[0]     <= none ? '0 : l3_of(edit);
       l4_q[0]     <= none ? '0 : l4_of(edit, control);
       l3_at_q[0]  <= edit.layers.l3[7:2] + shift;
       l4_at_q[0]  <= edit.layers.l4[7:2] + shift;
       l3_sum_q[0] <= '{
-          there: edit.fields.l3 && edit.fields.eth_type == ETH_IPV4 && !none,
-          at: 6'd3,
+          there: ((edit.fields.l3 && edit.fields.eth_type == ETH_IPV4) || below) && !none,
+          at: below ? 6'd4 : 6'd3,
           half: 1'b0,
           udp: 1'b0,
+          crc: 1'b0,
           delta: edit.l3_delta
       };
       l4_sum_q[0] <= '{
-          there: edit.fields.l4 && !none && (tcp || udp || control),
-          at: tcp ? 6'd4 : udp ? 6'd2 : 6'd1,
-          half: tcp,
+          there: edit.fields.l4 && !none && (tcp || udp || control || sctp),
+          at: tcp ? 6'd4 : udp || sctp ? 6'd2 : 6'd1,
+          half: tcp || sctp,
           udp: udp,
-          delta: edit.l4_delta
+          crc: sctp,
+          delta: edit.l4_delta[15:0]
+      };
+      crc_sum_q[0] <= '{
+          there: edit.fields.l4 && !none && sctp,
+          at: 6'd3,
+          half: 1'b0,
+          udp: 1'b0,
+          crc: 1'b1,
+          delta: '0
       };
     end
     if (load[1]) begin
@@ -183,6 +205,8 @@ module edit_patches
       l4_sum_q[1]    <= l4_sum_q[0];
       l3_sum_q[1].at <= l3_sum_q[0].at + l3_at_q[0];
       l4_sum_q[1].at <= l4_sum_q[0].at + l4_at_q[0];
+      crc_sum_q[1]   <= crc_sum_q[0];
+      crc_sum_q[1].at <= crc_sum_q[0].at + l4_at_q[0];
     end
     if (load[2]) begin
       front_q[2]  <= front_q[1];
@@ -192,6 +216,7 @@ module edit_patches
       l4_at_q[2]  <= l4_at_q[1];
       l3_sum_q[2] <= l3_sum_q[1];
       l4_sum_q[2] <= l4_sum_q[1];
+      crc_sum_q[2] <= crc_sum_q[1];
     end
   end
 
@@ -202,5 +227,6 @@ module edit_patches
   assign l4_at  = l4_at_q[2];
   assign l3_sum = l3_sum_q[2];
   assign l4_sum = l4_sum_q[2];
+  assign crc_sum = crc_sum_q[2];
 
 endmodule

@@ -45,6 +45,7 @@ package editor_pkg;
     word_t       at;
     logic        half;
     logic        udp;    // of UDP: 0 stays, and says that there is none
+    logic        crc;    // half of a CRC, whose bits change
     logic [15:0] delta;
   } sum_t;
 

@@ -68,36 +68,39 @@ module egress_queue
       .dropped,
       .idle         (fifo_idle)
   );
+
+  byte_counter #(
+      .DATA_W(DATA_W)
+  ) u_in_bytes (
+      .clk,
+      .rst,
+      .s_valid(taken),
+      .s_keep (s_axis_tkeep),
+      .s_last (s_axis_tlast),
+      .m_ended(),  // `dropped` says when it is asked for
+      .m_bytes(dropped_bytes)
+  );
   // verilator lint_on PINCONNECTEMPTY
 
-  function automatic logic [BYTES_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = BYTES_W'(i + 1);
-  endfunction
+  byte_counter #(
+      .DATA_W(DATA_W)
+  ) u_out_bytes (
+      .clk,
+      .rst,
+      .s_valid(tx_tvalid && tx_tready),
+      .s_keep (tx_tkeep),
+      .s_last (tx_tlast),
+      .m_ended(sent),
+      .m_bytes(sent_bytes)
+  );
 
-  logic begun_q, sent_q;
+  logic begun_q;
   logic [63:0] stamp_q;
-  logic [BYTES_W-1:0] in_q, in_bytes_q, out_q, sent_bytes_q;  // in_q, out_q: bytes of the beats before
-  wire gone = tx_tvalid && tx_tready;
 
   always_ff @(posedge clk) begin
-    if (taken) begin
-      in_q       <= s_axis_tlast ? '0 : in_q + BYTES_W'(KEEP_W);
-      in_bytes_q <= in_q + bytes_of(s_axis_tkeep);
-    end
     if (!begun_q) stamp_q <= time_ns;
     begun_q <= tx_tvalid && !(tx_tready && tx_tlast);
-    if (gone) begin
-      out_q        <= tx_tlast ? '0 : out_q + BYTES_W'(KEEP_W);
-      sent_bytes_q <= out_q + bytes_of(tx_tkeep);
-    end
-    sent_q <= gone && tx_tlast;
-    if (rst) begin
-      begun_q <= 1'b0;
-      sent_q  <= 1'b0;
-      in_q    <= '0;
-      out_q   <= '0;
-    end
+    if (rst) begun_q <= 1'b0;
   end
 
   always_comb begin
@@ -106,9 +109,6 @@ module egress_queue
     tx_tuser.port         = 8'(PORT);
   end
 
-  assign sent          = sent_q;
-  assign sent_bytes    = sent_bytes_q;
-  assign dropped_bytes = in_bytes_q;
-  assign idle          = fifo_idle && !dropped && !sent_q;
+  assign idle = fifo_idle && !dropped && !sent;
 
 endmodule

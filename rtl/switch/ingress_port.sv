@@ -80,36 +80,28 @@ module ingress_port
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  // The last beat's keep, then its bytes
-  localparam int unsigned BEATS_W = BYTES_W - $clog2(KEEP_W);
-  logic [BEATS_W-1:0] beats_q, whole_q;
-  logic [KEEP_W-1:0] keep_q;
-  logic end_q, error_q;
+  logic ended, error_q;
+  logic [BYTES_W-1:0] bytes;
+  byte_counter #(
+      .DATA_W(DATA_W)
+  ) u_bytes (
+      .clk,
+      .rst,
+      .s_valid(taken),
+      .s_keep (s_axis_tkeep),
+      .s_last (s_axis_tlast),
+      .m_ended(ended),
+      .m_bytes(bytes)
+  );
 
-  function automatic logic [BYTES_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = BYTES_W'(i + 1);
-  endfunction
+  always_ff @(posedge clk) error_q <= s_error;
+  assign received = '{
+          taken: ended && !error_q,
+          errored: ended && error_q,
+          dropped: ended && !error_q && dropped,
+          bytes: bytes
+      };
 
-  always_ff @(posedge clk) begin
-    end_q   <= taken && s_axis_tlast;
-    error_q <= s_error;
-    if (taken) begin
-      beats_q <= s_axis_tlast ? '0 : beats_q == '1 ? '1 : beats_q + 1'b1;
-      whole_q <= beats_q;
-      keep_q  <= s_axis_tkeep;
-    end
-    received.taken   <= end_q && !error_q;
-    received.errored <= end_q && error_q;
-    received.dropped <= end_q && !error_q && dropped;
-    if (end_q) received.bytes <= BYTES_W'(whole_q * KEEP_W) + bytes_of(keep_q);
-    if (rst) begin
-      beats_q  <= '0;
-      end_q    <= 1'b0;
-      received <= '0;
-    end
-  end
-
-  assign idle = store_idle && !s_axis_tvalid && lately_q == '0 && !end_q && !received.taken && !received.errored;
+  assign idle = store_idle && !s_axis_tvalid && lately_q == '0 && !ended;
 
 endmodule

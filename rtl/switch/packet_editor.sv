@@ -5,7 +5,7 @@
 // are overwritten and checksums get what is to be added (RFC 1624; a UDP checksum of 0 stays 0). What comes behind the
 // front moves by whole words: layers.l3, layers.l4 and edit.cut are 2 beyond a multiple of 4. The type is the packet's
 // own, so that of a frame of 802.3 its length, if edit.eth_type is fields.eth_type and no label comes or goes. A packet
-// of fewer than edit.cut bytes goes as it is. The CRC of SCTP stays as it came.
+// of fewer than edit.cut bytes goes as it is. The CRC of SCTP follows its ports, but not in a fragment.
 // A packet must fit into the store: its copies begin when it is whole.
 // Latency: 14 cycles from a copy whose packet is there to its first beat. Throughput: a beat a cycle, without gaps
 // between packets; where a copy ends a beat earlier than its packet does, or later, the longer one counts.
@@ -195,16 +195,46 @@ module packet_editor
   // verilator lint_on UNUSEDSIGNAL
   patch_t front, l3, l4;
   word_t l3_at, l4_at;
-  sum_t l3_sum, l4_sum;
+  sum_t l3_sum, l4_sum, crc_sum;
   wire first_read = valid_q[2] && step_q[2].first;
   assign job_taken = first_read;
 
   always_ff @(posedge clk) if (first_read && step_q[2].sends) job_q <= job;
 
+  // What changes of a CRC is computed while its copy is on its way to the patches, and comes in time.
+  logic crc_valid;
+  logic [31:0] crc_change, crc_first, crc_q;
+  sctp_crc u_crc (
+      .clk,
+      .rst,
+      .s_valid (s_copy_valid && s_copy_ready && order_s.sends),
+      .s_change(s_copy.edit.l4_delta),
+      .s_bytes (s_copy.edit.layers.l4_bytes),
+      .m_valid (crc_valid),
+      .m_change(crc_change)
+  );
+
+  wire patched = go && step_q[5].first && step_q[5].sends;
+  stream_queue #(
+      .WIDTH(32),
+      .DEPTH(2 * COPIES)  // of those that wait and those on their way
+  ) u_crcs (
+      .clk,
+      .rst,
+      .s_valid(crc_valid),
+      .s_ready(),
+      .s_data (crc_change),
+      .m_valid(),
+      .m_ready(patched),
+      .m_data (crc_first),
+      .idle   ()
+  );
+  always_ff @(posedge clk) if (patched) crc_q <= crc_first;
+
   edit_patches u_patches (
       .clk,
       .load ({
-        go && step_q[5].first && step_q[5].sends,
+        patched,
         valid_q[4] && step_q[4].first && step_q[4].sends,
         valid_q[3] && step_q[3].first && step_q[3].sends
       }),
@@ -217,7 +247,8 @@ module packet_editor
       .l4,
       .l4_at,
       .l3_sum,
-      .l4_sum
+      .l4_sum,
+      .crc_sum
   );
 
   logic edited_valid, edited_last;
@@ -239,6 +270,8 @@ module packet_editor
       .l4_at,
       .l3_sum,
       .l4_sum,
+      .crc_sum,
+      .crc    (crc_q),
       .m_valid(edited_valid),
       .m_data (edited),
       .m_keep (edited_keep),
@@ -260,7 +293,7 @@ module packet_editor
           program_at: job_q.program_at,
           custom: job_q.custom,
           in_port: job_q.edit.fields.in_port,
-          payload_at: job_q.edit.fields.l4 && job_q.edit.fields.ip_proto == IP_UDP && !step_q[3].none
+          payload_at: job_q.edit.fields.l4 && job_q.edit.l4_proto == IP_UDP && !step_q[3].none
               ? {job_q.edit.layers.l4[7:2] + step_q[3].shift + word_t'(2), 2'b10} : '0
       };
 

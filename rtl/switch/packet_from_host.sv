@@ -66,6 +66,7 @@ module packet_from_host
   end
   assign dropped = store_dropped || short_q;
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
       .DATA_W(DATA_W),

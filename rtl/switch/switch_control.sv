@@ -297,6 +297,7 @@ module switch_control
       end
     end
   end
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   stream_fifo #(
       .WIDTH($bits(expired_t)),

@@ -258,6 +258,7 @@ module switch_engine
   logic [KEEP_W-1:0] stored_keep;
   match_t head_fields;
   layers_t head_layers;
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   switch_parser #(
       .DATA_W(DATA_W),
@@ -293,30 +294,25 @@ module switch_engine
     logic [63:0]          metadata;
   } whole_t;
 
-  function automatic logic [BYTES_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = BYTES_W'(i + 1);
-  endfunction
-
-  localparam int unsigned BEATS_W = BYTES_W - $clog2(KEEP_W);
-  logic [BEATS_W-1:0] beats_q, ended_beats_q;
-  logic [KEEP_W-1:0] ended_keep_q;
-  logic ended_q, whole_valid, whole_ready, whole_idle;
+  logic ended, whole_valid, whole_ready, whole_idle;
+  logic [BYTES_W-1:0] ended_bytes;
   source_t ended_source_q;
   whole_t whole;
-  always_ff @(posedge clk) begin
-    ended_q <= packet_valid && packet_ready && packet_last;
-    if (packet_valid && packet_ready) begin
-      beats_q        <= packet_last ? '0 : beats_q + 1'b1;
-      ended_beats_q  <= beats_q;
-      ended_keep_q   <= packet_keep;
-      ended_source_q <= packet_source;
-    end
-    if (rst) begin
-      beats_q <= '0;
-      ended_q <= 1'b0;
-    end
-  end
+  always_ff @(posedge clk) if (packet_valid && packet_ready) ended_source_q <= packet_source;
+
+  byte_counter #(
+      .DATA_W(DATA_W)
+  ) u_bytes (
+      .clk,
+      .rst,
+      .s_valid(packet_valid && packet_ready),
+      .s_keep (packet_keep),
+      .s_last (packet_last),
+      .m_ended(ended),
+      .m_bytes(ended_bytes)
+  );
+
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   stream_queue #(
       .WIDTH($bits(whole_t)),
@@ -324,10 +320,9 @@ module switch_engine
   ) u_whole (
       .clk,
       .rst,
-      .s_valid(ended_q),
+      .s_valid(ended),
       .s_ready(),
-      .s_data ({BYTES_W'(ended_beats_q * KEEP_W) + bytes_of(ended_keep_q), ended_source_q.next,
-                ended_source_q.program_at, ended_source_q.metadata}),
+      .s_data ({ended_bytes, ended_source_q.next, ended_source_q.program_at, ended_source_q.metadata}),
       .m_valid(whole_valid),
       .m_ready(whole_ready),
       .m_data (whole),
@@ -368,6 +363,7 @@ module switch_engine
     lookup[0].fields.metadata = whole.metadata;
   end
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   stream_fifo #(
       .WIDTH($bits(head_t)),
@@ -611,6 +607,7 @@ module switch_engine
       .idle         (split_idle)
   );
 
+  // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   packet_fifo #(
       .DATA_W(DATA_W),
@@ -727,7 +724,7 @@ module switch_engine
     if (rst) inside_q <= 1'b0;
   end
 
-  assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && whole_idle && !ended_q && heads_idle &&
+  assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && whole_idle && !ended && heads_idle &&
       &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && custom_idle && split_idle &&
       host_idle && &out_idle;
 

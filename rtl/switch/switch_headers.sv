@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the match fields out of the beginning of a packet.
 // Ethernet, with the type in an 802.3 frame's SNAP header or 0x05ff; up to two VLAN tags (0x8100, 0x88a8), of which the
-// first is matched; behind them ARP, IPv4, IPv6 or the first MPLS label, behind which nothing is read; TCP, UDP, SCTP,
+// first is matched; behind them ARP, IPv4, IPv6 or the first MPLS label, below which a TTL is read; TCP, UDP, SCTP,
 // ICMP and ICMPv6 with neighbour discovery, of whose options the first two are read (the second if the first has
 // 8 bytes). At most EXTENSIONS extension headers of IPv6 are passed by.
 // A header is there if all its bytes (of IPv4: and options, of TCP: without) lie within the packet and within what its
@@ -45,6 +45,10 @@ module switch_headers
     logic       dei;
     logic [15:0] inner;
     logic [7:0] ttl;
+    below_t     below;
+    logic [7:0] label_ttl;
+    logic [15:0] bytes;  // of the IP packet
+    logic       more;    // fragments follow
     place_t     count;   // words that are there, later: that belong to the IP packet
     place_t     l3;
     place_t     at;      // the header that ip_proto names
@@ -181,6 +185,8 @@ module switch_headers
     if (ipv4) begin
       state.fields.ip_proto   = l3_q[2][23:16];
       state.ttl               = l3_q[2][31:24];
+      state.bytes             = l3_q[0][15:0];
+      state.more              = l3_q[1][13];
       state.fields.src[31:0]  = l3_q[3];
       state.fields.dst[31:0]  = l3_q[4];
       state.later             = l3_q[1][12:0] != '0;
@@ -198,6 +204,7 @@ module switch_headers
         {state.fields.ip_dscp, state.fields.ip_ecn, state.fields.label} = l3_q[0][27:0];
         state.fields.ip_proto = l3_q[1][15:8];
         state.ttl             = l3_q[1][7:0];
+        state.bytes           = l3_q[1][31:16] + 16'd40;  // a packet without l4 may have more than that can say
         state.fields.src      = address(l3_q[5:2]);
         state.fields.dst      = address(l3_q[9:6]);
         state.fields.l3       = 1'b1;
@@ -215,8 +222,19 @@ module switch_headers
         end else bad = there < 7'd7;
       end
       if (mpls_q && there != '0) begin
-        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0], state.ttl} = l3_q[0];
+        automatic logic [3:0] version = l3_q[1][31:28];
+        automatic place_t below = place_t'(l3_q[1][27:24]);  // words of an IPv4 header
+        {state.fields.label, state.fields.ip_dscp[2:0], state.fields.ip_ecn[0], state.label_ttl} = l3_q[0];
         state.fields.l3 = 1'b1;
+        if (!state.fields.ip_ecn[0]) begin
+          if (there >= 7'd2) {state.below, state.ttl} = {BELOW_LABEL, l3_q[1][7:0]};
+        end else if (version == 4'd4) begin
+          if (below >= 7'd5 && there > below && l3_q[1][15:2] >= 14'(below)) begin
+            {state.below, state.ttl} = {BELOW_IPV4, l3_q[3][31:24]};
+          end
+        end else if (version == 4'd6 && there >= 7'd11) begin
+          {state.below, state.ttl} = {BELOW_IPV6, l3_q[2][7:0]};
+        end
       end
     end
     // Only what l4 looks at is compared with the count from here on.
@@ -229,6 +247,7 @@ module switch_headers
   for (genvar i = 0; i < EXTENSIONS; i++) begin : gen_extension
     state_t before_q;
     logic [31:3] word_q;
+    logic more_q;      // of a fragment header: it is not the last one
     logic short_q;     // fewer than the 2 words that each header has
     place_t room_q;    // words behind them
     place_t next_q;  // and their place
@@ -236,6 +255,7 @@ module switch_headers
     always_ff @(posedge clk) begin
       before_q <= state_q[3+i];
       word_q   <= state_q[3+i].words[state_q[3+i].at[5:0]][31:3];
+      more_q   <= state_q[3+i].words[state_q[3+i].at[5:0]][0];
       short_q  <= state_q[3+i].count < state_q[3+i].at + 7'd2;
       room_q   <= state_q[3+i].count - state_q[3+i].at - 7'd2;
       next_q <= state_q[3+i].at + 7'd2;
@@ -290,6 +310,7 @@ module switch_headers
           state.walk  = 1'b0;
           state.later = 1'b1;
         end else begin
+          state.more            |= state.fields.ip_proto == IP_FRAGMENT && more_q;
           state.fields.ip_proto = word_q[31:24];
           state.at              = next_q + place_t'(more);
         end
@@ -315,6 +336,10 @@ module switch_headers
     logic       dei;
     logic [15:0] inner;
     logic [7:0] ttl;
+    below_t     below;
+    logic [7:0] label_ttl;
+    logic [15:0] bytes;
+    logic       more;
     place_t     l3;
     place_t     at;
     place_t     there;  // words from there on
@@ -348,6 +373,10 @@ module switch_headers
         dei: last.dei,
         inner: last.inner,
         ttl: last.ttl,
+        below: last.below,
+        label_ttl: last.label_ttl,
+        bytes: last.bytes,
+        more: last.more,
         l3: last.l3,
         at: last.at,
         there: last.count - last.at,
@@ -409,6 +438,7 @@ module switch_headers
         option[1]      = rest.there >= 7'd10 && l4_q[6][23:16] == 8'd1 && l4_q[8][31:16] == wanted && !option[0];
       end
     end
+    rest.bytes -= 16'({place_t'(rest.at - rest.l3), 2'b00});  // those before l4
     whole_l4_q <= l4_q;
     whole_q    <= '{rest: rest, control: control, option: option};
   end
@@ -445,7 +475,10 @@ module switch_headers
         dei: whole_q.rest.dei,
         inner: whole_q.rest.inner,
         ttl: whole_q.rest.ttl,
-        link: link
+        link: link,
+        below: whole_q.rest.below,
+        label_ttl: whole_q.rest.label_ttl,
+        l4_bytes: fields.l4 && !whole_q.rest.more ? whole_q.rest.bytes : '0
     };
   end
 

@@ -135,6 +135,14 @@ package switch_pkg;
     narrowed.exthdr = '0;
   endfunction
 
+  // What lies below the first MPLS label.
+  typedef enum logic [1:0] {
+    BELOW_UNKNOWN,
+    BELOW_LABEL,
+    BELOW_IPV4,
+    BELOW_IPV6
+  } below_t;
+
   // Where headers lie, in bytes from the packet's first one: what an action edits.
   typedef struct packed {
     logic        cut;    // a header that the one before it names is not there as a whole, or lies deeper than is looked
@@ -145,8 +153,11 @@ package switch_pkg;
     logic [1:0]  qinq;   // of each tag, [0] the first: its TPID is 0x88a8
     logic        dei;    // bit 12 of the first tag's TCI
     logic [15:0] inner;  // TCI of the second tag
-    logic [7:0]  ttl;    // of IPv4, IPv6 or the first MPLS label
+    logic [7:0]  ttl;    // of IPv4, IPv6, or what is below the first MPLS label
     logic [7:0]  link;   // byte that match_t.link begins at, with match_t.nd; 0: not there
+    below_t      below;
+    logic [7:0]  label_ttl;  // of the first MPLS label
+    logic [15:0] l4_bytes;   // of the IP packet, from l4 on, be they there or not; 0: it is only a fragment
   } layers_t;
 
   // ------------------------------------------------------------------------------------------------------- flow tables
@@ -356,7 +367,8 @@ package switch_pkg;
   typedef struct packed {
     match_t          fields;      // the values that are edited; those of L3 and L4 are of the header that it came with
     layers_t         layers;      // as it came
-    logic [7:0]      ttl;
+    logic [7:0]      l4_proto;    // ip_proto as it came: what is at layers.l4
+    logic [7:0]      ttl;         // of what layers.ttl is
     logic [15:0]     eth_type;    // as it goes
     logic [1:0]      tags;        // 0 to 3
     tag_t [2:0]      tag;         // [0] the first
@@ -365,9 +377,10 @@ package switch_pkg;
     logic [7:0]      cut;
     edited_t         edited;
     // What is to be added to checksums, RFC 1624: HC' = ~(~HC + delta) in ones' complement, where delta is the sum of
-    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only.
+    // the new words and the complemented old ones; 0 if none is edited. l4: of TCP, UDP, ICMP and ICMPv6 only; of SCTP
+    // the bits that change in its ports.
     logic [15:0]     l3_delta;
-    logic [15:0]     l4_delta;
+    logic [31:0]     l4_delta;
   } edit_t;
 
   // A copy that is to be sent. Each packet has one with `last`, be it to nowhere.

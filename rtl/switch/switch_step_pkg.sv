@@ -10,7 +10,10 @@ package switch_step_pkg;
     logic ipv4;
     logic ipv6;
     logic arp;
+    logic proto;   // of IPv4, or IPv6 without extension headers: the IP header names what is behind it
     logic label;   // of MPLS, right behind the type
+    logic below;   // and what is below it is known
+    logic below_ipv4;
     logic tcp;
     logic udp;
     logic sctp;
@@ -30,10 +33,11 @@ package switch_step_pkg;
     logic [63:0]        metadata;
   } arrival_t;
 
-  // Sums in ones' complement of the words that checksums are of: of the IPv4 header, and of what belongs to l4.
+  // Sums in ones' complement of the words that checksums are of: of the IPv4 header, and of what belongs to l4; of SCTP
+  // its ports.
   typedef struct packed {
     logic [15:0] l3;
-    logic [15:0] l4;
+    logic [31:0] l4;
   } sums_t;
 
   // Places of the action set: for each op, of ACT_SET_FIELD for each field and one for both ways of output.
@@ -98,8 +102,12 @@ package switch_step_pkg;
     kinds_of.ipv4   = fields.l3 && fields.eth_type == ETH_IPV4;
     kinds_of.ipv6   = fields.l3 && fields.eth_type == ETH_IPV6;
     kinds_of.arp    = fields.l3 && fields.eth_type == ETH_ARP;
+    kinds_of.proto  = kinds_of.ipv4 || (kinds_of.ipv6 && !(fields.exthdr.hop || fields.exthdr.router
+                      || fields.exthdr.frag || fields.exthdr.dest || fields.exthdr.auth));
     kinds_of.label  = fields.l3 && fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST}
                       && layers.l3 == 8'd14 + 8'({layers.tags, 2'b00});
+    kinds_of.below  = kinds_of.label && layers.below != BELOW_UNKNOWN;
+    kinds_of.below_ipv4 = kinds_of.label && layers.below == BELOW_IPV4;
     kinds_of.tcp    = fields.l4 && fields.ip_proto == IP_TCP;
     kinds_of.udp    = fields.l4 && fields.ip_proto == IP_UDP;
     kinds_of.sctp   = fields.l4 && fields.ip_proto == IP_SCTP;

@@ -22,6 +22,8 @@ _SOURCES = {_IPV4: 11, _IPV6: 26, _ARP: 22}
 _EXTENSIONS = 6
 _HOP_BY_HOP, _ROUTING, _FRAGMENT, _ESP, _AUTH, _NO_NEXT, _OPTIONS = 0, 43, 44, 50, 51, 59, 60
 _NONEXT_BIT, _ESP_BIT, _DEST_BIT, _HOP_BIT, _UNREP_BIT, _UNSEQ_BIT = 1, 2, 8, 64, 128, 256
+_EXTENSION_BITS = 124
+"""The IP header doesn't name the upper protocol itself."""
 _BITS = {_AUTH: 4, _FRAGMENT: 16, _ROUTING: 32}
 _RANKS = {_ROUTING: 2, _FRAGMENT: 3, _AUTH: 4}
 
@@ -138,7 +140,7 @@ class Headers:
         return below if below.ttl is None or self.ttl is None or rest else replace(below, ttl=self.ttl)
 
     def _with_field(self, number: int, value: int) -> Headers:
-        if number not in self.fields():
+        if number not in self.fields() or (number == 10 and self.upper.get(39, 0) & _EXTENSION_BITS):
             return self
         match number:
             case F.ETH_DST:

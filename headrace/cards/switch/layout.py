@@ -74,7 +74,9 @@ MATCH = Struct(
     exthdr=9,
 )
 """``match_t``"""
-LAYERS = Struct(cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8)
+LAYERS = Struct(
+    cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8, below=2, label_ttl=8, l4_bytes=16
+)
 """``layers_t``"""
 
 NO_TABLE = 15
@@ -164,6 +166,7 @@ EDITED = Struct(tos=1, ttl=1, proto=1, src=1, dst=1, label=1, l4_src=1, l4_dst=1
 EDIT = Struct(
     fields=MATCH,
     layers=LAYERS,
+    l4_proto=8,
     ttl=8,
     eth_type=16,
     tags=2,
@@ -173,7 +176,7 @@ EDIT = Struct(
     cut=8,
     edited=EDITED,
     l3_delta=16,
-    l4_delta=16,
+    l4_delta=32,
 )
 """``edit_t``"""
 COPY = Struct(

@@ -235,6 +235,18 @@ KNOWN: list[tuple[str, list[Values], Values, list[dict[str, Any]]]] = [
     ),
     ("a TTL", [word(Act.DEC_NW_TTL, out=1, port=1)], {}, [PORTS | {"ttl": 63, "l3_delta": 0xFEFF}]),
     (
+        "a TTL from below the label that came",
+        [word(Act.COPY_TTL_OUT, out=1, port=1)],
+        {"eth_type": 0x8847, "l4": 0, "ip_proto": 0, "src": 0, "dst": 0, "label": 3, "below": 2, "label_ttl": 9},
+        [PORTS | {"label": 3 << 12 | 64, "ttl": 64, "l3_delta": 0}],
+    ),
+    (
+        "a TTL to below the label that came, which is cut off",
+        [word(Act.COPY_TTL_IN, out=1, port=1), *(word(Act.POP_MPLS, 0x8847, out=1, port=port) for port in (1, 2))],
+        {"eth_type": 0x8847, "l4": 0, "ip_proto": 0, "src": 0, "dst": 0, "below": 2, "label_ttl": 9},
+        [{"ttl": 9, "l3_delta": 0xC8FF}, {"ttl": 9, "l3_delta": 0xC8FF, "labels": 0}, {"l3_delta": 0, "cut": 22}],
+    ),
+    (
         "a TTL that runs out",
         [word(Act.DEC_NW_TTL, out=1, port=1), output(2)],
         {"ttl": 1},

@@ -18,7 +18,7 @@ Values = dict[str, int]
 # Fields of OXM: the member that has it, its bits and the header that must be there.
 FIELDS: dict[int, tuple[str, int, str]] = {
     **{3: ("eth_dst", 48, "eth"), 4: ("eth_src", 48, "eth"), 8: ("ip_dscp", 6, "ip"), 9: ("ip_ecn", 2, "ip")},
-    **{10: ("ip_proto", 8, "ip"), 11: ("src", 32, "ipv4"), 12: ("dst", 32, "ipv4")},
+    **{10: ("ip_proto", 8, "proto"), 11: ("src", 32, "ipv4"), 12: ("dst", 32, "ipv4")},
     **{13: ("l4_src", 16, "tcp"), 14: ("l4_dst", 16, "tcp"), 15: ("l4_src", 16, "udp"), 16: ("l4_dst", 16, "udp")},
     **{17: ("l4_src", 16, "sctp"), 18: ("l4_dst", 16, "sctp"), 19: ("l4_src", 8, "icmp"), 20: ("l4_dst", 8, "icmp")},
     **{21: ("l4_src", 16, "arp"), 22: ("src", 32, "arp"), 23: ("dst", 32, "arp"), 24: ("link", 48, "arp")},
@@ -55,6 +55,8 @@ class Arrival:
         if fields["l3"]:
             kinds = {ETH_IPV4: {"ipv4", "ip"}, ETH_IPV6: {"ipv6", "ip"}, ETH_ARP: {"arp"}}
             found |= kinds.get(fields["eth_type"], set())
+            passed_by = fields["exthdr"] & 0b1111100  # what tells the protocol is no extension header
+            found |= {"proto"} if "ipv4" in found or ("ipv6" in found and not passed_by) else set()
         if fields["l4"]:
             found |= {{6: "tcp", 17: "udp", 132: "sctp", 1: "icmp", 58: "icmpv6"}[fields["ip_proto"]]}
         if fields["nd"]:
@@ -88,6 +90,7 @@ class State:
     tags: list[tuple[int, int]]
     labels: list[Label]
     cut: int
+    under: bool  # `ttl` is of what lies under the labels
     edited: set[str] = field(default_factory=set)
 
 
@@ -96,9 +99,11 @@ def arrived(packet: Arrival) -> State:
     fields, layers = packet.fields, packet.layers
     tci = fields["vlan_pcp"] << 13 | layers["dei"] << 12 | fields["vlan_vid"]
     tags = [(layers["qinq"] & 1, tci), (layers["qinq"] >> 1, layers["inner"])][: layers["tags"]]
-    state = State(dict(fields), layers["ttl"], fields["eth_type"], tags, [], 14 + 4 * len(tags))
+    ip = bool(fields["l3"]) and fields["eth_type"] in (ETH_IPV4, ETH_IPV6)
+    state = State(dict(fields), layers["ttl"], fields["eth_type"], tags, [], 14 + 4 * len(tags), ip)
     if fields["l3"] and fields["eth_type"] in ETH_MPLS and layers["l3"] == state.cut:
-        state.labels = [Label(fields["label"], fields["ip_dscp"] & 7, fields["ip_ecn"] & 1, layers["ttl"])]
+        state.labels = [Label(fields["label"], fields["ip_dscp"] & 7, fields["ip_ecn"] & 1, layers["label_ttl"])]
+        state.under = layers["below"] != 0
         state.cut += 4
     return state
 
@@ -127,7 +132,7 @@ def l4_words(state: State, headers: set[str]) -> bytes:
         data = values["l4_src"].to_bytes(2, "big") + values["l4_dst"].to_bytes(2, "big")
     if "icmp" in headers:
         return data
-    data += values["src"].to_bytes(16, "big") + values["dst"].to_bytes(16, "big")
+    data += bytes((0, values["ip_proto"])) + values["src"].to_bytes(16, "big") + values["dst"].to_bytes(16, "big")
     return data + values["target"].to_bytes(16, "big") + values["link"].to_bytes(6, "big")
 
 
@@ -287,6 +292,8 @@ class Run:
                 state.eth_type = value & 0xFFFF
             case Act.POP_MPLS if state.eth_type in ETH_MPLS and arrived(self.packet).labels and state.cut + 4 <= 252:
                 state.cut += 4
+                state.under = False
+                state.edited.discard("ttl")
                 state.eth_type = value & 0xFFFF
             case Act.SET_NW_TTL if self.top_is_ip():
                 self.set_ttl(value & 0xFF)
@@ -303,12 +310,12 @@ class Run:
             case Act.COPY_TTL_OUT if labels:
                 if len(labels) > 1:
                     labels[0].ttl = labels[1].ttl
-                elif "ip" in self.headers:
+                elif state.under:
                     labels[0].ttl = state.ttl
             case Act.COPY_TTL_IN if labels:
                 if len(labels) > 1:
                     labels[1].ttl = labels[0].ttl
-                elif "ip" in self.headers:
+                elif state.under:
                     self.set_ttl(labels[0].ttl)
             case Act.OUTPUT:
                 ports = value & (1 << 64) - 1 & ~self.in_port_bit()
@@ -371,15 +378,20 @@ class Run:
         tags = sum((qinq << 16 | tci) << 17 * i for i, (qinq, tci) in enumerate(state.tags))
         labels = sum(label.word() << 32 * i for i, label in enumerate(state.labels))
         l3 = l4 = None
-        if "ipv4" in self.headers and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
+        below_ipv4 = bool(arrived(self.packet).labels) and self.packet.layers["below"] == 2
+        if ("ipv4" in self.headers or below_ipv4) and state.edited & {"tos", "ttl", "proto", "src", "dst"}:
             l3 = (ones_sum(l3_words(state)) - ones_sum(l3_words(self.before))) % 0xFFFF
-        parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst"})
+        parts = {"l4_src", "l4_dst", "target", "link"} | (set() if "icmp" in self.headers else {"src", "dst", "proto"})
+        if "sctp" in self.headers:
+            ports = [each.values["l4_src"] << 16 | each.values["l4_dst"] for each in (state, self.before)]
+            l4 = ports[0] ^ ports[1] or None
         if self.headers & {"tcp", "udp", "icmp", "icmpv6"} and state.edited & parts:
             after, before = (l4_words(each, self.headers) for each in (state, self.before))
             l4 = (ones_sum(after) - ones_sum(before)) % 0xFFFF
         return {
             "fields": state.values | {"metadata": 0},
             "layers": self.packet.layers,
+            "l4_proto": self.packet.fields["ip_proto"],
             "ttl": state.ttl,
             "eth_type": state.eth_type,
             "tags": len(state.tags),
@@ -394,11 +406,12 @@ class Run:
 
 
 def told(raw: int) -> dict[str, Any]:
-    """A copy_t, in the same form; deltas modulo 65535, None: none."""
+    """A copy_t, in the same form; deltas modulo 65535 but that of SCTP, None: none."""
     found: dict[str, Any] = dict(COPY.unpack(raw))
     edit: dict[str, Any] = dict(EDIT.unpack(found["edit"]))
     parts: dict[str, Struct] = {"fields": MATCH, "layers": LAYERS, "edited": EDITED}
     edit |= {name: struct.unpack(edit[name]) for name, struct in parts.items()}
-    for name in ("l3_delta", "l4_delta"):
-        edit[name] = edit[name] % 0xFFFF if edit[name] else None
+    sctp = edit["fields"]["l4"] and edit["l4_proto"] == 132
+    edit["l3_delta"] = edit["l3_delta"] % 0xFFFF if edit["l3_delta"] else None
+    edit["l4_delta"] = (edit["l4_delta"] if sctp else edit["l4_delta"] % 0xFFFF) if edit["l4_delta"] else None
     return found | {"edit": edit}

@@ -43,7 +43,7 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
             fields |= {"ip_proto": random.choice((6, 17, 132, 58 if kind == ETH_IPV6 else 1, random.getrandbits(8)))}
             fields |= {name: few_bits(ADDRESSES[kind]) for name in ("src", "dst")}
             if kind == ETH_IPV6:
-                fields |= {"label": few_bits(20)}
+                fields |= {"label": few_bits(20), "exthdr": random.choice((0, 0, few_bits(9)))}
             upper(fields, layers)
         elif kind == ETH_ARP:
             fields |= {"ip_dscp": 0, "ip_ecn": 0, "l4_src": 1, "src": few_bits(32), "dst": few_bits(32)}
@@ -51,6 +51,7 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
             layers["ttl"] = 0
         else:
             fields |= {"label": few_bits(20), "ip_dscp": few_bits(3), "ip_ecn": few_bits(1)}
+            layers |= {"below": random.randrange(4), "label_ttl": random.choice((0, 1, 2, 64, 255, few_bits(8)))}
     return Arrival(fields, layers, random.getrandbits(17), random.getrandbits(64), first, programs)
 
 

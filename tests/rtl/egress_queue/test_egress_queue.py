@@ -7,6 +7,7 @@ FOLDER = simulation.RTL / "switch"
 SOURCES = [
     *simulation.rtl("pkg", "memory", "stream"),
     FOLDER / "switch_pkg.sv",
+    FOLDER / "byte_counter.sv",
     FOLDER / "egress_queue.sv",
 ]
 

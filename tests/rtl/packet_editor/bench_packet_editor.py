@@ -9,6 +9,7 @@ from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, IPv6
 from scapy.layers.l2 import LLC, SNAP, Dot1Q, Dot3, Ether
+from scapy.layers.sctp import SCTP, SCTPChunkData
 from scapy.packet import Packet
 from streams import (
     PATTERNS,
@@ -171,6 +172,49 @@ async def a_udp_checksum_that_becomes_0_is_sent_as_ones(dut: Any) -> None:
     assert Ether(data)[UDP].chksum == 0xFFFF
 
 
+def sctp(size: int, sport: int) -> Packet:
+    """Of SCTP with some bytes of data, always the same."""
+    return SCTP(sport=sport, dport=7, tag=5) / SCTPChunkData(data=bytes(i * 7 & 0xFF for i in range(size)))
+
+
+def moved_port(plan: Plan) -> None:
+    """From 9 to port 1234."""
+    plan.fields["l4_src"] = 1234
+    plan.edited.add("l4_src")
+    plan.l4_delta = (9 ^ 1234) << 16
+
+
+@behaviour()
+async def a_crc_of_sctp_follows_its_ports_at_every_length(dut: Any) -> None:
+    heads = (Ether(dst=A, src=B) / IP(src=HOST), Ether(dst=A, src=B) / Dot1Q(vlan=5) / IPv6(src=made.ipv6()))
+    sizes = [*range(100), 1400, 1401, 3000]
+    bench = Bench(dut, once([bytes(random.choice(heads) / sctp(size, 9)) for size in sizes], moved_port, Plan.push_tag))
+    await bench.run()
+    for size, (data, _) in zip(sizes, frames_of(bench.sink.taken), strict=True):
+        whole = bytes(sctp(size, 1234))
+        assert data.endswith(whole), f"with {size} bytes"
+
+
+@behaviour()
+async def a_crc_of_sctp_follows_the_length_that_ip_says(dut: Any) -> None:
+    packets = []
+    for size in [*(2**power for power in range(6, 16)), *(random.randrange(44, 1 << 16) for _ in range(30))]:
+        packets.append(bytes(Ether(dst=A, src=B) / IP(src=HOST, len=size) / sctp(30, 9)))
+    bench = Bench(dut, once(packets, Plan.set_l4))
+    await bench.run()
+    bench.check()
+
+
+@behaviour()
+async def a_crc_of_sctp_in_a_fragment_stays(dut: Any) -> None:
+    before = Ether(bytes(Ether(dst=A, src=B) / IP(src=HOST, flags="MF") / sctp(40, 9)))
+    bench = Bench(dut, once([bytes(before)], moved_port))
+    await bench.run()
+    [(data, _)] = frames_of(bench.sink.taken)
+    assert Ether(data)[SCTP].sport == 1234
+    assert Ether(data)[SCTP].chksum == before[SCTP].chksum
+
+
 A, B, HOST = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "10.0.0.1"
 SNAP_FRAME = Dot3(dst=A, src=B) / LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP(OUI=0, code=0x800) / IP() / UDP(sport=9)
 
@@ -217,6 +261,16 @@ KNOWN: list[tuple[Packet, Any, Packet]] = [
         Ether(dst=A, src=B) / IPv6(version=5, fl=0x12345) / UDP(sport=9),
         marked,
         Ether(dst=A, src=B) / IPv6(version=5, fl=0x12345, tc=0xB9) / UDP(sport=9),
+    ),
+    (
+        Ether(dst=A, src=B) / MPLS(label=5, s=1, ttl=9) / IP(ttl=64) / UDP(sport=9),
+        aged,
+        Ether(dst=A, src=B) / MPLS(label=5, s=1, ttl=9) / IP(ttl=63) / UDP(sport=9),
+    ),
+    (
+        Ether(dst=A, src=B) / MPLS(label=5, s=0, ttl=9) / MPLS(label=6, s=1, ttl=64) / IP(src=HOST),
+        aged,
+        Ether(dst=A, src=B) / MPLS(label=5, s=0, ttl=9) / MPLS(label=6, s=1, ttl=63) / IP(src=HOST),
     ),
     (SNAP_FRAME, lambda plan: plan.tags.insert(0, Dot1Q(vlan=3)), Ether(dst=A, src=B) / Dot1Q(vlan=3, type=36)),
     (

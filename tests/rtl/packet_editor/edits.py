@@ -8,7 +8,7 @@ from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6, in6_chksum
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
-from scapy.layers.sctp import SCTP
+from scapy.layers.sctp import SCTP, crc32c
 from scapy.packet import Packet
 from scapy.utils import checksum
 from switch_parser import packets
@@ -124,11 +124,29 @@ class Plan:
             more = 4 * random.randrange(8)
             if not self.labels and self.mpls and self.cut + more <= len(self.packet):
                 self.cut += more
+                if more:  # the TTL below is gone
+                    self.edited.discard("ttl")
+                    self.l3_delta = 0
 
     def set_label(self) -> None:
         """Other values of the first label."""
         if self.labels:
             self.labels[0].label, self.labels[0].ttl = random.getrandbits(20), random.getrandbits(8)
+
+    def set_ttl_below(self) -> None:
+        """Another TTL of what is below the label that came."""
+        if self.mpls and self.seen["below"] and self.cut == self.at + 4:
+            old = self.packet[self.cut :]
+            self.ttl = random.getrandbits(8)
+            self.edited.add("ttl")
+            self.l3_delta = difference(self.below(), old[:20]) if self.seen["below"] == 2 else 0
+
+    def below(self) -> bytes:
+        """The 20 bytes below the label that came, but for the checksum."""
+        place = {1: 3, 2: 8, 3: 7}[self.seen["below"]]
+        new = bytearray(self.packet[self.at + 4 :][:20])
+        new[place] = self.ttl
+        return bytes(new)
 
     def set_l3(self) -> None:
         """Other values of the L3 header's fields."""
@@ -140,8 +158,6 @@ class Plan:
     def _ip(self) -> None:
         wanted = {name for name in ("tos", "ttl", "src", "dst", "label", "proto") if random.getrandbits(1)}
         old = self.l3
-        if self.seen["at_l4"]:
-            wanted.discard("proto")  # what l4 is, is told by it
         if self.fields["eth_type"] == 0x800:
             wanted.discard("label")
             head: Packet = IP(old)
@@ -181,9 +197,13 @@ class Plan:
         if "ttl" in wanted:
             self.ttl = int(values["ttl"])
         self.l3_delta = fold(self.l3_delta + difference(self.l3, old)) if self.fields["eth_type"] == 0x800 else 0
-        if self.seen["at_l4"] and self.fields["ip_proto"] != 1:
-            both = slice(8, 40) if self.fields["eth_type"] == 0x86DD else slice(12, 20)
-            self.l4_delta = fold(self.l4_delta + difference(self.l3[both], old[both]))
+        if self.seen["at_l4"] and self.seen["ip_proto"] not in (1, 132):
+            self.l4_delta = fold(self.l4_delta + difference(self._pseudo(self.l3), self._pseudo(old)))
+
+    def _pseudo(self, l3: bytes) -> bytes:
+        if self.fields["eth_type"] == 0x86DD:
+            return l3[8:40] + bytes((0, l3[6] if len(l3) == 40 else 0))
+        return l3[12:20] + bytes((0, l3[9]))
 
     def _arp(self) -> None:
         arp = ARP(self.l3)
@@ -208,7 +228,7 @@ class Plan:
         """Other values of the L4 header's fields."""
         if not self.seen["at_l4"]:
             return
-        old, proto = self.l4, self.fields["ip_proto"]
+        old, proto = self.l4, self.seen["ip_proto"]
         new = bytearray(old)
         one, other = packets.port(), packets.port()
         if proto in (1, 58):
@@ -239,7 +259,10 @@ class Plan:
                 self.fields["link"] = mac(address)
                 self.edited.add("link")
         self.l4 = bytes(new)
-        self.l4_delta = fold(self.l4_delta + difference(self.l4, old))
+        if proto == 132:
+            self.l4_delta ^= int.from_bytes(new[:4]) ^ int.from_bytes(old[:4])
+        else:
+            self.l4_delta = fold(self.l4_delta + difference(self.l4, old))
 
     # ------------------------------------------------------------------------------------------------------ the result
     def front(self) -> bytes:
@@ -259,6 +282,11 @@ class Plan:
         if len(self.packet) < 14:
             return self.packet
         front = self.front()
+        if self.mpls and "ttl" in self.edited:
+            old, new = self.packet[self.cut :][:20], bytearray(self.below())
+            if self.seen["below"] == 2:
+                new[10:12] = moved(old[10:12], of_header(old), of_header(bytes(new)))
+            return front + bytes(new) + self.packet[self.cut + 20 :]
         if not self.l3:
             return front + self.packet[self.cut :]
         before = self.packet[self.cut : self.at]  # LLC and SNAP
@@ -266,27 +294,35 @@ class Plan:
         if self.fields["eth_type"] == 0x800:
             old = self.packet[self.at :][: len(l3)]
             l3[10:12] = moved(old[10:12], of_header(old), of_header(bytes(l3)))
-        if self.seen["at_l4"] and (place := CHECKSUM_AT.get(self.fields["ip_proto"])):
+        if self.seen["at_l4"] and (place := CHECKSUM_AT.get(self.seen["ip_proto"])):
             found = self.packet[self.seen["at_l4"] :]
             old_sum = self.of_l4(self.packet[self.at : self.seen["at_l4"]], found, place)
             new_sum = self.of_l4(bytes(l3), bytes(l4), place)
             result = moved(found[place : place + 2], old_sum, new_sum)
-            if self.fields["ip_proto"] == 17:
+            if self.seen["ip_proto"] == 17:
                 result = bytes(2) if not any(found[place : place + 2]) else result if any(result) else b"\xff\xff"
             l4[place : place + 2] = result
+        if self.seen["at_l4"] and self.seen["ip_proto"] == 132 and self.seen["l4_bytes"]:
+            old, new = (self.crc(bytes(data)) for data in (self.packet[self.seen["at_l4"] :], l4))
+            l4[8:12] = (int.from_bytes(l4[8:12]) ^ old ^ new).to_bytes(4)
         return front + before + bytes(l3) + bytes(l4)
 
     def of_l4(self, l3: bytes, l4: bytes, place: int) -> int:
         """Scapy's checksum of what lies behind an IP header."""
-        proto = self.fields["ip_proto"]
         bare = l4[:place] + bytes(2) + l4[place + 2 :]
-        if proto == 1:
+        if self.seen["ip_proto"] == 1:
             return checksum(bare)
         if self.fields["eth_type"] == 0x86DD:
-            return in6_chksum(proto, IPv6(l3[:40]), bare)
+            return in6_chksum(l3[6] if len(l3) == 40 else self.seen["ip_proto"], IPv6(l3[:40]), bare)
         head = IP(l3)
         head.len = None
-        return in4_chksum(proto, head, bare)
+        return in4_chksum(l3[9], head, bare)
+
+    def crc(self, l4: bytes) -> int:
+        """Scapy's checksum of SCTP; what is cut off counts as zeros."""
+        whole = l4[:8] + bytes(4) + l4[12:]
+        size = self.seen["l4_bytes"]
+        return int(crc32c(whole[:size].ljust(size, b"\0")))
 
     def copy(self, **members: int) -> int:
         """The word that says it all to the editor."""
@@ -296,6 +332,7 @@ class Plan:
         )
         edit = EDIT.pack(
             fields=MATCH.pack(**self.fields | {"eth_dst": mac(self.dst), "eth_src": mac(self.src)}),
+            l4_proto=self.seen["ip_proto"],
             layers=LAYERS.pack(**{NAMES.get(name, name): self.seen[name] for name, _ in PARSED_LAYERS}),
             ttl=self.ttl,
             eth_type=self.kind,
@@ -312,7 +349,7 @@ class Plan:
 
     def payload_at(self) -> int:
         """Byte of the copy that the payload of UDP begins at, or 0."""
-        if not self.seen["at_l4"] or self.fields["ip_proto"] != 17:
+        if not self.seen["at_l4"] or self.seen["ip_proto"] != 17:
             return 0
         return len(self.front()) + self.seen["at_l4"] + 8 - self.cut
 
@@ -337,7 +374,7 @@ def moved(found: bytes, old: int, new: int) -> bytes:
 
 EDITS = (
     *(Plan.addresses, Plan.push_tag, Plan.pop_tag, Plan.push_label, Plan.pop_label, Plan.set_label),
-    *(Plan.set_l3, Plan.set_l3, Plan.set_l4, Plan.set_l4),
+    *(Plan.set_ttl_below, Plan.set_l3, Plan.set_l3, Plan.set_l4, Plan.set_l4),
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 import simulation
 
 FOLDER = simulation.RTL / "switch"
-PARTS = ("packet_store", "copy_steps", "edit_patches", "edit_overlay", "packet_editor")
+PARTS = ("packet_store", "copy_steps", "edit_patches", "edit_overlay", "sctp_crc", "packet_editor")
 SOURCES = [
     *(FOLDER / f"{name}.sv" for name in ("switch_pkg", "editor_pkg")),
     *simulation.rtl("pkg", "memory", "stream"),

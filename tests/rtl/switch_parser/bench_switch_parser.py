@@ -97,7 +97,9 @@ async def every_length_of_a_packet_has_the_layers_that_are_there(dut: Any) -> No
     whole = bytes(Ether(dst=B) / Dot1Q(vlan=5) / IP(options=[b"\x01" * 8]) / TCP(sport=1, dport=2) / bytes(200))
     solicited = ICMPv6ND_NA(tgt="2001:db8::2") / ICMPv6NDOptMTU(mtu=1500) / ICMPv6NDOptDstLLAddr(lladdr=A)
     other = bytes(Ether(dst=B, src=A) / Dot1AD() / Dot1Q() / IPv6(**V6) / IPv6ExtHdrHopByHop() / solicited)
-    bench = Bench(dut, [data[:size] for data in (whole, other) for size in range(1, len(data) + 1)])
+    labelled = [bytes(Ether(dst=B) / MPLS(s=1) / inner) for inner in (IP(options=[b"\x01" * 8]), IPv6(**V6))]
+    wholes = (whole, other, *labelled)
+    bench = Bench(dut, [data[:size] for data in wholes for size in range(1, len(data) + 1)])
     bench.check(await bench.run())
 
 
@@ -136,7 +138,7 @@ KNOWN_FULL: list[tuple[Packet, Fields]] = [
     (
         MPLS(label=0x12345, cos=5, s=1, ttl=3) / IP() / UDP(),
         {"eth_type": 0x8847, "l3": 1, "label": 0x12345, "ip_dscp": 5, "ip_ecn": 1, "l4": 0, "src": 0, "at_l3": 14}
-        | {"ttl": 3},
+        | {"label_ttl": 3, "below": 2, "ttl": 64},
     ),
     (
         IPv6(tc=0xB9, fl=0xABCDE, **V6) / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / SCTP(sport=7, dport=9),

@@ -32,6 +32,7 @@ MATCH = (
 LAYERS = (
     *(("cut", 1), ("later", 1), ("tags", 2), ("at_l3", 8), ("at_l4", 8)),
     *(("qinq", 2), ("dei", 1), ("inner", 16), ("ttl", 8), ("at_link", 8)),
+    *(("below", 2), ("label_ttl", 8), ("l4_bytes", 16)),
 )
 
 DEPTH, DEPTH_NARROW = 206, 110  # bytes that are looked at
@@ -74,6 +75,7 @@ class _Reader:
         self.data, self.narrow = data, narrow
         self.end = len(data)
         self.at = 0
+        self.ip_end: int | None = None  # of the whole packet, of which there may be fewer bytes; None: of fragments
         self.fields: Fields = {name: 0 for name, _ in (*MATCH, *LAYERS)}
 
     def read(self, layer: Any, size: int) -> Any:
@@ -135,7 +137,22 @@ class _Reader:
     def mpls(self) -> None:
         label = self.read(MPLS, 4)
         if label:
-            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s, ttl=label.ttl)
+            self.l3(label=label.label, ip_dscp=label.cos, ip_ecn=label.s, label_ttl=label.ttl)
+            kind, ttl = self.below(label.s == 1, self.data[self.at + 4 :])
+            self.fields |= {"below": kind, "ttl": ttl}
+
+    def below(self, bottom: bool, rest: bytes) -> tuple[int, int]:
+        """What lies behind a label: another one (1), IPv4 (2), IPv6 (3) or nothing that is known, and its TTL."""
+        if not bottom:
+            return (1, MPLS(rest[:4]).ttl) if len(rest) >= 4 else (0, 0)
+        version = rest[0] >> 4 if rest else 0
+        if version == 4 and len(rest) >= 20:
+            ip = IP(rest[:20])
+            if 20 <= 4 * ip.ihl <= min(len(rest), ip.len):
+                return 2, ip.ttl
+        if version == 6 and len(rest) >= 40:
+            return 3, IPv6(rest[:40]).hlim
+        return 0, 0
 
     def ipv4(self) -> None:
         ip = self.read(IP, 20)
@@ -147,6 +164,7 @@ class _Reader:
             return
         addresses = {"src": int(IPv4Address(ip.src)), "dst": int(IPv4Address(ip.dst))}
         self.l3(ip_dscp=ip.tos >> 2, ip_ecn=ip.tos & 3, ip_proto=ip.proto, ttl=ip.ttl, **addresses)
+        self.ip_end = None if ip.flags.MF else self.at + ip.len
         self.end = min(self.end, self.at + ip.len)
         self.at += size
         if ip.frag:
@@ -161,6 +179,7 @@ class _Reader:
         addresses = {"src": int(IPv6Address(ip.src)), "dst": int(IPv6Address(ip.dst))}
         self.l3(ip_dscp=ip.tc >> 2, ip_ecn=ip.tc & 3, ip_proto=ip.nh, label=ip.fl, ttl=ip.hlim, **addresses)
         self.at += 40
+        self.ip_end = self.at + ip.plen
         self.end = min(self.end, self.at + ip.plen)
         found, whole = self.extensions()
         proto = self.fields["ip_proto"]
@@ -192,9 +211,12 @@ class _Reader:
             if self.at + size > self.end:
                 self.fields["cut"] = 1
                 return found, False
-            if kind == 44 and IPv6ExtHdrFragment(self.data[self.at : self.at + 8]).offset:
-                self.fields["later"] = 1
-                return found, False
+            if kind == 44:
+                fragment = IPv6ExtHdrFragment(self.data[self.at : self.at + 8])
+                if fragment.offset:
+                    self.fields["later"] = 1
+                    return found, False
+                self.ip_end = None if fragment.m else self.ip_end
             self.fields["ip_proto"] = following
             self.at += size
         return found, True
@@ -211,6 +233,8 @@ class _Reader:
             return
         pair = (header.type, header.code) if proto in (1, 58) else (header.sport, header.dport)
         self.fields |= {"l4": 1, "at_l4": self.at, "l4_src": pair[0], "l4_dst": pair[1]}
+        if self.ip_end is not None:
+            self.fields["l4_bytes"] = self.ip_end - self.at
         if proto == 58 and pair in ((135, 0), (136, 0)):
             self.neighbour(pair[0])
 

@@ -152,7 +152,11 @@ def _arp() -> Packet:
 
 def _mpls() -> Packet:
     fields = {"cos": random.getrandbits(3), "s": random.getrandbits(1), "ttl": random.getrandbits(8)}
-    return MPLS(label=random.getrandbits(20), **fields) / Raw(random.randbytes(random.randrange(50)))
+    below: Packet = Raw(random.randbytes(random.randrange(50)))
+    if random.random() < 0.7:
+        below = random.choice((_ipv4, _ipv4, _ipv6, _mpls))()
+        fields["s"] = int(not isinstance(below, MPLS)) if random.random() < 0.8 else fields["s"]
+    return MPLS(label=random.getrandbits(20), **fields) / below
 
 
 def packet() -> Packet:
