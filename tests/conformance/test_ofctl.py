@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from patience import until
-from switch_network import DATAPATH_ID, SWITCH, SWITCHES, Host, network, ofctl, running
 
-from headrace.errors import HeadraceError
+from headrace.evaluate.loads.switch_network import DATAPATH_ID, SWITCH, SWITCHES, Host, network, ofctl, running
 
 pytestmark = pytest.mark.live
 
@@ -21,8 +20,7 @@ BETWEEN_1_AND_2 = ("in_port=1,actions=output:2", "in_port=2,actions=output:1")
 
 @pytest.fixture(params=SWITCHES, scope="module")
 def network_of_hosts(request: pytest.FixtureRequest) -> Iterator[list[Host]]:
-    with network(str(request.param), [f"{ONE}/24", f"{TWO}/24", f"{THREE}/24"]) as hosts:
-        until(switch_answers, "the switch")
+    with network(SWITCHES[request.param], [f"{ONE}/24", f"{TWO}/24", f"{THREE}/24"]) as hosts:
         yield hosts
 
 
@@ -32,14 +30,6 @@ def hosts(network_of_hosts: list[Host]) -> list[Host]:
     for command in ("del-flows", "del-groups", "del-meters"):
         ofctl(command)
     return network_of_hosts
-
-
-def switch_answers() -> bool:
-    try:
-        ofctl("probe")
-    except HeadraceError:
-        return False
-    return True
 
 
 def flows(*words: str) -> list[str]:
@@ -60,7 +50,7 @@ def until_counted(command: tuple[str, ...], name: str, least: int) -> None:
 
 def reaches(one: Host, other: Host) -> bool:
     """Three pings are answered, once the last change holds: Open vSwitch says too early that it does."""
-    until(lambda: one.pings(other, 1, 1), "the first answer")
+    one.hears(other)
     return one.pings(other) == 3
 
 
@@ -147,9 +137,9 @@ def test_groups_of_every_type(hosts: list[Host]) -> None:
     assert reaches(one, three)
     until_cut_off(one, two)
     three.run("ip", "link", "set", "h3", "down")
-    until(lambda: one.pings(two, 1, 1), "the bucket of the port that is up")
+    assert one.hears(two), "by the bucket of the port that is up"
     three.run("ip", "link", "set", "h3", "up")
-    until(lambda: one.pings(three, 1, 1), "the bucket of the port that is up again")
+    assert one.hears(three), "by the bucket of the port that is up again"
     ofctl("del-groups", "group_id=1")
     assert "group_id=1" not in ofctl("dump-groups") and len(flows()) == 2  # a flow to a group goes with it
 

@@ -19,7 +19,7 @@ from headrace.cards.switch.learning import Learning
 from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
-from headrace.errors import HeadraceError
+from headrace.errors import CaptureError, HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
@@ -27,6 +27,7 @@ _SPEED_KBPS = 100_000_000
 _BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
 _LATELY = 50  # looks
 _DRAIN_S = 1.0
+_YEAR_S = 3e7
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,12 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             Learning(switch)
         if job.flows is not None:
             load_flows(switch, Path(job.flows))
-        live = any(link.live for link in links.values())
-        waits = live or bool(job.controllers) or bool(job.listens)
+        live = [port for port, link in links.items() if link.live]
+        waits = bool(live) or bool(job.controllers) or bool(job.listens)
         if waits:
             card.hang_limit(0)
-        end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
+        seconds = _YEAR_S if waits and job.seconds is None else job.seconds  # with an end idle time passes, too
+        end_ns = None if seconds is None else card.stats().time_ns + round(seconds * 1e9)
         with (
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
             _control(job, waits, say) as control,
@@ -126,10 +128,18 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
                 say(f"listens for controllers at {address}")
             quiet = to_host = 0
             while not stop:
+                for port in live:
+                    switch.set_link(port, card.link_up(port - 1))
                 said = controllers.poll() + service.attend(control) + hardware.received_packets - to_host
                 to_host = hardware.received_packets
                 quiet = 0 if said else quiet + 1
-                result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                try:
+                    result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                except CaptureError as error:
+                    if not waits:
+                        raise
+                    say(str(error))  # its port is down from now on; the others go on
+                    continue
                 if progress is not None:
                     progress(result.stats.rx_frames)
                 if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
