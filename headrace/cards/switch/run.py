@@ -109,6 +109,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         datapath = HardwareDatapath(hardware)
         infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
         switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")
+        for number in set(range(1, count + 1)) - links.keys() - job.sinks.keys():
+            switch.set_link(number, False)
         if job.learning:
             Learning(switch)
         if job.flows is not None:
