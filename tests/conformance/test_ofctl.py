@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -178,19 +179,38 @@ def test_ports_count_and_can_be_switched_off(hosts: list[Host]) -> None:
     assert reaches(one, two)
 
 
+def test_a_link_that_goes_down_is_told(hosts: list[Host], tmp_path: Path) -> None:
+    with monitor(tmp_path) as said:
+        for state, told in (("down", "LINK_DOWN"), ("up", "LIVE")):
+            hosts[2].run("ip", "link", "set", "h3", state)
+            until(lambda told=told: re.search(rf"PORT_STATUS.*MOD: 3\(.*\n.*\n +state: +{told}", said()), told)
+            assert re.search(rf"^ 3\(.*\n.*\n +state: +{told}", ofctl("dump-ports-desc"), re.MULTILINE)
+
+
+@contextmanager
+def monitor(folder: Path) -> Iterator[Callable[[], str]]:
+    """A controller that writes down what the switch says. It is there once a packet has come to it."""
+    path = folder / "said"
+    words = ["ovs-ofctl", "-OOpenFlow13", "monitor", f"tcp:127.0.0.1:{SWITCH}", "65534"]
+    environment = os.environ | {"OVS_RUNDIR": str(folder)}
+    with path.open("wb") as file, running(words, stdout=file, stderr=file, env=environment) as process:
+
+        def said() -> str:
+            assert process.poll() is None, path.read_text()
+            return path.read_text()
+
+        def hears() -> bool:
+            ofctl("packet-out", f"in_port=controller,packet={'02' * 60},actions=controller")
+            return "PACKET_IN" in said()
+
+        until(hears, "a packet at the controller")
+        yield said
+
+
 def test_packets_go_to_a_controller_and_back(hosts: list[Host], tmp_path: Path) -> None:
     ofctl("add-flow", "priority=2,in_port=1,dl_type=0x88b5,actions=CONTROLLER:40,output:2")
     packet = bytes.fromhex("02" * 12 + "88b5").ljust(60, b"\0").hex()
-    said = tmp_path / "said"
-    words = ["ovs-ofctl", "-OOpenFlow13", "monitor", f"tcp:127.0.0.1:{SWITCH}", "65534"]
-    environment = os.environ | {"OVS_RUNDIR": str(tmp_path)}
-    with said.open("wb") as file, running(words, stdout=file, stderr=file, env=environment) as monitor:
-
-        def seen() -> bool:
-            assert monitor.poll() is None, said.read_text()
-            ofctl("packet-out", f"in_port=1,packet={packet},actions=TABLE")
-            return "PACKET_IN" in said.read_text()
-
-        until(seen, "the packet at the controller")
-    assert "total_len=60 in_port=1 (via action)" in said.read_text()
+    with monitor(tmp_path) as said:
+        ofctl("packet-out", f"in_port=1,packet={packet},actions=TABLE")
+        until(lambda: "total_len=60 in_port=1 (via action)" in said(), "the flow's packet at the controller")
     until_counted(("dump-flows", "in_port=1"), "n_packets", 1)
