@@ -101,7 +101,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             card.source(port - 1, link.link, timing="line" if link.live or lossless else job.rate)
             if link.live:
                 card.sink(port - 1, link.link)
-        hardware.hold(sum(1 << port - 1 for port, link in links.items() if lossless and not link.live))
+        hardware.hold(sum(1 << port - 1 for port in links) if lossless else 0)
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():

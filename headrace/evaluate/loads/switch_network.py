@@ -370,7 +370,8 @@ def iperf(seconds: int, parameters: Mapping[str, Any]) -> Streamed:
         client, server = (
             Host(f"10.0.0.{port}", stack.enter_context(host_behind(f"h{port}", f"10.0.0.{port}/24"))) for port in (1, 2)
         )
-        stack.enter_context(running([*server.there, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL))
+        words = [*server.there, "iperf3", "-s", "-1"]
+        stack.enter_context(running(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         until(lambda: ":5201" in server.run("ss", "-tln").stdout, "iperf3's server")
         before = _received(folder)
         done = client.run("iperf3", "-c", server.address, "-t", str(seconds), "-J")
