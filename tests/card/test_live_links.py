@@ -503,6 +503,18 @@ def test_packets_that_a_tap_device_has_no_room_for_are_counted(loop: Open) -> No
     assert port.rx_frames == 16_384 and port.rx_missed == 20_000 - 16_384
 
 
+def test_frames_that_wait_at_a_tap_device_have_come_together(loop: Open) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    card.run(wall_s=0.01)
+    before = card.stats().evaluated_cycles
+    send("tap0", numbered(50), pause_every=1)
+    card.run(packets=50)
+    finish(card)
+    assert len({frame.timestamp_ns for frame in card.received(1)}) == 1
+    assert card.stats().evaluated_cycles - before < 50 * 20, "one right after the other"
+
+
 def test_a_tap_device_that_vanishes_is_an_error(loop: Open, later: Callable[..., None]) -> None:
     card = loop()
     attach(card, "tap:tap0")

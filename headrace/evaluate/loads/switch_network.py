@@ -259,6 +259,7 @@ class Controlled:
     addresses: tuple[str, str, str]
     start: Callable[[Path], AbstractContextManager[None]]
     routers: Sequence[str] = ()
+    programs: Sequence[str] = ()  # that must be installed
 
 
 @contextmanager
@@ -335,6 +336,7 @@ ROUTING = Controlled(
     ("10.0.1.1/24", "10.0.1.2/24", "10.0.2.3/24"),
     _by_faucet,
     ("10.0.1.254", "10.0.1.254", "10.0.2.254"),
+    (str(FAUCET),),
 )
 CONTROLLERS = (OFCTL, LEARNING, ROUTING)
 
