@@ -41,7 +41,7 @@ DATAPATH_ID = 1
 PATIENCE_S = 900
 """After so many seconds without what is waited for, it does not come."""
 PARAMETERS: Mapping[str, Any] = {"PORTS": 4, "TABLES": 9, "DATA_W": 256, "EXACT": 256, "TERNARY": 64}
-"""Of the smallest card on which faucet has its tables."""
+"""Of the smallest card on which faucet has its tables. All tests share it, as it takes minutes to build."""
 
 FAUCET = paths.share() / ".venv-faucet/bin/faucet"
 SIMPLE_SWITCH = paths.share() / "examples/controller/simple_switch.py"
