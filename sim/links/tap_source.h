@@ -26,7 +26,7 @@ class TapSource : public LiveSource {
 
  private:
   static constexpr size_t kLongest = 65536;
-  static constexpr size_t kTogether = 64;  // frames
+  static constexpr size_t kTogether = 256;  // frames
 
   void take(size_t most);
 

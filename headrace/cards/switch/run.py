@@ -23,7 +23,8 @@ from headrace.errors import CaptureError, HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
-_SPEED_KBPS = 100_000_000
+_LINE_BPS = 100e9
+_LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
 _BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
 _LATELY = 50  # looks
 _DRAIN_S = 1.0
@@ -101,6 +102,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             card.source(port - 1, link.link, timing="line" if link.live or lossless else job.rate)
             if link.live:
                 card.sink(port - 1, link.link)
+                card.set_rate(port - 1, _LIVE_BPS)
         hardware.hold(sum(1 << port - 1 for port in links) if lossless else 0)
         bpf.load()
         drop_rights()
@@ -155,8 +157,9 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
 
 
 def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
-    name = link.name if link is not None and link.live else f"port{number}"
-    return PortInfo(number, name, bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:], _SPEED_KBPS)
+    name, bps = (link.name, _LIVE_BPS) if link is not None and link.live else (f"port{number}", _LINE_BPS)
+    mac = bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:]
+    return PortInfo(number, name, mac, round(bps / 1000))
 
 
 def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlowSwitch) -> SwitchReport:

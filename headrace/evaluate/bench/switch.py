@@ -199,21 +199,22 @@ def _simulator(quick: bool) -> Iterator[Row]:
         f"{rate:,.0f} and {filtered:,.0f} packets a second",
     )
 
-    what, must = "iperf3 between two namespaces, TCP", f"at least {LEAST_STREAMED}"
-    if reason := switch_network.why_not("iperf3"):
-        yield _row(what, must, "not run", "", None, WALL_CLOCK, reason)
-        return
-    found = switch_network.iperf(5 if quick else 30, loads.parameters(TABLES))
-    streamed = found.packets / found.seconds
-    yield _row(
-        what,
-        must,
-        streamed / rate,
-        "of the simulator's packets a second",
-        streamed >= LEAST_STREAMED * rate,
-        WALL_CLOCK,
-        f"{streamed:,.0f} packets a second, {found.bytes * 8 / found.seconds / 1e6:,.1f} Mb/s, segments of 1,448 bytes",
-    )
+    for kind, options in (("TCP, 1,514 bytes", ()), ("UDP, 64 bytes", switch_network.SMALLEST)):
+        what, must = f"iperf3 between two namespaces, {kind}", f"at least {LEAST_STREAMED}"
+        if reason := switch_network.why_not("iperf3"):
+            yield _row(what, must, "not run", "", None, WALL_CLOCK, reason)
+            continue
+        found = switch_network.iperf(5 if quick else 30, loads.parameters(TABLES), *options)
+        streamed = found.packets / found.seconds
+        yield _row(
+            what,
+            must,
+            streamed / rate,
+            "of the simulator's packets a second",
+            streamed >= LEAST_STREAMED * rate,
+            WALL_CLOCK,
+            f"{streamed:,.0f} packets a second, {found.bytes * 8 / found.seconds / 1e6:,.1f} Mb/s of wall time",
+        )
 
 
 def _controlled(controller: switch_network.Controlled) -> Row:

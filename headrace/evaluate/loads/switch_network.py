@@ -65,7 +65,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Streamed:
-    """What iperf3 sent over TCP between two hosts: all packets through the switch, and payload, in wall time."""
+    """What iperf3 sent between two hosts: all packets that left the switch, and their bytes, in wall time."""
 
     packets: int
     bytes: int
@@ -362,9 +362,13 @@ def reached(hosts: Sequence[Host]) -> Reached:
 
 # iperf3
 
+SMALLEST = ("-u", "-b", "0", "-l", "18")
+"""As iperf3's options: UDP packets of 60 bytes, 64 with their FCS, as many as go."""
 
-def iperf(seconds: int, parameters: Mapping[str, Any]) -> Streamed:
-    """A TCP connection through a card between two hosts, with a flow each way, for so many seconds of wall time."""
+
+def iperf(seconds: int, parameters: Mapping[str, Any], *options: str) -> Streamed:
+    """A TCP connection through a card between two hosts, with a flow each way, for so many seconds of wall time;
+    ``options`` of iperf3 make it something else."""
     with tempfile.TemporaryDirectory() as name, own_network(), ExitStack() as stack:
         folder = Path(name)
         (folder / "flows").write_text("in_port=1,actions=output:2\nin_port=2,actions=output:1\n")
@@ -375,17 +379,15 @@ def iperf(seconds: int, parameters: Mapping[str, Any]) -> Streamed:
         words = [*server.there, "iperf3", "-s", "-1"]
         stack.enter_context(running(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         until(lambda: ":5201" in server.run("ss", "-tln").stdout, "iperf3's server")
-        before = _received(folder)
-        done = client.run("iperf3", "-c", server.address, "-t", str(seconds), "-J")
-        packets = _received(folder) - before
-        said = json.loads(done.stdout)
-        if "error" in said:
-            raise HeadraceError(f"iperf3: {said['error']}")
-        found = said["end"]["sum_received"]
-        return Streamed(packets, int(found["bytes"]), float(found["seconds"]))
+        packets, sent, start = _sent(folder)
+        done = client.run("iperf3", "-c", server.address, "-t", str(seconds), "-J", *options)
+        end = _sent(folder)
+        if error := json.loads(done.stdout).get("error"):
+            raise HeadraceError(f"iperf3: {error}")
+        return Streamed(end[0] - packets, end[1] - sent, end[2] - start)
 
 
-def _received(folder: Path) -> int:
-    """Packets that the switch has received."""
+def _sent(folder: Path) -> tuple[int, int, float]:
+    """Packets and bytes that the switch has sent, and the time."""
     ports = ask(CONTROL, str(folder / "control"), {"command": "stats"})["ports"]
-    return sum(int(port["rx_packets"]) for port in ports)
+    return sum(port["tx_packets"] for port in ports), sum(port["tx_bytes"] for port in ports), time.monotonic()
