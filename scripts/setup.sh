@@ -31,6 +31,7 @@ need openssl openssl version
 need iproute2 ip -V
 need openvswitch-switch ovs-vswitchd --version
 need iputils-ping ping -V
+need iperf3 iperf3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython
 need z3 z3 --version

@@ -260,6 +260,8 @@ int hr_attach_source(hr_card* card, const hr_source* source);
 int hr_attach_sink(hr_card* card, const hr_sink* sink);
 /* The port's source gives nothing any more; a frame that is on its way still comes. */
 int hr_end_source(hr_card* card, uint32_t port);
+/* 1: the port's source has its link up; 0: it is down, or has broken off, or there is none. */
+int hr_link_up(hr_card* card, uint32_t port);
 /* Queues a frame at a port, whose source becomes "queue" if it has none. flags: HR_FRAME_... */
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t flags);
 /* Takes the oldest frame out of a port's memory sink, the one with this `select`; 1: there was one, 0:

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import shutil
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from patience import until
 
-_CLONE_NEWNET = 0x4000_0000
-
-
-def why_not() -> str | None:
-    """Why there can be no such network here; None where there can."""
-    if os.geteuid() != 0:
-        return "network namespaces need root"
-    return None if shutil.which("ip") else "ip is not installed"
-
-
-@contextmanager
-def own_network() -> Iterator[None]:
-    """This thread, and what it starts, live in a new network namespace, which goes with the last of them."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    if libc.unshare(_CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    try:
-        Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")  # no packets but the test's
-        Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
-        yield
-    finally:
-        libc.setns(before, _CLONE_NEWNET)
-        os.close(before)
-
-
-def ip(*arguments: str) -> None:
-    """Runs ``ip`` with these words."""
-    subprocess.run(["ip", *arguments], check=True)
+from headrace.net.namespaces import host_behind, ip, own_network, why_not  # noqa: F401  (tests take all from here)
 
 
 def add_pair(here: str, there: str) -> None:
@@ -52,23 +20,6 @@ def add_pair(here: str, there: str) -> None:
     ip("link", "add", here, "type", "veth", "peer", "name", there)
     for name in (here, there):
         ip("link", "set", name, "up")
-
-
-@contextmanager
-def host_behind(interface: str, address: str) -> Iterator[list[str]]:
-    """Puts an interface into a host of its own, with an address; gives the words that start a program there."""
-    own = Path("/proc/thread-self/ns/net").readlink()
-    host = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
-    try:
-        until(lambda: Path(f"/proc/{host.pid}/ns/net").readlink() != own, "a namespace")
-        there = ["nsenter", "--net", "--target", str(host.pid)]
-        ip("link", "set", interface, "netns", str(host.pid))
-        for words in (("addr", "add", address, "dev", interface), ("link", "set", interface, "up")):
-            subprocess.run([*there, "ip", *words], check=True)
-        yield there
-    finally:
-        host.kill()
-        host.wait()
 
 
 _SENDER = """

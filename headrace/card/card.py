@@ -219,6 +219,11 @@ class Card:
         """Lets a port receive nothing more; a frame that is on its way still comes."""
         self._check(self._lib.hr_end_source(self._open, port))
 
+    def link_up(self, port: int) -> bool:
+        """Whether the link that a port receives by is up: a TAP device is while the host has its end up. False also
+        where the source has broken off, or there is none."""
+        return bool(self._check(self._lib.hr_link_up(self._open, port)))
+
     def _attach_source(self, port: int, link: str, timing: str | float, packets: int | None) -> None:
         name = self._ffi.new("char[]", harness.text(link))
         rate = 0

@@ -1,4 +1,4 @@
-"""``headrace demo``: the filter card on real traffic, in one screen."""
+"""``headrace demo``: the filter card, the RPU card and the switch card on real traffic, in one screen."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def demo_command(
 ) -> int:
     """Record real traffic, filter it with the card and with tcpdump, and show what the card can and can't do.
 
-    Then a firewall in C on the RPU card. The exit code is 1 if a file of the filter card is not byte for byte
-    tcpdump's, or the firewall lets other packets pass than tcpdump.
+    Then a firewall in C on the RPU card, and flows on the switch card. The exit code is 1 if a file of the filter card
+    is not byte for byte tcpdump's, the firewall lets other packets pass than tcpdump, or flows count others.
     """
     from pathlib import Path
 
@@ -44,7 +44,8 @@ def demo_command(
     with common.progress_line() as progress:
         found = demo.run(Path(folder), packets, progress)
     Console().print(_screen(found))
-    return 0 if found.firewall.same and all(comparison.same for comparison in found.comparisons) else 1
+    same = found.firewall.same and found.switched.same and all(comparison.same for comparison in found.comparisons)
+    return 0 if same else 1
 
 
 def _screen(found: Demo) -> RenderableType:
@@ -69,6 +70,7 @@ def _screen(found: Demo) -> RenderableType:
         ),
         Panel(_limits(found), title="5  Where the limit is", title_align="left"),
         Panel(_firewall(found), title="6  C firmware on RISC-V packet processors: a firewall", title_align="left"),
+        Panel(_switched(found), title="7  OpenFlow: the flows of a switch", title_align="left"),
     ]
     folder = found.traffic.path.parent
     parts.append(
@@ -136,4 +138,29 @@ def _firewall(found: Demo) -> RenderableType:
         table,
         "",
         Text.assemble(f"{firewall.path}: {firewall.report.sent:,} packets ", verdict),
+    )
+
+
+def _switched(found: Demo) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    switched = found.switched
+    table = Table(
+        "table", "match", "instructions", "packets", "tcpdump's", box=None, pad_edge=False, header_style="bold"
+    )
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for flow in switched.flows:
+        verdict = Text(f"{flow.by_tcpdump:,}", "green" if flow.packets == flow.by_tcpdump else "bold red")
+        table.add_row(str(flow.table), flow.match, flow.instructions, f"{flow.packets:,}", verdict)
+    return Group(
+        f"{switched.received:,} packets came by port 1, {switched.sent:,} left by port 2 into {switched.path}.",
+        "",
+        table,
+        "",
+        "What the switch does with a packet (headrace switch trace):",
+        "",
+        Text(switched.trace.rstrip()),
     )

@@ -113,7 +113,13 @@ MEASUREMENTS = {
             "bench switch",
             ("switch_card",),
             ("switch",),
-            (*_SWITCH, f"{_BENCH}/switch.py", *_SYNTH),
+            (
+                *_SWITCH,
+                f"{_LOADS}/switch_network.py",
+                "headrace/evaluate/conformance/*.py",
+                f"{_BENCH}/switch.py",
+                *_SYNTH,
+            ),
             _TABLES,
         ),
         Measurement(

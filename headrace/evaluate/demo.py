@@ -1,5 +1,5 @@
-"""The demo: real traffic through the filter card and through C firmware on the RPU card, tcpdump beside them, and where
-the limits are."""
+"""The demo: real traffic through the filter card, C firmware on the RPU card and flows of the switch card, and limits;
+tcpdump beside them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headrace.cards.filter import measurements
 from headrace.cards.filter.run import (
@@ -23,9 +24,14 @@ from headrace.cards.filter.run import (
 )
 from headrace.cards.rpu.run import RpuJob, RpuReport
 from headrace.cards.rpu.run import run as run_rpu
+from headrace.cards.switch.card import open_switch_card
+from headrace.cards.switch.controllers import Controllers
+from headrace.cards.switch.ofctl import load_flows
+from headrace.cards.switch.service import Service
 from headrace.engines.filter import Slot
 from headrace.errors import HeadraceError
 from headrace.evaluate import report
+from headrace.evaluate.loads.switch import Switch
 from headrace.net import bpf
 from headrace.traffic import Traffic, realistic_capture
 
@@ -39,6 +45,21 @@ LENGTHS = (5, 11, 15, 17, 18, 20, 25, 35, 50)  # instructions a packet, for the 
 SMALLEST = 60  # bytes without FCS
 WIRE_OVERHEAD = 24  # FCS, preamble and gap
 UNITS = 4  # of the RPU card
+FLOWS = {
+    "table=0,priority=30,tcp,tp_dst=80,actions=goto_table:1": "ip and tcp dst port 80",
+    "table=0,priority=20,udp,tp_dst=53,actions=push_vlan:0x8100,set_field:4149->vlan_vid,output:2": (
+        "ip and udp dst port 53"
+    ),
+    "table=0,priority=10,icmp,actions=output:2": "icmp",
+    "table=1,priority=10,ip,actions=dec_ttl,output:2": "ip and tcp dst port 80",
+}
+"""Of the switch card, as ovs-ofctl reads them, and what tcpdump calls the packets that they take; by table and
+priority."""
+SWITCH = {
+    "PORTS": 2, "TABLES": 2, "DATA_W": 256, "EXACT": 64, "TERNARY": 16, "NARROW": 1, "PROGRAM_WORDS": 1024,
+    "METERS": 16,
+}  # fmt: skip
+"""A small card: it is built in a minute."""
 
 Progress = Callable[[str, float | None], None]
 
@@ -73,6 +94,36 @@ class Firewall:
 
 
 @dataclass(frozen=True)
+class FlowCount:
+    """A flow of the switch card: its packets by the card's counter, and by tcpdump."""
+
+    table: int
+    match: str
+    instructions: str
+    packets: int
+    by_tcpdump: int
+
+
+@dataclass(frozen=True)
+class Switched:
+    """The traffic through the switch card: its flows, packets that came and that left, the file of these, and what the
+    card does to one packet, table by table."""
+
+    flows: list[FlowCount]
+    received: int
+    sent: int
+    path: Path
+    trace: str
+
+    @property
+    def same(self) -> bool:
+        """Whether card and tcpdump count the same, and nothing else has left."""
+        return all(flow.packets == flow.by_tcpdump for flow in self.flows) and self.sent == sum(
+            flow.packets for flow in self.flows if "output" in flow.instructions
+        )
+
+
+@dataclass(frozen=True)
 class Demo:
     """All that the demo found."""
 
@@ -82,11 +133,12 @@ class Demo:
     protocols: dict[int, tuple[int, int]]
     limits: list[Limit]
     firewall: Firewall
+    switched: Switched
 
 
 def run(folder: Path, packets: int = 30_000, progress: Progress | None = None) -> Demo:
     """Records traffic, filters it with four programs, compares with tcpdump, measures, looks for the limits, and sends
-    it through a firewall.
+    it through a firewall and a switch.
 
     Files go to ``folder``, which is made. Raises HeadraceError where tcpdump or a compiler is missing.
     """
@@ -117,7 +169,9 @@ def run(folder: Path, packets: int = 30_000, progress: Progress | None = None) -
     show("looking for the limits", None)
     limits = find_limits()
     show("a firewall in C on the RPU card (its card is built once, in two minutes)", None)
-    return Demo(traffic, found, comparisons, protocols, limits, run_firewall(capture, folder))
+    firewall = run_firewall(capture, folder)
+    show("flows on the switch card (its card is built once, in a minute)", None)
+    return Demo(traffic, found, comparisons, protocols, limits, firewall, run_switch(capture, folder))
 
 
 def run_firewall(capture: Path, folder: Path) -> Firewall:
@@ -145,11 +199,47 @@ def run_firewall(capture: Path, folder: Path) -> Firewall:
     return Firewall(blocked, output, found, same)
 
 
+def run_switch(capture: Path, folder: Path) -> Switched:
+    """Puts the traffic into port 1 of a switch of two tables, without loss; what port 2 sends goes to a file."""
+    flows, output = folder / "flows.txt", folder / "switched.pcap"
+    flows.write_text("".join(f"{flow}\n" for flow in FLOWS))
+    with open_switch_card(parameters=SWITCH, progress=False) as card:
+        switch = Switch(card)
+        switch.hold()
+        load_flows(switch.agent, flows)
+        card.source(0, f"pcap:{capture}")
+        card.sink(1, f"pcap:{output}")
+        ports = card.run().stats.ports
+        with Controllers(switch.agent) as controllers:
+            service = Service(switch.agent, switch.datapath, controllers)
+            rows: list[dict[str, Any]] = service.flows()
+            trace = service.trace(next(filter(_is_to_web, _packets(capture))).hex(), 1)["text"]
+    counted = [
+        FlowCount(row["table"], row["match"], row["instructions"], row["packets"], _count(capture, folder, expression))
+        for row, expression in zip(rows, FLOWS.values(), strict=True)
+    ]
+    return Switched(counted, ports[0].rx_frames, ports[1].tx_frames, output, trace)
+
+
+def _count(capture: Path, folder: Path, expression: str) -> int:
+    """Packets that tcpdump finds."""
+    found = folder / "found-tcpdump.pcap"
+    _tcpdump(capture, found, expression)
+    count = sum(1 for _ in _packets(found))
+    found.unlink()
+    return count
+
+
 def _packets(capture: Path) -> Iterator[bytes]:
     from scapy.utils import RawPcapReader
 
     with RawPcapReader(str(capture)) as reader:
         yield from (data for data, _ in reader)
+
+
+def _is_to_web(data: bytes) -> bool:
+    """Of a frame: IPv4 without options, TCP to port 80."""
+    return data[12:15] == b"\x08\x00\x45" and data[23] == 6 and data[36:38] == b"\x00\x50"
 
 
 def _sources(capture: Path) -> Iterator[str]:

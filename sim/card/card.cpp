@@ -218,6 +218,11 @@ void Card::end_source(uint32_t number) {
   if (!to.attached) to.packets = 0;  // the source that comes with the next run
 }
 
+bool Card::link_up(uint32_t number) {
+  const Port& of = port(number);
+  return of.source && of.source->fault().empty() && of.source->link_up();
+}
+
 RecordWriter Card::make_writer(const hr_sink& request) {
   const Arrivals& arrivals = port(request.port).arrivals;
   return RecordWriter(links_.sink(request).sink, capture_format(),

@@ -14,7 +14,10 @@ namespace {
 
 // An idle output may come from a register or two: so many cycles of silence are needed before time is skipped.
 constexpr unsigned kSettled = 4;
-constexpr unsigned kCheckInterval = 1024;  // cycles between looks at the wall clock
+// Others are looked at after so many cycles, and in slow models after so much wall time.
+constexpr unsigned kCheckInterval = 1024;
+constexpr unsigned kClockInterval = 32;  // cycles between looks at the wall clock, each of which takes 50 ns
+constexpr std::chrono::milliseconds kCheckTime{1};
 constexpr Cycle kLastCycle = Cycle{1} << 62;
 
 }  // namespace
@@ -80,12 +83,14 @@ int Card::run_loop(const hr_run_limits& limits) {
   const uint64_t packets_end =
       limits.packets == 0 || limits.packets > UINT64_MAX - received_ ? UINT64_MAX : received_ + limits.packets;
   const auto slice = std::chrono::milliseconds(limits.slice_ms);
+  std::chrono::nanoseconds next_check = kCheckTime;
   take_events();
   for (unsigned n = 1;; ++n) {
     if (clock_.cycle() >= end) return HR_STOP_CYCLES;
     if (received_ >= packets_end) return HR_STOP_PACKETS;
     if (limits.until_interrupt && !irqs_.empty()) return HR_STOP_INTERRUPT;
-    if (n % kCheckInterval == 0) {
+    if (n % kCheckInterval == 0 || (n % kClockInterval == 0 && timer.passed() >= next_check)) {
+      next_check = timer.passed() + kCheckTime;
       if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
       if (limits.until_idle) check_progress();
       wait_for_others(0);

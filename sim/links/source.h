@@ -35,6 +35,9 @@ class Source {
     return none;
   }
 
+  // Whether the link is up that frames come by.
+  virtual bool link_up() const { return true; }
+
   // Frames that were lost on the way to the source.
   virtual uint64_t missed() const { return 0; }
 

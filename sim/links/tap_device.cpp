@@ -6,6 +6,7 @@
 #include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -50,6 +51,12 @@ ssize_t TapDevice::receive(std::span<uint8_t> frame) const {
 
 ssize_t TapDevice::send(std::span<const uint8_t> frame) const {
   return ::write(device_.number(), frame.data(), frame.size());
+}
+
+// The kernel takes frames from us while the interface is up; this holds where a name of the interface doesn't.
+bool TapDevice::up() const {
+  pollfd device{device_.number(), POLLOUT, 0};
+  return ::poll(&device, 1, 0) == 1 && (device.revents & POLLOUT) != 0;
 }
 
 // As `ip -s link` asks; not from /sys, which may be that of another network namespace.

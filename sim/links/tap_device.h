@@ -21,6 +21,8 @@ class TapDevice {
   const std::string& shown() const { return shown_; }
   void set_mtu(uint32_t mtu);
   int descriptor() const { return device_.number(); }
+  // Whether the host has its end up, in whatever network namespace that is.
+  bool up() const;
   // As read() and write().
   ssize_t receive(std::span<uint8_t> frame) const;
   ssize_t send(std::span<const uint8_t> frame) const;

@@ -24,9 +24,10 @@ void TapSink::take(const Record& record) {
     frame = whole;
   }
   if (device_->send(frame) >= 0) return;
-  const bool down = errno == EIO || errno == EBADFD;
-  throw Error(HR_ERROR_FILE,
-              device_->shown() + ": " + (down ? "the interface is down or has gone" : std::strerror(errno)));
+  if (errno != EIO && errno != EBADFD) {  // neither down nor gone
+    throw Error(HR_ERROR_FILE, device_->shown() + ": " + std::strerror(errno));
+  }
+  add(lost_, record.totals());
 }
 
 }  // namespace headrace

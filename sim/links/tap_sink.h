@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives frames to the host, as what a TAP device receives.
+// Gives frames to the host, as what a TAP device receives. They are lost while that is down, and when it has gone.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,12 @@ class TapSink : public Sink {
   void begin(const CaptureFormat& source_format) override;
   void take(const Record& record) override;
   void flush() override {}
+  hr_totals lost() const override { return lost_; }
   void end(std::span<const hr_port_stats>, uint64_t) override {}
 
  private:
   std::shared_ptr<TapDevice> device_;
+  hr_totals lost_{};
 };
 
 }  // namespace headrace

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from network import add_pair, ip, numbered, own_network, send
+from network import add_pair, host_behind, ip, numbered, own_network, send
 from patience import HANG_S, until
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
@@ -503,6 +503,18 @@ def test_packets_that_a_tap_device_has_no_room_for_are_counted(loop: Open) -> No
     assert port.rx_frames == 16_384 and port.rx_missed == 20_000 - 16_384
 
 
+def test_frames_that_wait_at_a_tap_device_have_come_together(loop: Open) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    card.run(wall_s=0.01)
+    before = card.stats().evaluated_cycles
+    send("tap0", numbered(50), pause_every=1)
+    card.run(packets=50)
+    finish(card)
+    assert len({frame.timestamp_ns for frame in card.received(1)}) == 1
+    assert card.stats().evaluated_cycles - before < 50 * 20, "one right after the other"
+
+
 def test_a_tap_device_that_vanishes_is_an_error(loop: Open, later: Callable[..., None]) -> None:
     card = loop()
     attach(card, "tap:tap0")
@@ -511,13 +523,29 @@ def test_a_tap_device_that_vanishes_is_an_error(loop: Open, later: Callable[...,
         card.run()
 
 
-def test_a_tap_device_that_is_down_takes_no_frames(loop: Open) -> None:
+@pytest.mark.parametrize("what", [("set", "tap0", "down"), ("del", "tap0")])
+def test_a_tap_device_that_is_down_or_has_gone_loses_frames(loop: Open, what: tuple[str, ...]) -> None:
     card = loop()
-    card.source(0, "gen:count=1")
+    card.source(0, "gen:count=3")
     card.sink(1, "tap:tap0")
+    ip("link", *what)
+    result = card.run()
+    assert result.stats.ports[1].tx_frames == 3 and card.written(1).packets == 0
+
+
+def test_a_port_knows_whether_its_tap_device_is_up_in_any_namespace(loop: Open, later: Callable[..., None]) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    assert card.link_up(0) and not card.link_up(1), "port 1 has no source"
     ip("link", "set", "tap0", "down")
-    with pytest.raises(CardError, match="^tap:tap0: the interface is down or has gone$"):
+    assert not card.link_up(0)
+    with host_behind("tap0", "10.0.0.1/24") as there:
+        assert card.link_up(0)
+        subprocess.run([*there, "ip", "link", "set", "tap0", "down"], check=True)
+        assert not card.link_up(0)
+    with pytest.raises(CaptureError, match="^tap:tap0: the interface has gone$"):
         card.run()
+    assert not card.link_up(0)
 
 
 def test_nothing_is_left_behind(loop: Open) -> None:

@@ -14,11 +14,10 @@ from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import ovs
 from headrace.evaluate.loads import switch as loads
+from headrace.evaluate.loads.switch_network import PARAMETERS
 from headrace.evaluate.study import switch
 from headrace.evaluate.study.switch import Point
 
-CARD = {"PORTS": 4, "TABLES": 9, "DATA_W": 256, "EXACT": 256, "TERNARY": 64}
-"""Those of tests/card/switch: a card takes minutes to build."""
 TABLES = 4  # that flows use
 BEATS = 2  # of the smallest packet
 
@@ -28,7 +27,7 @@ needs_ovs = pytest.mark.skipif(ovs.available() is not None, reason=ovs.available
 @pytest.fixture(autouse=True, scope="module")
 def small_card() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loads, "parameters", lambda _tables: CARD)
+        patch.setattr(loads, "parameters", lambda _tables: PARAMETERS)
         patch.setattr(loads, "CONNECTIONS", 100)
         patch.setattr(loads, "_SPAN", 2_000)
         yield

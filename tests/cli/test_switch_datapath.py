@@ -496,6 +496,16 @@ def test_groups_and_counters_run_out_and_come_back() -> None:
     datapath.set_group(Group(1000, GroupKind.ALL, tuple(outputs(1, 2))))
 
 
+@pytest.mark.parametrize(("rate", "packets", "burst"), [(5000, False, 500), (9, False, 73), (5, True, 1)])
+def test_a_band_without_a_burst_gets_one_that_lets_packets_through(rate: int, packets: bool, burst: int) -> None:
+    card = ModelCard(PORTS, TABLES)
+    meter = Meter(1, (flows.Band(rate, 0), flows.Band(rate, 7)), packets)
+    HardwareDatapath(card).set_meter(meter)
+    [written] = card.meter.values()
+    assert [band.burst for band in written.bands] == [burst, 7]
+    assert meter.bands[0].burst == 0, "it is told as it was set"
+
+
 def test_meters_have_any_number() -> None:
     card = ModelCard(PORTS, 1)
     datapath = HardwareDatapath(card)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from patience import until
-from switch_network import DATAPATH_ID, SWITCH, SWITCHES, Host, network, ofctl, running
 
-from headrace.errors import HeadraceError
+from headrace.evaluate.loads.switch_network import DATAPATH_ID, SWITCH, SWITCHES, Host, network, ofctl, running
 
 pytestmark = pytest.mark.live
 
@@ -21,8 +21,7 @@ BETWEEN_1_AND_2 = ("in_port=1,actions=output:2", "in_port=2,actions=output:1")
 
 @pytest.fixture(params=SWITCHES, scope="module")
 def network_of_hosts(request: pytest.FixtureRequest) -> Iterator[list[Host]]:
-    with network(str(request.param), [f"{ONE}/24", f"{TWO}/24", f"{THREE}/24"]) as hosts:
-        until(switch_answers, "the switch")
+    with network(SWITCHES[request.param], [f"{ONE}/24", f"{TWO}/24", f"{THREE}/24"]) as hosts:
         yield hosts
 
 
@@ -32,14 +31,6 @@ def hosts(network_of_hosts: list[Host]) -> list[Host]:
     for command in ("del-flows", "del-groups", "del-meters"):
         ofctl(command)
     return network_of_hosts
-
-
-def switch_answers() -> bool:
-    try:
-        ofctl("probe")
-    except HeadraceError:
-        return False
-    return True
 
 
 def flows(*words: str) -> list[str]:
@@ -60,7 +51,7 @@ def until_counted(command: tuple[str, ...], name: str, least: int) -> None:
 
 def reaches(one: Host, other: Host) -> bool:
     """Three pings are answered, once the last change holds: Open vSwitch says too early that it does."""
-    until(lambda: one.pings(other, 1, 1), "the first answer")
+    one.hears(other)
     return one.pings(other) == 3
 
 
@@ -72,9 +63,11 @@ def until_cut_off(one: Host, other: Host) -> None:
 def test_what_a_switch_says_of_itself(hosts: list[Host]) -> None:
     shown = ofctl("show")
     assert f"dpid:{DATAPATH_ID:016x}" in shown
-    assert re.findall(r"^ (\d)\(", shown, re.MULTILINE) == ["1", "2", "3"]
+    assert re.findall(r"^ (\d)\(", shown, re.MULTILINE)[:3] == ["1", "2", "3"]
     assert all(f"{name}: " in ofctl("dump-desc") for name in ("Manufacturer", "Hardware", "Software", "Serial Num"))
-    assert re.findall(r"^ (\d)\(", ofctl("dump-ports-desc"), re.MULTILINE) == ["1", "2", "3"]
+    described = ofctl("dump-ports-desc")
+    assert re.findall(r"^ (\d)\(", described, re.MULTILINE)[:3] == ["1", "2", "3"]
+    assert described.count("LINK_DOWN") == described.count(" 4("), "the card's fourth port has no link"
     assert "table 0" in ofctl("dump-table-features")
     assert "active=0" in ofctl("dump-tables")
     assert "bytes" in ofctl("ping")
@@ -147,9 +140,9 @@ def test_groups_of_every_type(hosts: list[Host]) -> None:
     assert reaches(one, three)
     until_cut_off(one, two)
     three.run("ip", "link", "set", "h3", "down")
-    until(lambda: one.pings(two, 1, 1), "the bucket of the port that is up")
+    assert one.hears(two), "by the bucket of the port that is up"
     three.run("ip", "link", "set", "h3", "up")
-    until(lambda: one.pings(three, 1, 1), "the bucket of the port that is up again")
+    assert one.hears(three), "by the bucket of the port that is up again"
     ofctl("del-groups", "group_id=1")
     assert "group_id=1" not in ofctl("dump-groups") and len(flows()) == 2  # a flow to a group goes with it
 
@@ -186,19 +179,38 @@ def test_ports_count_and_can_be_switched_off(hosts: list[Host]) -> None:
     assert reaches(one, two)
 
 
+def test_a_link_that_goes_down_is_told(hosts: list[Host], tmp_path: Path) -> None:
+    with monitor(tmp_path) as said:
+        for state, told in (("down", "LINK_DOWN"), ("up", "LIVE")):
+            hosts[2].run("ip", "link", "set", "h3", state)
+            until(lambda told=told: re.search(rf"PORT_STATUS.*MOD: 3\(.*\n.*\n +state: +{told}", said()), told)
+            assert re.search(rf"^ 3\(.*\n.*\n +state: +{told}", ofctl("dump-ports-desc"), re.MULTILINE)
+
+
+@contextmanager
+def monitor(folder: Path) -> Iterator[Callable[[], str]]:
+    """A controller that writes down what the switch says. It is there once a packet has come to it."""
+    path = folder / "said"
+    words = ["ovs-ofctl", "-OOpenFlow13", "monitor", f"tcp:127.0.0.1:{SWITCH}", "65534"]
+    environment = os.environ | {"OVS_RUNDIR": str(folder)}
+    with path.open("wb") as file, running(words, stdout=file, stderr=file, env=environment) as process:
+
+        def said() -> str:
+            assert process.poll() is None, path.read_text()
+            return path.read_text()
+
+        def hears() -> bool:
+            ofctl("packet-out", f"in_port=controller,packet={'02' * 60},actions=controller")
+            return "PACKET_IN" in said()
+
+        until(hears, "a packet at the controller")
+        yield said
+
+
 def test_packets_go_to_a_controller_and_back(hosts: list[Host], tmp_path: Path) -> None:
     ofctl("add-flow", "priority=2,in_port=1,dl_type=0x88b5,actions=CONTROLLER:40,output:2")
     packet = bytes.fromhex("02" * 12 + "88b5").ljust(60, b"\0").hex()
-    said = tmp_path / "said"
-    words = ["ovs-ofctl", "-OOpenFlow13", "monitor", f"tcp:127.0.0.1:{SWITCH}", "65534"]
-    environment = os.environ | {"OVS_RUNDIR": str(tmp_path)}
-    with said.open("wb") as file, running(words, stdout=file, stderr=file, env=environment) as monitor:
-
-        def seen() -> bool:
-            assert monitor.poll() is None, said.read_text()
-            ofctl("packet-out", f"in_port=1,packet={packet},actions=TABLE")
-            return "PACKET_IN" in said.read_text()
-
-        until(seen, "the packet at the controller")
-    assert "total_len=60 in_port=1 (via action)" in said.read_text()
+    with monitor(tmp_path) as said:
+        ofctl("packet-out", f"in_port=1,packet={packet},actions=TABLE")
+        until(lambda: "total_len=60 in_port=1 (via action)" in said(), "the flow's packet at the controller")
     until_counted(("dump-flows", "in_port=1"), "n_packets", 1)

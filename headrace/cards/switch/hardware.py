@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from headrace.cards.switch import flows
@@ -53,6 +53,8 @@ from headrace.errors import CardError
 _PACKET_OUTS = 256
 """Programs of packet-outs that are kept."""
 _TURNS = 100_000
+_BURST_S = 0.1
+_JUMBO_KB = 73  # kilobits of a frame of 9,018 bytes
 _NOTHING = Count(0, 0)
 
 
@@ -418,7 +420,8 @@ class HardwareDatapath:
             if taken is None:
                 raise refused(MeterModFailed.OUT_OF_METERS, "all meters are in use")
             index = taken
-        self._hardware.write_meter(index, meter)
+        bands = tuple(band if band.burst else band._replace(burst=_burst(band.rate, meter)) for band in meter.bands)
+        self._hardware.write_meter(index, replace(meter, bands=bands))
         meter.installed = index
         self._meters[meter.number] = meter
 
@@ -491,6 +494,11 @@ def _full(flow: Flow) -> RefusedError:
 
 def _text(code: Code) -> _Text:
     return tuple(map(tuple, code.blocks))
+
+
+def _burst(rate: int, meter: Meter) -> int:
+    """Of a band that leaves it to the switch: what comes in a tenth of a second, and a packet at least."""
+    return max(round(_BURST_S * rate), 1 if meter.packets else _JUMBO_KB)
 
 
 def _ticks(seconds: int) -> int:

@@ -18,14 +18,16 @@ from headrace.cards.switch.learning import Learning
 from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
-from headrace.errors import HeadraceError
+from headrace.errors import CaptureError, HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
-_SPEED_KBPS = 100_000_000
+_LINE_BPS = 100e9
+_LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
 _BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
 _LATELY = 50  # looks
 _DRAIN_S = 1.0
+_YEAR_S = 3e7
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             card.source(port - 1, link.link, timing="line" if link.live or lossless else job.rate)
             if link.live:
                 card.sink(port - 1, link.link)
-        hardware.hold(sum(1 << port - 1 for port, link in links.items() if lossless and not link.live))
+                card.set_rate(port - 1, _LIVE_BPS)
+        hardware.hold(sum(1 << port - 1 for port in links) if lossless else 0)
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():
@@ -107,15 +110,18 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         datapath = HardwareDatapath(hardware)
         infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
         switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")
+        for number in set(range(1, count + 1)) - links.keys() - job.sinks.keys():
+            switch.set_link(number, False)
         if job.learning:
             Learning(switch)
         if job.flows is not None:
             load_flows(switch, Path(job.flows))
-        live = any(link.live for link in links.values())
-        waits = live or bool(job.controllers) or bool(job.listens)
+        live = [port for port, link in links.items() if link.live]
+        waits = bool(live) or bool(job.controllers) or bool(job.listens)
         if waits:
             card.hang_limit(0)
-        end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
+        seconds = _YEAR_S if waits and job.seconds is None else job.seconds  # with an end idle time passes, too
+        end_ns = None if seconds is None else card.stats().time_ns + round(seconds * 1e9)
         with (
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
             open_control(CONTROL, job.control, waits, say) as control,
@@ -125,10 +131,18 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
                 say(f"listens for controllers at {address}")
             quiet = to_host = 0
             while not stop:
+                for port in live:
+                    switch.set_link(port, card.link_up(port - 1))
                 said = controllers.poll() + service.attend(control) + hardware.received_packets - to_host
                 to_host = hardware.received_packets
                 quiet = 0 if said else quiet + 1
-                result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                try:
+                    result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
+                except CaptureError as error:
+                    if not waits:
+                        raise
+                    say(str(error))  # its port is down from now on; the others go on
+                    continue
                 if progress is not None:
                     progress(result.stats.rx_frames)
                 if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
@@ -142,8 +156,9 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
 
 
 def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
-    name = link.name if link is not None and link.live else f"port{number}"
-    return PortInfo(number, name, bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:], _SPEED_KBPS)
+    name, bps = (link.name, _LIVE_BPS) if link is not None and link.live else (f"port{number}", _LINE_BPS)
+    mac = bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:]
+    return PortInfo(number, name, mac, round(bps / 1000))
 
 
 def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlowSwitch) -> SwitchReport:

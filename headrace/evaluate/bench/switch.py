@@ -5,13 +5,14 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
-from headrace.evaluate.loads import openflow, ovs
+from headrace.evaluate.loads import openflow, ovs, switch_network
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
@@ -23,6 +24,8 @@ DEPTHS = (1, TABLES)
 PAIRS, FLOW_SETS = 5_000, 100
 LEAST_MODS = 0.1  # of Open vSwitch's flow mods a second
 LEAST_SHARE = 0.3  # of the filter card's packets a wall second
+LEAST_STREAMED = 0.25  # of the simulator's 64-byte packets a wall second, through TAP devices
+LEAST_PASSED = 0.95  # of os-ken's tests without PBB
 LEAST_MHZ = 80
 ECP5 = {
     "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "NARROW": 1,
@@ -72,7 +75,11 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     progress("flow changes", None)
     rows += _flow_changes(flows, found["insertions"][0])
     progress("simulator", None)
-    rows.append(_simulator(quick))
+    rows += _simulator(quick)
+    for controller in switch_network.CONTROLLERS:
+        progress(f"a network under {controller.name}", None)
+        rows.append(_controlled(controller))
+    rows.append(_conformance(quick, address, progress))
     return rows + list(_size(1 if quick else 3, progress))
 
 
@@ -174,14 +181,15 @@ def _a_second(mods: FlowMods) -> float:
     return mods.flows / mods.seconds
 
 
-def _simulator(quick: bool) -> Row:
-    """The switch of 4 ports and tables, and the filter card that rejects all, with 64-byte packets out of files."""
+def _simulator(quick: bool) -> Iterator[Row]:
+    """The switch of 4 ports and tables, and the filter card that rejects all, with 64-byte packets out of files; TCP
+    through the switch."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
         simulator.make(source, 20_000 if quick else 100_000)
         rate = loads.simulated(source, Path(folder), TABLES)
         filtered = simulator.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
-    return _row(
+    yield _row(
         f"simulator, 4 ports, {TABLES} tables, 64 bytes, files to files",
         f"at least {LEAST_SHARE}",
         rate / filtered,
@@ -189,6 +197,61 @@ def _simulator(quick: bool) -> Row:
         rate >= LEAST_SHARE * filtered,
         WALL_CLOCK,
         f"{rate:,.0f} and {filtered:,.0f} packets a second",
+    )
+
+    for kind, options in (("TCP, 1,514 bytes", ()), ("UDP, 64 bytes", switch_network.SMALLEST)):
+        what, must = f"iperf3 between two namespaces, {kind}", f"at least {LEAST_STREAMED}"
+        if reason := switch_network.why_not("iperf3"):
+            yield _row(what, must, "not run", "", None, WALL_CLOCK, reason)
+            continue
+        found = switch_network.iperf(5 if quick else 30, loads.parameters(TABLES), *options)
+        streamed = found.packets / found.seconds
+        yield _row(
+            what,
+            must,
+            streamed / rate,
+            "of the simulator's packets a second",
+            streamed >= LEAST_STREAMED * rate,
+            WALL_CLOCK,
+            f"{streamed:,.0f} packets a second, {found.bytes * 8 / found.seconds / 1e6:,.1f} Mb/s of wall time",
+        )
+
+
+def _controlled(controller: switch_network.Controlled) -> Row:
+    what, must = f"a network of namespaces under {controller.name}: ping and TCP", "all"
+    if reason := switch_network.why_not(*controller.programs):
+        return _row(what, must, "not run", "", None, MEASURED, reason)
+    with switch_network.controlled(controller) as hosts:
+        found = switch_network.reached(hosts)
+    both = min(found.pinged, found.sent)
+    note = f"{found.pinged} pings, {found.sent} transfers, through the RTL"
+    return _row(what, must, both, f"of {found.pairs} pairs of hosts", both == found.pairs, MEASURED, note)
+
+
+def _conformance(quick: bool, address: str | None, progress: Progress) -> Row:
+    what, must = "os-ken's OpenFlow 1.3 tests without PBB", f"at least {LEAST_PASSED:.0%}"
+    if find_spec("os_ken") is None:
+        return _row(what, must, "not run", "", None, MEASURED, "os-ken is not installed")
+    from headrace.evaluate.conformance import counts
+
+    every = counts.QUICK if quick else 1
+    points = [
+        {"switch": switch, "part": part, "parts": _PARTS, "every": every}
+        for switch in counts.SWITCHES
+        for part in range(_PARTS)
+    ]
+    results = run_points(counts.run, points, address, lambda done, all_: progress("os-ken's tests", done / all_))
+    ours, theirs = counts.total(results[:_PARTS]), counts.total(results[_PARTS:])
+    failures = ", ".join(f"{name} {count}" for name, count in ours.failures.most_common())
+    loads_cut = f"loads cut at {counts.MOST_PACKETS:,} packets"
+    return _row(
+        what + f", one of {every}" * quick,
+        must,
+        ours.passed / ours.tests,
+        f"of {ours.tests}",
+        ours.passed >= LEAST_PASSED * ours.tests,
+        MEASURED,
+        f"{ours.passed} passed; Open vSwitch {theirs.passed}; {loads_cut}; failures: {failures or 'none'}",
     )
 
 

@@ -33,10 +33,9 @@ from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.evaluate.conformance import cases
 from headrace.evaluate.conformance.card import CardDevice
 from headrace.evaluate.conformance.runner import run
+from headrace.evaluate.loads.switch_network import PARAMETERS
 
-PORTS, TABLES = 4, 9
-PARAMETERS = {"PORTS": PORTS, "TABLES": TABLES, "DATA_W": 256, "EXACT": 256, "TERNARY": 64}
-"""Of all tests of the card: it takes minutes to build."""
+PORTS: int = PARAMETERS["PORTS"]
 GROUPS = (7, 8, 9)
 SETTLE = 50_000  # cycles
 IN_PORT, ETH_DST = 0, 3
@@ -234,6 +233,6 @@ UNDONE = {
 
 def test_os_kens_conformance_tests_pass_but_for_what_is_not_done() -> None:
     chosen = [case for case in cases.load(("match", "action", "group")) if not case.needs_pbb][::12]
-    report = CardDevice(PARAMETERS).run(lambda device: run(device, chosen))
+    report = CardDevice(dict(PARAMETERS)).run(lambda device: run(device, chosen))
     assert len(chosen) > 50
     assert {failure.file for failure in report.failures} == UNDONE, str(report)

@@ -1,0 +1,29 @@
+"""``headrace switch run`` between TAP devices in network namespaces, as a user starts it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from patience import until
+
+from headrace.evaluate.loads.switch_network import OFCTL, PARAMETERS, controlled, iperf, ofctl
+
+pytestmark = pytest.mark.live
+
+
+def test_a_device_that_goes_takes_its_port_down_and_no_other() -> None:
+    with controlled(OFCTL) as (one, two, three):
+        assert one.hears(three)
+        three.run("ip", "link", "del", "h3")
+        until(lambda: re.search(r"^ 3\(.*\n.*\n +state: +LINK_DOWN", ofctl("dump-ports-desc"), re.MULTILINE), "port 3")
+        assert one.pings(two) == 3
+        assert ofctl("dump-ports-desc").count("LINK_DOWN") == 2, "the fourth port has no link"
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_iperf3_streams_through_the_card() -> None:
+    found = iperf(1, PARAMETERS)
+    assert found.bytes > 0 and found.seconds >= 1
+    assert found.packets > found.bytes / 1514
