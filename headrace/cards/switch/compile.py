@@ -13,7 +13,7 @@ from math import gcd
 from typing import NamedTuple, Protocol
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import FIELDS, VLAN_PCP, VLAN_VID
+from headrace.cards.switch.fields import FIELDS, TUNNEL_ID, VLAN_PCP, VLAN_VID
 from headrace.cards.switch.flows import Action, ActionKind, Bucket, Flow, Group, GroupKind, Instructions, RefusedError
 from headrace.cards.switch.layout import (
     ACTION,
@@ -68,8 +68,8 @@ _SET_ORDER = (
 )
 """OpenFlow 1.3.5, 5.10. A kind that is not here is none that the switch knows."""
 _TAGS = {ActionKind.PUSH_VLAN: (0x8100, 0x88A8), ActionKind.PUSH_MPLS: (0x8847, 0x8848)}
-_OUTER = {VLAN_VID, VLAN_PCP, 3, 4}
-"""Fields that lie before MPLS labels."""
+_OUTER = {VLAN_VID, VLAN_PCP, 3, 4, TUNNEL_ID}
+"""Fields that don't lie behind MPLS labels."""
 
 
 class Numbering(Protocol):

@@ -12,6 +12,7 @@ BAD_MATCH, BAD_FIELD = 4, 6
 
 IN_PORT, IN_PHY_PORT, METADATA = 0, 1, 2
 ETH_TYPE, VLAN_VID, VLAN_PCP = 5, 6, 7
+TUNNEL_ID = 38
 VID_PRESENT = 0x1000
 HOST_PORT = 255
 """The controller, as a packet's port."""
@@ -67,6 +68,7 @@ FIELDS = {
     34: Field("mpls_label", 20, "label", "l3"),
     35: Field("mpls_tc", 3, "ip_dscp", "l3"),
     36: Field("mpls_bos", 1, "ip_ecn", "l3"),
+    TUNNEL_ID: Field("tunnel_id", 64, "tunnel_id"),
     39: Field("ipv6_exthdr", 9, "exthdr", "l3", settable=False),
 }
 

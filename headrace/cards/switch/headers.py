@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.cards.switch.fields import ETH_TYPE, VID_PRESENT, VLAN_PCP, VLAN_VID
+from headrace.cards.switch.fields import ETH_TYPE, TUNNEL_ID, VID_PRESENT, VLAN_PCP, VLAN_VID
 from headrace.cards.switch.flows import Action, ActionKind
 
 _DEPTH = 206
@@ -45,6 +45,7 @@ class Headers:
     body: bytes = b""
     upper: dict[int, int] = field(default_factory=dict)
     ttl: int | None = None
+    tunnel_id: int = 0
 
     @classmethod
     def read(cls, data: bytes) -> Headers:
@@ -78,7 +79,7 @@ class Headers:
 
     def fields(self) -> dict[int, int]:
         """All match fields that the packet has, by number, but port and metadata."""
-        found = {3: self.eth_dst, 4: self.eth_src, ETH_TYPE: self.eth_type, VLAN_VID: 0}
+        found = {3: self.eth_dst, 4: self.eth_src, ETH_TYPE: self.eth_type, VLAN_VID: 0, TUNNEL_ID: self.tunnel_id}
         if self.tags:
             tci = self.tags[0][1]
             found |= {VLAN_VID: VID_PRESENT | tci & 0xFFF, VLAN_PCP: tci >> 13}
@@ -143,6 +144,8 @@ class Headers:
         if number not in self.fields() or (number == 10 and self.upper.get(39, 0) & _EXTENSION_BITS):
             return self
         match number:
+            case 38:
+                return replace(self, tunnel_id=value)
             case 3:
                 return replace(self, eth_dst=value)
             case 4:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.fields import ETH_TYPE, FIELDS, METADATA, VLAN_VID
+from headrace.cards.switch.fields import ETH_TYPE, FIELDS, METADATA, TUNNEL_ID, VLAN_VID
 from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match
 
 _IPV4 = (11, 12, 22, 23)
-_HEX = (METADATA, VLAN_VID, 28, 39)
+_HEX = (METADATA, VLAN_VID, 28, TUNNEL_ID, 39)
 _PORTS = {
     flows.IN_PORT: "in_port",
     flows.TABLE: "table",

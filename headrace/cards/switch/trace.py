@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.compile import action_set
-from headrace.cards.switch.fields import IN_PHY_PORT, IN_PORT, METADATA
+from headrace.cards.switch.fields import IN_PHY_PORT, IN_PORT, METADATA, TUNNEL_ID
 from headrace.cards.switch.flows import Action, ActionKind, Bucket, Flow, Group, GroupKind, Instructions, Match
 from headrace.cards.switch.headers import Headers, TtlError
 from headrace.cards.switch.layout import REASON_ACTION, REASON_NO_MATCH, REASON_TTL
@@ -48,7 +48,9 @@ class Trace:
 
     def text(self) -> str:
         """For people to read."""
-        lines = [f"packet: {_fields_text({IN_PORT: self.in_port} | self.came.fields())}"]
+        came = {IN_PORT: self.in_port} | self.came.fields()
+        del came[TUNNEL_ID]  # it comes from no port
+        lines = [f"packet: {_fields_text(came)}"]
         for step in self.steps:
             lines += ["", step.title, *(f"    {line}" for line in step.lines)]
         lines += ["", *(self._output_text(output) for output in self.outputs)]
