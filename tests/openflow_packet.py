@@ -49,6 +49,7 @@ class Packet:
     eth_type: int
     labels: tuple[int, ...]
     body: bytes
+    tunnel_id: int = 0
 
     @classmethod
     def read(cls, data: bytes) -> Packet:
@@ -92,7 +93,7 @@ class Packet:
 
     def fields(self) -> dict[int, int]:
         """Every match field that the packet has, by number."""
-        found = {3: self.dst, 4: self.src, 5: self.eth_type, 6: 0}
+        found = {3: self.dst, 4: self.src, 5: self.eth_type, 6: 0, 38: self.tunnel_id}
         if self.tags:
             found |= {6: self.tags[0][1] & 0xFFF | 0x1000, 7: self.tags[0][1] >> 13}
         if self.labels:
@@ -155,7 +156,8 @@ class Packet:
         if self.labels:
             if not self.labels[-1] >> 8 & 1 or not self.body:
                 return None
-            return {4: 8, 6: 7}.get(self.body[0] >> 4)
+            kind = {4: IPV4, 6: IPV6}.get(self.body[0] >> 4, 0)
+            return replace(self, labels=(), eth_type=kind)._ttl_at()
         return {IPV4: 8, IPV6: 7}.get(self.eth_type) if self.layers()["l3"] else None
 
     def set_nw_ttl(self, ttl: int) -> Packet:
@@ -215,6 +217,8 @@ class Packet:
             return self
         if number in (3, 4):
             return replace(self, dst=value) if number == 3 else replace(self, src=value)
+        if number == 38:
+            return replace(self, tunnel_id=value)
         if number == 5:
             return replace(
                 self._typed(value), labels=(), body=self._label_bytes(self.labels) + self.body

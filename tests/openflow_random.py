@@ -125,6 +125,7 @@ def match(rng: Random, table: int) -> Match:
     maybe(0.15, Oxm(4, rng.choice(MACS)))
     if table:
         maybe(0.3, rng.choice((Oxm(2, rng.randrange(4)), Oxm(2, rng.choice((0, 16)), 16))))
+        maybe(0.15, rng.choice((Oxm(38, rng.randrange(3)), Oxm(38, 1 << 63, 1 << 63))))
     vlan = rng.randrange(8)
     if vlan == 0:
         found.append(Oxm(6, 0))
@@ -251,7 +252,7 @@ class ActionMaker:
 
     def _field(self) -> Action:
         rng = self.rng
-        fields = {3: MACS, 4: MACS}
+        fields = {3: MACS, 4: MACS, 38: [1, 2, (1 << 63) + 1]}
         if self.tagged:
             fields |= {6: [0x1000 | vid for vid in VIDS], 7: [0, 3, 7]}
         if self.kind in (IPV4, IPV6):

@@ -35,6 +35,7 @@ class ToController(NamedTuple):
     in_port: int
     metadata: int
     flow: Flow | None
+    tunnel_id: int
 
 
 @dataclass
@@ -148,7 +149,8 @@ class SpecSwitch:
 
     def _packet_in(self, context: _Context, reason: int, max_length: int) -> ToController:
         data = bytes(context.packet)
-        return ToController(reason, max_length, data, context.in_port, context.metadata, context.flow)
+        tunnel_id = context.packet.tunnel_id
+        return ToController(reason, max_length, data, context.in_port, context.metadata, context.flow, tunnel_id)
 
     def _output(self, action: Action, context: _Context, outcome: Outcome, reason: int) -> None:
         port = action.value

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openflow_packet import MPLS_TYPES, Packet, TtlError
 from switch_parser.oracle import expected
@@ -18,7 +18,16 @@ from headrace.cards.switch.registers import Answer, Received, TimedOut
 
 SET_ENTRY, CHANGE_ENTRY, SET_EFFECT, SET_MASK, INSERT, CHANGE, REMOVE, SET, CLEAR, MOVE = range(10)
 MEMBERS = {
-    **{2: "metadata", 3: "eth_dst", 4: "eth_src", 5: "eth_type", 6: "vlan_vid", 7: "vlan_pcp", 8: "ip_dscp"},
+    **{
+        2: "metadata",
+        38: "tunnel_id",
+        3: "eth_dst",
+        4: "eth_src",
+        5: "eth_type",
+        6: "vlan_vid",
+        7: "vlan_pcp",
+        8: "ip_dscp",
+    },
     **{9: "ip_ecn", 10: "ip_proto", 11: "src", 22: "src", 26: "src", 12: "dst", 23: "dst", 27: "dst"},
     **{13: "l4_src", 15: "l4_src", 17: "l4_src", 19: "l4_src", 21: "l4_src", 29: "l4_src"},
     **{14: "l4_dst", 16: "l4_dst", 18: "l4_dst", 20: "l4_dst", 30: "l4_dst", 28: "label", 34: "label"},
@@ -60,6 +69,7 @@ class Job:
     data: bytes
     in_port: int
     metadata: int
+    tunnel_id: int
     programs: list[int]
     groups: dict[int, int]
 
@@ -207,14 +217,16 @@ class ModelCard:
         while self.jobs:
             self.finish()
 
-    def arrive(self, data: bytes, in_port: int, table: int = 0, program: int = 0, metadata: int = 0) -> None:
+    def arrive(
+        self, data: bytes, in_port: int, table: int = 0, program: int = 0, metadata: int = 0, tunnel_id: int = 0
+    ) -> None:
         """Takes a packet through the tables."""
         self.in_count = self.in_count + 1 & 0xFFFF_FFFF
-        self.jobs.append(self._job(data, in_port, table, program, metadata))
+        self.jobs.append(self._job(data, in_port, table, program, metadata, tunnel_id))
 
-    def _job(self, data: bytes, in_port: int, number: int, program: int, metadata: int) -> Job:
+    def _job(self, data: bytes, in_port: int, number: int, program: int, metadata: int, tunnel_id: int) -> Job:
         fields = {name: value for name, value in expected(data, in_port).items() if name in MATCH.members}
-        fields["metadata"] = metadata
+        fields |= {"metadata": metadata, "tunnel_id": tunnel_id}
         tags = [tci for _, tci in Packet.read(data).tags]
         programs = [program] if program else []
         while number != NO_TABLE:
@@ -236,7 +248,7 @@ class ModelCard:
                 at = 0 if effect["last"] else at + 1
             assert entry["next"] > number
             number = entry["next"]
-        return Job(data, in_port, fields["metadata"], programs, dict(self.group))
+        return Job(data, in_port, fields["metadata"], tunnel_id, programs, dict(self.group))
 
     # --------------------------------------------------------------------------------------------- its programs
 
@@ -270,7 +282,7 @@ def _affect(fields: dict[str, int], tags: list[int], effect: dict[str, int]) -> 
 class _Execution:
     def __init__(self, card: ModelCard, job: Job) -> None:
         self.card, self.job = card, job
-        self.packet = self.saved = Packet.read(job.data)
+        self.packet = self.saved = replace(Packet.read(job.data), tunnel_id=job.tunnel_id)
         self.custom = 0
         self.kept: dict[tuple[int, int], tuple[dict[str, int], int]] = {}
         self.origin = 0
@@ -363,7 +375,8 @@ class _Execution:
             case 22:
                 self.kept.clear()
             case 23:
-                card.arrive(bytes(self.packet), self.job.in_port, value & 15, value >> 16, self.job.metadata)
+                kept = self.job.metadata, self.packet.tunnel_id
+                card.arrive(bytes(self.packet), self.job.in_port, value & 15, value >> 16, *kept)
             case 24:
                 self.custom |= value
             case op:
@@ -381,7 +394,8 @@ class _Execution:
 
     def to_host(self, size: int, reason: int) -> None:
         data, job = bytes(self.packet), self.job
-        self.card.for_host.append(Received(data[:size], len(data), reason, job.in_port, job.metadata, self.origin))
+        kept = job.in_port, job.metadata, self.packet.tunnel_id
+        self.card.for_host.append(Received(data[:size], len(data), reason, *kept, self.origin))
 
 
 def _place(word: dict[str, int]) -> tuple[int, int]:

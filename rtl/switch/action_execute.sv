@@ -61,6 +61,7 @@ module action_execute
     logic label;
     logic tc;
     logic bos;
+    logic tunnel_id;
   } puts_t;
 
   // verilator lint_off UNUSEDSIGNAL
@@ -102,6 +103,7 @@ module action_execute
       6'd34: puts_of.label = 1'b1;
       6'd35: puts_of.tc = 1'b1;
       6'd36: puts_of.bos = 1'b1;
+      6'd38: puts_of.tunnel_id = 1'b1;
       default: ;
     endcase
   endfunction
@@ -220,6 +222,7 @@ module action_execute
       if (puts_q.label && mpls) next.label[0][31:12] = value[19:0];
       if (puts_q.tc && mpls) next.label[0][11:9] = value[2:0];
       if (puts_q.bos && mpls) next.label[0][8] = value[0];
+      if (puts_q.tunnel_id) next.fields.tunnel_id = value[63:0];
       next.edited.tos    |= puts_q.dscp || puts_q.ecn;
       next.edited.proto  |= puts_q.proto;
       next.edited.src    |= puts_q.src;

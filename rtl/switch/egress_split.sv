@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each copy to where it goes: ports, the host, the parser again. A copy for the host has HOST_HEAD bytes before
 // it, in words of 32 bits, the lowest byte first: word 0 in_port in bits 7:0, the reason in 15:8, the program that sent
-// it in 31:16; word 1 the bytes of the packet; words 2 and 3 metadata. Of the packet follow max_bytes at most.
+// it in 31:16; word 1 the bytes of the packet; words 2 and 3 metadata, 4 and 5 the tunnel's number. Of the packet follow
+// max_bytes at most.
 // Latency: 2 cycles. Throughput: a beat a cycle, and one for each beat of a head. Backpressure: none from the outputs.
 module egress_split
   import switch_pkg::*;
@@ -36,6 +37,8 @@ module egress_split
 
   localparam int unsigned BEATS = (HOST_HEAD + KEEP_W - 1) / KEEP_W;
   localparam int unsigned BEAT_W = $clog2(BEATS + 1);
+  localparam int unsigned TUNNEL_BEAT = 16 / KEEP_W;  // of the head
+  localparam int unsigned TUNNEL_BIT = 128 % DATA_W;
 
   typedef struct packed {
     sent_t             sent;
@@ -92,6 +95,7 @@ module egress_split
           host_data[63:32]  <= 32'(beat.sent.bytes);
           host_data[127:64] <= beat.sent.metadata;
         end
+        if (head_q == BEAT_W'(TUNNEL_BEAT)) host_data[TUNNEL_BIT+:64] <= beat.sent.tunnel_id;
       end else begin
         port_valid  <= beat.sent.ports;
         again_valid <= beat.sent.resubmit;
@@ -106,7 +110,8 @@ module egress_split
               in_port: beat.sent.in_port,
               next: beat.sent.next,
               program_at: beat.sent.program_at,
-              metadata: beat.sent.metadata
+              metadata: beat.sent.metadata,
+              tunnel_id: beat.sent.tunnel_id
           };
         end
       end

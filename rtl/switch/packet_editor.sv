@@ -293,6 +293,7 @@ module packet_editor
           program_at: job_q.program_at,
           custom: job_q.custom,
           in_port: job_q.edit.fields.in_port,
+          tunnel_id: job_q.edit.fields.tunnel_id,
           payload_at: job_q.edit.fields.l4 && job_q.edit.l4_proto == IP_UDP && !step_q[3].none
               ? {job_q.edit.layers.l4[7:2] + step_q[3].shift + word_t'(2), 2'b10} : '0
       };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets from the host: before each are HOST_HEAD bytes, in words of 32 bits, the lowest byte first: word 0 in_port in
-// bits 7:0, the first table in 11:8, a program in 31:16; words 2 and 3 metadata. A packet that was cut off (s_axis_cut,
-// with its last beat) or that ends before the head does is dropped.
+// bits 7:0, the first table in 11:8, a program in 31:16; words 2 and 3 metadata, 4 and 5 the tunnel's number. A packet
+// that was cut off (s_axis_cut, with its last beat) or that ends before the head does is dropped.
 // Latency: store and forward. Throughput: a beat a cycle. Backpressure: tready is low while the store is full.
 module packet_from_host
   import switch_pkg::*;
@@ -38,6 +38,8 @@ module packet_from_host
 
   localparam int unsigned BEATS = (HOST_HEAD + KEEP_W - 1) / KEEP_W;
   localparam int unsigned BEAT_W = $clog2(BEATS + 1);
+  localparam int unsigned TUNNEL_BEAT = 16 / KEEP_W;  // of the head
+  localparam int unsigned TUNNEL_BIT = 128 % DATA_W;
 
   logic [BEAT_W-1:0] head_q;  // beats of the head that have come; BEATS: all
   source_t source_q;
@@ -55,9 +57,11 @@ module packet_from_host
           in_port: s_axis_tdata[7:0],
           next: s_axis_tdata[11:8],
           program_at: s_axis_tdata[31:16],
-          metadata: s_axis_tdata[127:64]
+          metadata: s_axis_tdata[127:64],
+          tunnel_id: '0
       };
     end
+    if (beat && head_q == BEAT_W'(TUNNEL_BEAT)) source_q.tunnel_id <= s_axis_tdata[TUNNEL_BIT+:64];
     short_q <= beat && s_axis_tlast && !behind;
     if (rst) begin
       head_q  <= '0;

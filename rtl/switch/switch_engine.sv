@@ -292,6 +292,7 @@ module switch_engine
     logic [TABLE_W-1:0]   next;
     logic [PROGRAM_W-1:0] first;
     logic [63:0]          metadata;
+    logic [63:0]          tunnel_id;
   } whole_t;
 
   logic ended, whole_valid, whole_ready, whole_idle;
@@ -322,7 +323,8 @@ module switch_engine
       .rst,
       .s_valid(ended),
       .s_ready(),
-      .s_data ({ended_bytes, ended_source_q.next, ended_source_q.program_at, ended_source_q.metadata}),
+      .s_data ({ended_bytes, ended_source_q.next, ended_source_q.program_at, ended_source_q.metadata,
+                ended_source_q.tunnel_id}),
       .m_valid(whole_valid),
       .m_ready(whole_ready),
       .m_data (whole),
@@ -352,9 +354,12 @@ module switch_engine
   assign lookup_valid[0] = joined;
   assign heads_push      = joined && lookup_ready[0];
   assign programs[0]     = '0;
+  match_t joined_fields;
   always_comb begin
+    joined_fields           = head_fields;
+    joined_fields.tunnel_id = whole.tunnel_id;
     lookup[0] = '{
-        fields: head_fields,
+        fields: joined_fields,
         tags: head_layers.tags,
         inner: head_layers.inner,
         bytes: whole.bytes,
@@ -373,7 +378,7 @@ module switch_engine
       .rst,
       .s_valid(heads_push),
       .s_ready(heads_room),
-      .s_data ({head_fields, head_layers, whole.bytes, whole.first}),
+      .s_data ({joined_fields, head_layers, whole.bytes, whole.first}),
       .m_valid(heads_valid),
       .m_ready(heads_pop),
       .m_data (heads_first),

@@ -52,11 +52,12 @@ package switch_pkg;
     logic nonext;
   } exthdr_t;
 
-  // Every basic match field of OpenFlow 1.3, by the numbers of OXM, but PBB_ISID (37) and TUNNEL_ID (38). Fields that
-  // no packet has together share bits; eth_type and ip_proto say which they are, and l3, l4 and nd whether they are
-  // there. What is not there is 0.
+  // Every basic match field of OpenFlow 1.3, by the numbers of OXM, but PBB_ISID (37). Fields that no packet
+  // has together share bits; eth_type and ip_proto say which they are, and l3, l4 and nd whether they are there. What is
+  // not there is 0.
   typedef struct packed {
     logic [63:0]       metadata;  // 2; 0 from the parser
+    logic [63:0]       tunnel_id; // 38; 0 from the parser
     logic [PORT_W-1:0] in_port;   // 0, and 1 (IN_PHY_PORT), which is the same
     logic [47:0]       eth_dst;   // 3
     logic [47:0]       eth_src;   // 4
@@ -288,6 +289,7 @@ package switch_pkg;
       6'd31: with_field.target = value;
       6'd35: with_field.ip_dscp = 6'(value[2:0]);
       6'd36: with_field.ip_ecn = 2'(value[0]);
+      6'd38: with_field.tunnel_id = value[63:0];
       default: ;
     endcase
   endfunction
@@ -407,6 +409,7 @@ package switch_pkg;
     logic [TABLE_W-1:0]   next;
     logic [PROGRAM_W-1:0] program_at;  // before those of tables
     logic [63:0]          metadata;
+    logic [63:0]          tunnel_id;
   } source_t;
 
   localparam int unsigned HOST_HEAD = 64;  // bytes before each packet of the host's
@@ -433,6 +436,7 @@ package switch_pkg;
     logic [PROGRAM_W-1:0] program_at;
     logic [7:0]           custom;
     logic [PORT_W-1:0]    in_port;
+    logic [63:0]          tunnel_id;
     logic [7:0]           payload_at;  // byte of the copy that the payload of UDP begins at; 0: there is none
   } sent_t;
 

@@ -345,7 +345,7 @@ def test_custom_actions_come_through() -> None:
 
 def test_a_packet_in_is_cut_to_what_a_message_can_hold() -> None:
     data = random.Random(5).randbytes(70_000)
-    message = replies.packet_in(3, 0x1234, 1, 2, 77, data, len(data))
+    message = replies.packet_in(3, {F.METADATA: 0x1234, F.TUNNEL_ID: 0}, 1, 2, 77, data, len(data))
     theirs = parsed(message)
     assert len(message) == 0xFFFF
     assert data.startswith(theirs.data)

@@ -380,10 +380,10 @@ def test_packets_are_sent_as_controllers_say(controller: Controller, datapath: F
 
 def test_a_packet_in_says_which_flow_has_sent_it(controller: Controller, datapath: FakeDatapath) -> None:
     controller.fine(flow_mod([output(ofproto.OFPP_CONTROLLER)], cookie=0x77, table_id=2))
-    (packet,) = arrive(controller, ofproto.OFPR_ACTION, flow=datapath.flows[0], metadata=5)
+    (packet,) = arrive(controller, ofproto.OFPR_ACTION, flow=datapath.flows[0], metadata=5, tunnel_id=7)
     assert (packet.table_id, packet.cookie, packet.reason) == (2, 0x77, ofproto.OFPR_ACTION)
     assert (packet.buffer_id, packet.total_len, packet.data) == (ofproto.OFP_NO_BUFFER, 200, bytes(range(200)))
-    assert dict(packet.match.items()) == {"in_port": 3, "metadata": 5}
+    assert dict(packet.match.items()) == {"in_port": 3, "metadata": 5, "tunnel_id": 7}
     (packet,) = arrive(controller, ofproto.OFPR_NO_MATCH)
     assert packet.cookie == 0xFFFF_FFFF_FFFF_FFFF
 
@@ -425,4 +425,4 @@ def test_an_echo_comes_back(controller: Controller) -> None:
 def test_all_fields_are_matched_by_default(controller: Controller) -> None:
     (reply,) = controller.send(parser.OFPTableFeaturesStatsRequest(PROTOCOL, 0, []))
     found = {prop.type: prop for prop in reply.body[0].properties}
-    assert len(found[8].oxm_ids) == len(FIELDS) == 38
+    assert len(found[8].oxm_ids) == len(FIELDS) == 39

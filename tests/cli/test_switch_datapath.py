@@ -63,8 +63,8 @@ def told(datapath: HardwareDatapath) -> list[PacketIn]:
 def due_packet_ins(outcome: Outcome) -> list[PacketIn]:
     """What they should get."""
     return [
-        PacketIn(packet.data[: packet.max_length], len(packet.data), packet.reason, packet.in_port, 0, packet.flow)
-        for packet in outcome.to_controller
+        PacketIn(one.data[: one.max_length], len(one.data), one.reason, one.in_port, 0, one.flow, one.tunnel_id)
+        for one in outcome.to_controller
     ]
 
 

@@ -81,7 +81,7 @@ def test_a_match_that_no_packet_has_has_no_key() -> None:
     assert key_of((Oxm(0, flows.LOCAL),)) is None
     assert key_of((Oxm(0, flows.CONTROLLER),)) == key_of((Oxm(0, 255),))
     with pytest.raises(RefusedError) as error:
-        key_of((Oxm(38, 1),))
+        key_of((Oxm(37, 1),))
     assert (error.value.kind, error.value.code) == (4, 6)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from openflow_packet import Packet
@@ -39,12 +40,13 @@ def seen(output: Output) -> tuple[object, ...]:
     """What can be told of a copy."""
     headers = output.headers
     ttl = None if headers.labels else headers.ttl
-    return output.port, output.reason, headers.fields(), headers.tags, headers.labels, ttl
+    fields = headers.fields() | ({38: 0} if output.reason is None else {})  # the tunnel goes to controllers only
+    return output.port, output.reason, fields, headers.tags, headers.labels, ttl
 
 
-def due(port: int, data: bytes, reason: int | None = None) -> tuple[object, ...]:
+def due(port: int, data: bytes, reason: int | None = None, tunnel_id: int = 0) -> tuple[object, ...]:
     """The same, of its bytes."""
-    packet = Packet.read(data)
+    packet = replace(Packet.read(data), tunnel_id=tunnel_id)
     return port, reason, packet.fields(), packet.tags, packet.labels, packet.ttl()
 
 
@@ -71,7 +73,8 @@ def test_a_trace_follows_a_packet_as_openflow_says(seed: int) -> None:
         hosts = [output for output in found.outputs if output.reason is not None]
         assert [seen(output) for output in sent] == [due(*copy) for copy in expected.sent]
         assert [(*seen(output), output.max_length) for output in hosts] == [
-            (*due(flows.CONTROLLER, host.data, host.reason), host.max_length) for host in expected.to_controller
+            (*due(flows.CONTROLLER, host.data, host.reason, host.tunnel_id), host.max_length)
+            for host in expected.to_controller
         ]
     assert compared > 200
 

@@ -32,7 +32,7 @@ from headrace.cards.switch.openflow.errors import (
     TableModFailed,
     refused,
 )
-from headrace.cards.switch.openflow.oxm import FIELDS
+from headrace.cards.switch.openflow.oxm import FIELDS, F
 from headrace.cards.switch.openflow.requests import AsyncConfig, Request
 from headrace.cards.switch.ports import PortInfo, Ports
 from headrace.cards.switch.statistics import Statistics
@@ -99,7 +99,7 @@ class Connection:
         cut = packet.reason == PacketInReason.INVALID_TTL and self.miss_send_len != flows.MAX_LENGTH
         message = replies.packet_in(
             packet.in_port,
-            packet.metadata,
+            {F.METADATA: packet.metadata, F.TUNNEL_ID: packet.tunnel_id},
             packet.reason,
             packet.flow.table if packet.flow else 0,
             packet.flow.cookie if packet.flow else _NO_COOKIE,

@@ -29,7 +29,7 @@ BUFFER = 1 << 16
 
 _MAGIC = 0x5357
 _ENTRIES = 256
-_HEAD_OUT, _HEAD_IN = struct.Struct("<HHIQ"), struct.Struct("<BBHIQ")
+_HEAD_OUT, _HEAD_IN = struct.Struct("<HHIQ"), struct.Struct("<BBHIQQ")
 _FLOW_WORDS, _METER_WORDS, _ACTION_WORDS = -(-FLOW_COMMAND.width // 32), -(-METER.width // 32), ACTION_BITS // 32
 _FLOW, _GROUP, _METER, _CLEAR, _COUNT = (1 << bit for bit in range(5))
 _ENTRY, _ACTION, _METER_COUNT, _PORT, _TABLE = range(5)  # count_kind_e
@@ -186,9 +186,9 @@ class CardHardware:
         """Packets for the host that have come since it was last asked."""
         for place, size in self._receiver.take()[["address", "length"]].tolist():
             data = self.card.memory.read(place, size)
-            in_port, reason, origin, total, metadata = _HEAD_IN.unpack_from(data)
+            in_port, reason, origin, total, metadata, tunnel_id = _HEAD_IN.unpack_from(data)
             self.received_packets += 1
-            yield Received(data[HEAD:], total, reason, in_port, metadata, origin)
+            yield Received(data[HEAD:], total, reason, in_port, metadata, tunnel_id, origin)
         self._receiver.release()
 
     def host_dropped(self) -> int:

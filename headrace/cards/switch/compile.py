@@ -66,8 +66,8 @@ _SET_ORDER = (
 )
 """OpenFlow 1.3.5, 5.10. A kind that is not here is none that the switch knows."""
 _TAGS = {ActionKind.PUSH_VLAN: (0x8100, 0x88A8), ActionKind.PUSH_MPLS: (0x8847, 0x8848)}
-_OUTER = {F.ETH_DST, F.ETH_SRC, F.VLAN_VID, F.VLAN_PCP}
-"""Fields that lie before MPLS labels."""
+_OUTER = {F.ETH_DST, F.ETH_SRC, F.VLAN_VID, F.VLAN_PCP, F.TUNNEL_ID}
+"""Fields that don't lie behind MPLS labels."""
 
 
 class Numbering(Protocol):

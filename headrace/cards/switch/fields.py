@@ -59,6 +59,7 @@ PLACES: dict[int, Place] = {
     F.MPLS_LABEL: Place("label", "l3"),
     F.MPLS_TC: Place("ip_dscp", "l3"),
     F.MPLS_BOS: Place("ip_ecn", "l3"),
+    F.TUNNEL_ID: Place("tunnel_id"),
     F.IPV6_EXTHDR: Place("exthdr", "l3"),
 }
 

@@ -186,6 +186,7 @@ class PacketIn(NamedTuple):
     in_port: int
     metadata: int
     flow: Flow | None
+    tunnel_id: int = 0
 
 
 class Expired(NamedTuple):

@@ -480,9 +480,10 @@ class HardwareDatapath:
 
     def _collect(self) -> None:
         """Takes what the card has to say, while it is known which flows it means."""
-        for data, total, reason, in_port, metadata, origin in self._hardware.received():
+        for data, total, reason, in_port, metadata, tunnel_id, origin in self._hardware.received():
             port = flows.CONTROLLER if in_port == HOST_PORT else in_port
-            self._events.append(PacketIn(data, total, reason, port, metadata, self._owners.get(origin)))
+            owner = self._owners.get(origin)
+            self._events.append(PacketIn(data, total, reason, port, metadata, owner, tunnel_id))
         for table, number, hard in self._hardware.expired() if self._timed else ():
             if entry := self._tables[table].entries.get(number):
                 self._events.append(Expired(entry.flow, hard))

@@ -45,6 +45,7 @@ class Headers:
     body: bytes = b""
     upper: dict[int, int] = field(default_factory=dict)
     ttl: int | None = None
+    tunnel_id: int = 0
 
     @classmethod
     def read(cls, data: bytes) -> Headers:
@@ -79,6 +80,7 @@ class Headers:
     def fields(self) -> dict[int, int]:
         """All match fields that the packet has, by number, but port and metadata."""
         found = {F.ETH_DST: self.eth_dst, F.ETH_SRC: self.eth_src, F.ETH_TYPE: self.eth_type, F.VLAN_VID: 0}
+        found[F.TUNNEL_ID] = self.tunnel_id
         if self.tags:
             tci = self.tags[0][1]
             found |= {F.VLAN_VID: VLAN_PRESENT | tci & 0xFFF, F.VLAN_PCP: tci >> 13}
@@ -143,6 +145,8 @@ class Headers:
         if number not in self.fields() or (number == 10 and self.upper.get(39, 0) & _EXTENSION_BITS):
             return self
         match number:
+            case F.TUNNEL_ID:
+                return replace(self, tunnel_id=value)
             case F.ETH_DST:
                 return replace(self, eth_dst=value)
             case F.ETH_SRC:

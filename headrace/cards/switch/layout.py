@@ -51,6 +51,7 @@ class Struct:
 
 MATCH = Struct(
     metadata=64,
+    tunnel_id=64,
     in_port=8,
     eth_dst=48,
     eth_src=48,
@@ -208,6 +209,7 @@ SENT = Struct(
     program_at=16,
     custom=8,
     in_port=8,
+    tunnel_id=64,
     payload_at=8,
 )
 """``sent_t``"""

@@ -27,6 +27,7 @@ class Received(NamedTuple):
     reason: int
     in_port: int
     metadata: int
+    tunnel_id: int
     origin: int
 
 
@@ -39,7 +40,8 @@ class TimedOut(NamedTuple):
 
 
 class SwitchHardware(Protocol):
-    """A card. Its writes are done when they come back. A resubmitted copy keeps its packet's in_port and metadata."""
+    """A card. Its writes are done when they come back. A resubmitted copy keeps its packet's in_port, metadata and
+    tunnel_id."""
 
     ports: int
     tables: int

@@ -9,7 +9,7 @@ from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match
 from headrace.cards.switch.openflow.oxm import FIELDS, F
 
 _IPV4 = (F.IPV4_SRC, F.IPV4_DST, F.ARP_SPA, F.ARP_TPA)
-_HEX = (F.METADATA, F.VLAN_VID, F.IPV6_FLABEL, F.IPV6_EXTHDR)
+_HEX = (F.METADATA, F.VLAN_VID, F.IPV6_FLABEL, F.TUNNEL_ID, F.IPV6_EXTHDR)
 _PORTS = {
     flows.IN_PORT: "in_port",
     flows.TABLE: "table",

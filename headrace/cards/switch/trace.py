@@ -48,7 +48,9 @@ class Trace:
 
     def text(self) -> str:
         """For people to read."""
-        lines = [f"packet: {_fields_text({F.IN_PORT: self.in_port} | self.came.fields())}"]
+        came = {F.IN_PORT: self.in_port} | self.came.fields()
+        del came[F.TUNNEL_ID]  # it comes from no port
+        lines = [f"packet: {_fields_text(came)}"]
         for step in self.steps:
             lines += ["", step.title, *(f"    {line}" for line in step.lines)]
         lines += ["", *(self._output_text(output) for output in self.outputs)]

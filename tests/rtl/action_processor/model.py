@@ -24,9 +24,9 @@ FIELDS: dict[int, tuple[str, int, str]] = {
     **{21: ("l4_src", 16, "arp"), 22: ("src", 32, "arp"), 23: ("dst", 32, "arp"), 24: ("link", 48, "arp")},
     **{25: ("target", 48, "arp"), 26: ("src", 128, "ipv6"), 27: ("dst", 128, "ipv6"), 28: ("label", 20, "ipv6")},
     **{29: ("l4_src", 8, "icmpv6"), 30: ("l4_dst", 8, "icmpv6"), 31: ("target", 128, "nd"), 32: ("link", 48, "sll")},
-    **{33: ("link", 48, "tll")},
+    **{33: ("link", 48, "tll"), 38: ("tunnel_id", 64, "eth")},
 }
-GROUPED = {"ip_dscp": "tos", "ip_ecn": "tos", "ip_proto": "proto", "eth_dst": "", "eth_src": ""}
+GROUPED = {"ip_dscp": "tos", "ip_ecn": "tos", "ip_proto": "proto", "eth_dst": "", "eth_src": "", "tunnel_id": ""}
 ONCE = [
     *(Act.COPY_TTL_IN, Act.POP_VLAN, Act.POP_MPLS, Act.PUSH_MPLS, Act.PUSH_VLAN, Act.COPY_TTL_OUT, Act.DEC_NW_TTL),
     *(Act.DEC_MPLS_TTL, Act.SET_NW_TTL, Act.SET_MPLS_TTL, Act.SET_FIELD, Act.CUSTOM, Act.GROUP, Act.OUTPUT),

@@ -29,6 +29,7 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
     fields = dict.fromkeys(MATCH.members, 0)
     layers = dict.fromkeys(LAYERS.members, 0) | {"tags": tags}
     fields |= {"in_port": random.choice((1, 2, 3, 64, 65, 255, 0)), "eth_type": kind}
+    fields |= {"tunnel_id": random.choice((0, random.getrandbits(64)))}
     fields |= {"eth_dst": random.getrandbits(48), "eth_src": random.getrandbits(48)}
     if tags:
         fields |= {"vlan": 1, "vlan_vid": random.getrandbits(12), "vlan_pcp": random.getrandbits(3)}
@@ -116,7 +117,7 @@ class Programs:
         op = random.choice(control) if control and random.random() < 0.15 else random.choice(PLAIN)
         match op:
             case Act.SET_FIELD:
-                number = random.choice((*range(3, 37), random.getrandbits(6)))
+                number = random.choice((*range(3, 39), random.getrandbits(6)))
                 return random_keep(word(op, value, field=number, **random_out()))
             case Act.GROUP:
                 return random_keep(word(op, random.choice(groups) | value & ~0xFFFF, **random_out()))

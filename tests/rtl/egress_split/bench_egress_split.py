@@ -8,9 +8,10 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from streams import PATTERNS, Channel, Source, behaviour, cycles, frame_words, frames_of, gaps, never, start, until
 
-from headrace.cards.switch.layout import SENT
+from headrace.cards.switch.layout import SENT, Struct
 
 HEAD = 64
+SOURCE = Struct(in_port=8, next=4, program_at=16, metadata=64, tunnel_id=64)
 Sent = dict[str, int]
 
 
@@ -65,11 +66,12 @@ async def each_copy_comes_to_where_it_is_for(dut: Any, stalls: Any) -> None:
     due = []
     for data, sent in copies:
         if sent["host"]:
-            head = struct.pack("<BBHIQ", *(sent[name] for name in ("in_port", "reason", "origin", "bytes", "metadata")))
+            names = ("in_port", "reason", "origin", "bytes", "metadata", "tunnel_id")
+            head = struct.pack("<BBHIQQ", *(sent[name] for name in names))
             due.append(head.ljust(HEAD, b"\0") + data[: sent["max_bytes"]])
     assert host == due
     assert [(data, users[0]) for data, users in again] == [
-        (data, (sent["in_port"] << 4 | sent["next"]) << 80 | sent["program_at"] << 64 | sent["metadata"])
+        (data, SOURCE.pack(**{name: sent[name] for name in SOURCE.members}))
         for data, sent in copies
         if sent["resubmit"]
     ]

@@ -148,7 +148,7 @@ async def a_tag_more_or_less_moves_every_length(dut: Any) -> None:
 @behaviour()
 async def neighbours_addresses_are_overwritten_where_they_lie(dut: Any) -> None:
     packets = []
-    for _ in range(60):
+    for _ in range(90):
         message = random.choice((ICMPv6ND_NS, ICMPv6ND_NA))(tgt=made.ipv6())
         options = bytes(made.option()) + bytes(made.option())
         packets.append(bytes(Ether(dst=A, src=B) / IPv6(src=made.ipv6(), dst=made.ipv6()) / message / options))

@@ -60,6 +60,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.seen = parsed(self.packet, self.port)
         self.fields = {name: self.seen[name] for name, _ in PARSED_MATCH}
+        self.fields["tunnel_id"] = random.getrandbits(64)
         self.ttl = self.seen["ttl"]
         self.kind = self.seen["eth_type"]
         self.cut = 14 + 4 * self.seen["tags"]
@@ -269,7 +270,7 @@ class Plan:
         """What comes before the bytes from `cut` on."""
         front: Packet = Ether(dst=self.dst, src=self.src, type=self.kind)
         kind = self.kind
-        if self.kind == self.seen["eth_type"] and len(self.packet) >= 14:
+        if self.kind == self.seen["eth_type"] and not self.labels and len(self.packet) >= 14:
             kind = int.from_bytes(self.packet[12 + 4 * self.seen["tags"] :][:2])  # or the length of an 802.3 frame
         types = [*(0x88A8 if isinstance(tag, Dot1AD) else 0x8100 for tag in self.tags), kind]
         front.type = types[0]
@@ -356,7 +357,7 @@ class Plan:
     def sent(self, **members: int) -> int:
         """What goes with the copy."""
         same = {name: value for name, value in members.items() if name in SENT.members}
-        return SENT.pack(in_port=self.port, payload_at=self.payload_at(), **same)
+        return SENT.pack(in_port=self.port, tunnel_id=self.fields["tunnel_id"], payload_at=self.payload_at(), **same)
 
 
 def of_header(head: bytes) -> int:

@@ -13,10 +13,10 @@ HEAD = 64
 
 def packet(size: int) -> tuple[bytes, int]:
     """A packet with its head, and what the head says as source_t."""
-    in_port, table, program, metadata = (random.getrandbits(width) for width in (8, 4, 16, 64))
+    in_port, table, program, metadata, tunnel = (random.getrandbits(width) for width in (8, 4, 16, 64, 64))
     words = in_port | table << 8 | random.getrandbits(4) << 12 | program << 16
-    head = struct.pack("<IIQ", words, random.getrandbits(32), metadata) + random.randbytes(HEAD - 16)
-    return head + random.randbytes(size), (in_port << 4 | table) << 80 | program << 64 | metadata
+    head = struct.pack("<IIQQ", words, random.getrandbits(32), metadata, tunnel) + random.randbytes(HEAD - 24)
+    return head + random.randbytes(size), ((in_port << 4 | table) << 80 | program << 64 | metadata) << 64 | tunnel
 
 
 @behaviour()

@@ -157,7 +157,7 @@ KNOWN_FULL: list[tuple[Packet, Fields]] = [
 async def known_packets_have_known_fields(dut: Any) -> None:
     known = KNOWN if int(dut.NARROW.value) else KNOWN + KNOWN_FULL
     bench = Bench(dut, [bytes(Ether(src=A, dst=B) / packet) for packet, _ in known])
-    due = {"eth_src": 0x02000000000A, "eth_dst": 0x02000000000B, "metadata": 0}
+    due = {"eth_src": 0x02000000000A, "eth_dst": 0x02000000000B, "metadata": 0, "tunnel_id": 0}
     for (_, fields), port, told in zip(known, bench.ports, await bench.run(), strict=True):
         assert told == told | due | fields | {"in_port": port}
 

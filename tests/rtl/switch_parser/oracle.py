@@ -24,7 +24,7 @@ Fields = dict[str, int]
 
 # The structs of switch_pkg, the highest bits first.
 MATCH = (
-    *(("metadata", 64), ("in_port", 8), ("eth_dst", 48), ("eth_src", 48), ("eth_type", 16)),
+    *(("metadata", 64), ("tunnel_id", 64), ("in_port", 8), ("eth_dst", 48), ("eth_src", 48), ("eth_type", 16)),
     *(("vlan", 1), ("vlan_vid", 12), ("vlan_pcp", 3), ("l3", 1), ("l4", 1), ("nd", 1)),
     *(("ip_dscp", 6), ("ip_ecn", 2), ("ip_proto", 8), ("src", 128), ("dst", 128), ("l4_src", 16), ("l4_dst", 16)),
     *(("label", 20), ("target", 128), ("link", 48), ("exthdr", 9)),

@@ -24,7 +24,7 @@ OXM = {
     **{18: ("l4_dst", 16), 19: ("l4_src", 16), 20: ("l4_dst", 16), 21: ("l4_src", 16), 22: ("src", 32)},
     **{23: ("dst", 32), 24: ("link", 48), 25: ("target", 48), 26: ("src", 128), 27: ("dst", 128), 28: ("label", 20)},
     **{29: ("l4_src", 16), 30: ("l4_dst", 16), 31: ("target", 128), 32: ("link", 48), 33: ("link", 48)},
-    **{34: ("label", 20), 35: ("ip_dscp", 3), 36: ("ip_ecn", 1)},
+    **{34: ("label", 20), 35: ("ip_dscp", 3), 36: ("ip_ecn", 1), 38: ("tunnel_id", 64)},
 }
 WHOLE = (35, 36)  # members that have nothing else then
 MPLS = (0x8847, 0x8848)

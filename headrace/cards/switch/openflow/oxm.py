@@ -58,6 +58,7 @@ class F(IntEnum):
     MPLS_LABEL = 34
     MPLS_TC = 35
     MPLS_BOS = 36
+    TUNNEL_ID = 38
     IPV6_EXTHDR = 39
 
 
@@ -129,9 +130,10 @@ FIELDS: dict[F, Field] = {
     F.MPLS_LABEL: Field(20, needs=_OF_MPLS),
     F.MPLS_TC: Field(3, needs=_OF_MPLS),
     F.MPLS_BOS: Field(1, needs=_OF_MPLS),
+    F.TUNNEL_ID: Field(64, True),
     F.IPV6_EXTHDR: Field(9, True, _OF_IPV6),
 }
-"""All of OpenFlow 1.3 but PBB_ISID and TUNNEL_ID."""
+"""All of OpenFlow 1.3 but PBB_ISID."""
 
 UNSETTABLE = frozenset((F.IN_PORT, F.IN_PHY_PORT, F.METADATA, F.IPV6_EXTHDR))
 

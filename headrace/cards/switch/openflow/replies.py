@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headrace.cards.switch.flows import Count, Match, Oxm
@@ -69,11 +69,12 @@ def config(xid: int, flags: int, miss_send_len: int) -> bytes:
     return message(Kind.GET_CONFIG_REPLY, xid, _CODES.pack(flags, miss_send_len))
 
 
-def packet_in(in_port: int, metadata: int, reason: int, table: int, cookie: int, data: bytes, total: int) -> bytes:
-    """A packet of ``total`` bytes, or its beginning: what doesn't go into a message is cut off."""
-    fields = [Oxm(F.IN_PORT, in_port)]
-    if metadata:
-        fields.append(Oxm(F.METADATA, metadata))
+def packet_in(
+    in_port: int, context: Mapping[F, int], reason: int, table: int, cookie: int, data: bytes, total: int
+) -> bytes:
+    """A packet of ``total`` bytes, or its beginning: what doesn't go into a message is cut off. ``context``: pipeline
+    fields, which are told unless 0."""
+    fields = [Oxm(F.IN_PORT, in_port), *(Oxm(field, value) for field, value in context.items() if value)]
     match = encode_match(fields) + bytes(2)
     room = MAX_MESSAGE - HEADER_BYTES - _PACKET_IN.size - len(match)
     head = _PACKET_IN.pack(NO_BUFFER, min(total, 0xFFFF), reason, table, cookie)
