@@ -150,6 +150,7 @@ def _switched(found: Demo) -> RenderableType:
     table = Table(
         "table", "match", "instructions", "packets", "tcpdump's", box=None, pad_edge=False, header_style="bold"
     )
+    table.columns[2].overflow = "fold"
     for column in table.columns[3:]:
         column.justify = "right"
     for flow in switched.flows:

@@ -3,9 +3,9 @@
 // so far; the deltas in it are 0 here.
 // A field is set if the packet came with its header: of L3 and L4 that which it came with, be there labels before it or
 // not; of VLAN and MPLS the first tag and label there is now. Labels are there that were pushed, and the first one that
-// came; the TTL of what came below that is known until it is cut off. What has no room is left out: a fourth tag or label, or cutting more than the packet's first 252 bytes.
-// A packet whose TTL runs out, as it is before that, or that its meter drops makes no copies from there on but an empty
-// last one.
+// came; the TTL of what came below that is known until it is cut off. What has no room is left out: a fourth tag or
+// label, or cutting more than the packet's first 252 bytes. A packet whose TTL runs out, as it is before that, or that
+// its meter drops makes no copies from there on but an empty last one.
 // Latency: 2 cycles from a step to its copy. Throughput: a step a cycle; of ACT_METER as long as the answer takes.
 // Backpressure: m_room says that there is room for 4 copies.
 module action_execute

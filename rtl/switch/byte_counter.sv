@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the bytes of each packet of a stream; only a packet's last beat may be short, and it has no holes.
-// Latency: 1 cycle from the last beat; m_bytes then stays until the next beat. Throughput: a beat a cycle. Never stalls.
+// Latency: 1 cycle from the last beat; m_bytes then stays until the next beat. Throughput: a beat a cycle. Never
+// stalls.
 module byte_counter
   import switch_pkg::BYTES_W;
 #(

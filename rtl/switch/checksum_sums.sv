@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, in ones' complement, of those words of a packet's headers that can be edited and that a checksum is of.
-// l3: TOS, TTL, protocol and addresses of an IPv4 header; of one below an MPLS label the TTL. l4: ports, or type and code, of TCP, UDP, ICMP or ICMPv6,
-// its addresses and protocol but over ICMP, and what neighbour discovery has. All of it lies at even bytes. Of SCTP the
-// ports themselves.
+// l3: TOS, TTL, protocol and addresses of an IPv4 header; of one below an MPLS label the TTL. l4: ports, or type and
+// code, of TCP, UDP, ICMP or ICMPv6, its addresses and protocol but over ICMP, and what neighbour discovery has. All of
+// it lies at even bytes. Of SCTP the ports themselves.
 // Latency: 3 cycles. Throughput: a packet a cycle. Never stalls.
 module checksum_sums
   import switch_pkg::*;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each copy to where it goes: ports, the host, the parser again. A copy for the host has HOST_HEAD bytes before
 // it, in words of 32 bits, the lowest byte first: word 0 in_port in bits 7:0, the reason in 15:8, the program that sent
-// it in 31:16; word 1 the bytes of the packet; words 2 and 3 metadata, 4 and 5 the tunnel's number. Of the packet follow
-// max_bytes at most.
+// it in 31:16; word 1 the bytes of the packet; words 2 and 3 metadata, 4 and 5 the tunnel's number. Of the packet
+// follow max_bytes at most.
 // Latency: 2 cycles. Throughput: a beat a cycle, and one for each beat of a head. Backpressure: none from the outputs.
 module egress_split
   import switch_pkg::*;

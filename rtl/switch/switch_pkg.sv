@@ -53,8 +53,8 @@ package switch_pkg;
   } exthdr_t;
 
   // Every basic match field of OpenFlow 1.3, by the numbers of OXM, but PBB_ISID (37). Fields that no packet
-  // has together share bits; eth_type and ip_proto say which they are, and l3, l4 and nd whether they are there. What is
-  // not there is 0.
+  // has together share bits; eth_type and ip_proto say which they are, and l3, l4 and nd whether they are there. What
+  // is not there is 0.
   typedef struct packed {
     logic [63:0]       metadata;  // 2; 0 from the parser
     logic [63:0]       tunnel_id; // 38; 0 from the parser

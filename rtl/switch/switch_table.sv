@@ -7,9 +7,10 @@
 // Operations, one at a time: `op` stays offered while it is done, op_ready takes it, and op_done comes a cycle later:
 // each lookup that begins with it or later sees the new state; one before it the old or the new, never part of each.
 // NOT_FOUND also answers numbers and indices out of range. An entry is written, and its counters are set to 0, between
-// two lookups and after the ones that began before the end of the last operation: a number that no lookup finds any more
-// can be given to another flow, and what was found before is not counted on it. In the same way an effect is written
-// when all packets that came before are through: that waits for m_ready. The mask is not defined until it is set.
+// two lookups and after the ones that began before the end of the last operation: a number that no lookup finds any
+// more can be given to another flow, and what was found before is not counted on it. In the same way an effect is
+// written when all packets that came before are through: that waits for m_ready. The mask is not defined until it is
+// set.
 //
 // Entries, counters and the host's reads of them share ports with lookups, which go first: the others wait for a cycle
 // without a hit. When none has come in 64 cycles, s_ready is low for one.

@@ -234,7 +234,7 @@ def test_a_monitor_sees_packets_and_removed_flows(bridge: Bridge, tmp_path: Path
         ("actions=normal", "OFPBAC_BAD_OUT_PORT"),
         ("actions=group:5", "OFPBAC_BAD_OUT_GROUP"),
         ("actions=meter:5,output:1", "OFPMMFC_INVALID_METER"),
-        ("tun_id=5,actions=output:1", "OFPBMC_BAD_FIELD"),
+        ("reg0=5,actions=output:1", "OFPBMC_BAD_FIELD"),
         ("actions=resubmit(,1)", "OFPBAC_BAD_VENDOR"),
         ("table=9,actions=output:1", "OFPFMFC_BAD_TABLE_ID"),
         ("check_overlap,actions=drop", "OFPFMFC_OVERLAP"),

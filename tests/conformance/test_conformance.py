@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.conformance import openflow, runner
+from headrace.evaluate.conformance import counts, openflow, runner
 from headrace.evaluate.conformance.cases import Case, PacketIn, TableMiss, Throughput, load
 from headrace.evaluate.conformance.openflow import Connection
 from headrace.evaluate.conformance.ovs_device import OvsDevice
@@ -155,3 +155,12 @@ def test_a_silent_or_a_strange_switch_ends_the_run(monkeypatch: pytest.MonkeyPat
             Connection(ours)
         theirs.close()
         ours.close()
+
+
+@pytest.mark.parametrize("switch", counts.SWITCHES)
+def test_parts_of_the_tests_add_up(switch: str) -> None:
+    parts = [counts.run(switch, part, 30, counts.QUICK) for part in (0, 29)]
+    both = counts.total(parts)
+    assert [part.tests for part in parts] == [3, 2]
+    assert (both.tests, both.passed + both.failures.total()) == (5, 5)
+    assert set(both.failures) <= {"IPV6_EXTHDR", "TUNNEL_ID"}

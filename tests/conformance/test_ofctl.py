@@ -67,7 +67,7 @@ def test_what_a_switch_says_of_itself(hosts: list[Host]) -> None:
     assert all(f"{name}: " in ofctl("dump-desc") for name in ("Manufacturer", "Hardware", "Software", "Serial Num"))
     described = ofctl("dump-ports-desc")
     assert re.findall(r"^ (\d)\(", described, re.MULTILINE)[:3] == ["1", "2", "3"]
-    assert described.count("LINK_DOWN") == described.count(" 4("), "the card's fourth port has no link"
+    assert not re.search(r"^ [123]\(.*\n.*\n +state: +LINK_DOWN", described, re.MULTILINE)
     assert "table 0" in ofctl("dump-table-features")
     assert "active=0" in ofctl("dump-tables")
     assert "bytes" in ofctl("ping")

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from patience import until
 
+from headrace.cards.switch.run import SwitchJob, run
 from headrace.evaluate.loads.switch_network import OFCTL, PARAMETERS, controlled, iperf, ofctl
 
-pytestmark = pytest.mark.live
+
+def test_no_packet_of_a_file_comes_before_its_flows(tmp_path: Path) -> None:
+    flows = tmp_path / "flows"
+    flows.write_text("in_port=1,actions=output:2\n")
+    sources, sinks = {1: "gen:count=30"}, {2: str(tmp_path / "out.pcap")}
+    report = run(SwitchJob(sources, sinks, flows=str(flows), parameters=PARAMETERS))
+    assert [(port.received, port.sent, port.rx_dropped) for port in report.ports[:2]] == [(30, 0, 0), (0, 30, 0)]
 
 
+@pytest.mark.live
 def test_a_device_that_goes_takes_its_port_down_and_no_other() -> None:
     with controlled(OFCTL) as (one, two, three):
         assert one.hears(three)
@@ -22,6 +31,7 @@ def test_a_device_that_goes_takes_its_port_down_and_no_other() -> None:
         assert ofctl("dump-ports-desc").count("LINK_DOWN") == 2, "the fourth port has no link"
 
 
+@pytest.mark.live
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_iperf3_streams_through_the_card() -> None:
     found = iperf(1, PARAMETERS)

@@ -96,12 +96,13 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         StopRequests() as stop,
     ):
         hardware = CardHardware(card)
-        for port, link in links.items():
+        live = [port for port, link in links.items() if link.live]
+        for port in links:
             card.flow_control(port - 1, lossless)
-            card.source(port - 1, link.link, timing="line" if link.live or lossless else job.rate)
-            if link.live:
-                card.sink(port - 1, link.link)
-                card.set_rate(port - 1, _LIVE_BPS)
+        for port in live:
+            card.source(port - 1, links[port].link)
+            card.sink(port - 1, links[port].link)
+            card.set_rate(port - 1, _LIVE_BPS)
         hardware.hold(sum(1 << port - 1 for port in links) if lossless else 0)
         bpf.load()
         drop_rights()
@@ -116,7 +117,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             Learning(switch)
         if job.flows is not None:
             load_flows(switch, Path(job.flows))
-        live = [port for port, link in links.items() if link.live]
+        for port in links.keys() - set(live):  # now that the flows are there
+            card.source(port - 1, links[port].link, timing="line" if lossless else job.rate)
         waits = bool(live) or bool(job.controllers) or bool(job.listens)
         if waits:
             card.hang_limit(0)
@@ -130,10 +132,12 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
             quiet = to_host = 0
+            idle = False  # and nobody but controllers and the control socket can change that
             while not stop:
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1))
-                said = controllers.poll() + service.attend(control) + hardware.received_packets - to_host
+                said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control)
+                said += hardware.received_packets - to_host
                 to_host = hardware.received_packets
                 quiet = 0 if said else quiet + 1
                 try:
@@ -143,6 +147,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
                         raise
                     say(str(error))  # its port is down from now on; the others go on
                     continue
+                idle = result.idle
                 if progress is not None:
                     progress(result.stats.rx_frames)
                 if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):

@@ -170,6 +170,19 @@ def running(words: Sequence[str], **options: object) -> Iterator[subprocess.Pope
             process.wait()
 
 
+@contextmanager
+def _logged(words: Sequence[str], log: Path, **options: object) -> Iterator[Callable[[], bool]]:
+    """A program that writes what it says into a file; gives what raises HeadraceError with that once it has ended."""
+    with log.open("wb") as file, running(words, stdout=file, stderr=file, **options) as process:
+
+        def alive() -> bool:
+            if process.poll() is not None:
+                raise HeadraceError(f"{Path(words[0]).name} has ended: {log.read_text().strip()}")
+            return True
+
+        yield alive
+
+
 def ofctl(*words: str) -> str:
     """Runs ``ovs-ofctl`` with OpenFlow 1.3 on the switch: the first word is the command. Gives what it prints."""
     options = [word for word in words if word.startswith("--")]
@@ -216,14 +229,8 @@ def _switch_run(
     links = [word for port in ports for word in ("--port", f"{port}=tap:h{port}")]
     settings = [word for name, value in parameters.items() for word in ("-P", f"{name}={value}")]
     command = [*_HEADRACE, "switch", "run", "--control", str(control), *links, *settings, *words]
-    with running(command, stdout=subprocess.DEVNULL) as process:
-
-        def starts() -> bool:
-            if process.poll() is not None:
-                raise HeadraceError("the switch has ended")
-            return control.exists()
-
-        until(starts, "the switch")
+    with _logged(command, folder / "switch.log") as alive:
+        until(lambda: alive() and control.exists(), "the switch")
         yield
 
 
@@ -273,9 +280,10 @@ def _by_ofctl(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _by_simple_switch(folder: Path) -> Iterator[None]:  # noqa: ARG001
-    with running([sys.executable, str(SIMPLE_SWITCH), str(CONTROLLER)]) as controller:
-        _until_told(controller, lambda: "CONTROLLER" in ofctl("dump-flows"))
+def _by_simple_switch(folder: Path) -> Iterator[None]:
+    command = [sys.executable, str(SIMPLE_SWITCH), str(CONTROLLER)]
+    with _logged(command, folder / "controller.log") as alive:
+        until(lambda: alive() and "CONTROLLER" in ofctl("dump-flows"), "the controller's flow")
         yield
 
 
@@ -312,20 +320,12 @@ def _by_faucet(folder: Path) -> Iterator[None]:
         "FAUCET_EVENT_SOCK": "0",
         "PATH": os.pathsep.join((str(FAUCET.parent), os.environ["PATH"])),
     }
-    with running([str(FAUCET), "--ryu-ofp-tcp-listen-port", str(CONTROLLER)], env=environment) as controller:
-        _until_told(controller, lambda: ofctl("dump-flows").count("table=") >= _LEAST_FAUCET_FLOWS)
+    command = [str(FAUCET), "--ryu-ofp-tcp-listen-port", str(CONTROLLER)]
+    with _logged(command, folder / "controller.log", env=environment) as alive:
+        until(lambda: alive() and ofctl("dump-flows").count("table=") >= _LEAST_FAUCET_FLOWS, "faucet's flows")
         yield
     if "OFError" in log.read_text() or (wrong.exists() and wrong.read_text()):
         raise HeadraceError(f"faucet says: {log.read_text()}")
-
-
-def _until_told(controller: subprocess.Popen[bytes], told: Callable[[], bool]) -> None:
-    def is_told() -> bool:
-        if controller.poll() is not None:
-            raise HeadraceError("the controller has ended")
-        return told()
-
-    until(is_told, "the controller's flows")
 
 
 _ONE_NETWORK = ("10.0.0.1/24", "10.0.0.2/24", "10.0.0.3/24")
