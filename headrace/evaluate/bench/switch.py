@@ -25,10 +25,10 @@ LEAST_MODS = 0.1  # of Open vSwitch's flow mods a second
 LEAST_SHARE = 0.3  # of the filter card's packets a wall second
 LEAST_MHZ = 80
 ECP5 = {
-    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "NARROW": 1,
-    "PROGRAM_WORDS": 1024, "METERS": 16,
+    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
+    "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4,
 }  # fmt: skip
-"""A pipeline that fits an ECP5."""
+"""A pipeline that fits an ECP5: 4 KB a port each way, for its 208 block RAMs; its LUTs are RAMs of 16 words."""
 PARTS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("exact part of a table", "exact_table", {"KEY_W": KEY_BITS, "ENTRIES": 4096}),
     ("ternary part of a table", "ternary_table", {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}),
