@@ -28,10 +28,10 @@ LEAST_STREAMED = 0.25  # of the simulator's 64-byte packets a wall second, throu
 LEAST_PASSED = 0.95  # of os-ken's tests without PBB
 LEAST_MHZ = 80
 ECP5 = {
-    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "NARROW": 1,
-    "PROGRAM_WORDS": 1024, "METERS": 16,
+    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
+    "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4,
 }  # fmt: skip
-"""A pipeline that fits an ECP5."""
+"""A pipeline that fits an ECP5: 4 KB a port each way, for its 208 block RAMs; its LUTs are RAMs of 16 words."""
 PARTS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("exact part of a table", "exact_table", {"KEY_W": KEY_BITS, "ENTRIES": 4096}),
     ("ternary part of a table", "ternary_table", {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}),
