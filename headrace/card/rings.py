@@ -82,6 +82,11 @@ class Ring:
         self.posted += len(addresses)
         self._regs.posted.write(self.posted % _MODULO)
 
+    @property
+    def ready(self) -> bool:
+        """Whether the next descriptor is done, as the card has written into it."""
+        return bool(self.table["flags"][self.seen % self.entries])
+
     def fresh(self) -> int:
         """Descriptors that are done and not seen yet."""
         return int((self._regs.done.read() - self.seen) % _MODULO)

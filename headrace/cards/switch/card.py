@@ -184,6 +184,8 @@ class CardHardware:
 
     def received(self) -> Iterator[Received]:
         """Packets for the host that have come since it was last asked."""
+        if not self._receiver.ring.ready:
+            return
         for place, size in self._receiver.take()[["address", "length"]].tolist():
             data = self.card.memory.read(place, size)
             in_port, reason, origin, total, metadata, tunnel_id = _HEAD_IN.unpack_from(data)
