@@ -35,6 +35,22 @@ headrace switch trace 1 ffffffffffff02000000000108060001080006040001...
 headrace switch trace 1 first.pcap
 """
 
+_ADD_EPILOG = """Examples:
+
+headrace switch add-flow priority=10,tcp,tp_dst=80,actions=dec_ttl,output:2
+
+headrace switch add-flow in_port=1,udp,actions=FIR,output:2
+
+FIR filters the payload of UDP packets, as signed 32-bit samples; CRC puts its CRC into the last four bytes. A custom
+action holds for all outputs behind it.
+"""
+_FIR_EPILOG = """Examples:
+
+headrace switch fir 0.25 0.25 0.25 0.25
+
+headrace switch fir --carry -- 1 0 0 -1
+"""
+
 Control = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="Socket of the switch.", show_default="$XDG_RUNTIME_DIR/headrace/switch.sock"),
@@ -188,6 +204,36 @@ def flows_command(control: Control = None, json: common.Json = False) -> None:
             f"table={flow['table']} priority={flow['priority']} {flow['match']} -> {flow['instructions']}  "
             + " ".join([f"{flow['packets']:,} packets, {flow['bytes']:,} bytes, {flow['age_s']:.1f} s", *times])
         )
+
+
+@app.command("add-flow", epilog=_ADD_EPILOG)
+def add_flow_command(
+    flow: Annotated[str, typer.Argument(metavar="FLOW", help="In ovs-ofctl's syntax; FIR and CRC are actions, too.")],
+    control: Control = None,
+) -> None:
+    """Add a flow to the running switch."""
+    _ask(control, command="add-flow", flow=flow)
+
+
+@app.command("del-flows")
+def del_flows_command(
+    match: Annotated[str, typer.Argument(metavar="[MATCH]", help="Of the flows, in ovs-ofctl's syntax; or all.")] = "",
+    control: Control = None,
+) -> None:
+    """Delete flows of the running switch."""
+    _ask(control, command="del-flows", match=match)
+
+
+@app.command("fir", epilog=_FIR_EPILOG)
+def fir_command(
+    taps: Annotated[list[float], typer.Argument(metavar="A B C D", help="Coefficients, -2 to 2; newest sample first.")],
+    carry: Annotated[
+        bool, typer.Option("--carry", help="A packet's samples follow those of the packet before.")
+    ] = False,
+    control: Control = None,
+) -> None:
+    """Set the coefficients of the running switch's FIR filter."""
+    _ask(control, command="fir", taps=taps, carry=carry)
 
 
 @app.command("stats")

@@ -211,7 +211,7 @@ def run_switch(capture: Path, folder: Path) -> Switched:
         card.sink(1, f"pcap:{output}")
         ports = card.run().stats.ports
         with Controllers(switch.agent) as controllers:
-            service = Service(switch.agent, switch.datapath, controllers)
+            service = Service(switch.agent, switch.datapath, controllers, switch.hardware)
             rows: list[dict[str, Any]] = service.flows()
             trace = service.trace(next(filter(_is_to_web, _packets(capture))).hex(), 1)["text"]
     counted = [

@@ -287,9 +287,39 @@ def test_a_file_that_is_not_there_is_named(loaded: OpenFlowSwitch, tmp_path: Pat
         load_flows(loaded, tmp_path / "none")
 
 
+def custom_actions(found: OpenFlowSwitch) -> list[int]:
+    """Of the flows, by their order."""
+    actions = (action for flow in found.flow_tables for action in flow.instructions.apply or ())
+    return [action.value for action in actions if action.kind == ActionKind.EXPERIMENTER]
+
+
+def test_custom_actions_are_notes_of_ovs_ofctl(bridge: Bridge) -> None:
+    bridge.run("add-flow", "in_port=1,udp,actions=note:48.52.01,output:2")
+    assert custom_actions(bridge.switch) == [1]
+    assert bridge.flows() == ["udp,in_port=1 actions=note:48.52.01.00.00.00,output:2"]
+    for note in ("49.52.01", "48.52.00", "48.52.04", "48.52.01.00.00.00.01"):
+        assert "OFPBAC_BAD_VENDOR" in bridge.run("add-flow", f"in_port=2,actions=note:{note}", fails=True)
+
+
+def test_custom_actions_have_names_in_flows(loaded: OpenFlowSwitch, tmp_path: Path) -> None:
+    path = tmp_path / "flows"
+    path.write_text("in_port=1,actions=FIR,output:2\nin_port=2,udp,actions=dec_ttl,CRC,FIR,output:1\n")
+    load_flows(loaded, path)
+    ofctl.add_flow(loaded, "in_port=3,udp,actions=write_actions(CRC,output:4)")
+    assert custom_actions(loaded) == [1, 3]
+    written = [flow.instructions.write for flow in loaded.flow_tables if flow.instructions.write]
+    assert [action.value for action in written[0]] == [2, 4]
+    with pytest.raises(HeadraceError, match="in_port=4,actions=FIRE: .*FIRE"):
+        ofctl.add_flow(loaded, "in_port=4,actions=FIRE")
+    ofctl.del_flows(loaded, "in_port=1")
+    assert custom_actions(loaded) == [3]
+    ofctl.del_flows(loaded, "")
+    assert not list(loaded.flow_tables)
+
+
 def test_without_ovs_ofctl_it_is_asked_for(
     loaded: OpenFlowSwitch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ofctl.shutil, "which", lambda _: None)
     with pytest.raises(HeadraceError, match="install openvswitch-common"):
-        load_flows(loaded, tmp_path / "flows")
+        ofctl.add_flow(loaded, "actions=drop")

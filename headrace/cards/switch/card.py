@@ -36,6 +36,7 @@ _ENTRY, _ACTION, _METER_COUNT, _PORT, _TABLE = range(5)  # count_kind_e
 _POLL_CYCLES = 32
 _TURNS = 10_000
 _MODULO = 1 << 32
+_ONE = 1 << 30  # of coefficients
 
 
 def open_switch_card(**options: Any) -> Card:
@@ -161,6 +162,20 @@ class CardHardware:
             (ports.quiet, quiet),
         ):
             _write_bits(group, bits)
+
+    def set_filter(self, taps: Sequence[float], carry: bool) -> None:
+        """Sets the FIR filter's coefficients, that of the newest sample first; ``carry``: a packet's first samples
+        follow the last ones of the packet before. Raises HeadraceError for coefficients that it can't have."""
+        filter_ = self._regs.fir
+        if len(taps) != len(filter_.coefficient):
+            raise HeadraceError(f"the filter has {len(filter_.coefficient)} coefficients, not {len(taps)}", 2)
+        numbers = [round(tap * _ONE) for tap in taps]
+        for tap, number in zip(taps, numbers, strict=True):
+            if not -2 * _ONE <= number < 2 * _ONE:
+                raise HeadraceError(f"coefficient {tap:g}: must be from -2 to just below 2", 2)
+        for register, number in zip(filter_.coefficient, numbers, strict=True):
+            register.write(number % _MODULO)
+        filter_.control.carry = carry
 
     def hold(self, ports: int) -> None:
         """Which ports hold their link off while there is no room, instead of dropping packets: a bit each."""

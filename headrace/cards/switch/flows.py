@@ -48,7 +48,8 @@ class ActionKind(IntEnum):
 
 class Action(NamedTuple):
     """An action. ``value``: port, TTL, EtherType, queue, group, or of SET_FIELD the field's; of EXPERIMENTER the custom
-    actions, a bit each (1: FIR filter, 2: CRC). ``number``: of OUTPUT max_len, of SET_FIELD the field's number."""
+    actions, a bit each (1: FIR filter, 2: CRC). ``number``: of OUTPUT max_len, of SET_FIELD the field's number, of
+    EXPERIMENTER the form in which it came."""
 
     kind: ActionKind
     value: int = 0

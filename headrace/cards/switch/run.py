@@ -128,7 +128,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
             open_control(CONTROL, job.control, waits, say) as control,
         ):
-            service = Service(switch, datapath, controllers)
+            service = Service(switch, datapath, controllers, hardware)
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
             quiet = to_host = 0

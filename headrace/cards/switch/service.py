@@ -8,8 +8,10 @@ from typing import Any
 
 from headrace.card.control import ControlSocket, Owner
 from headrace.cards.switch.agent import OpenFlowSwitch
+from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.controllers import Controllers
 from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.cards.switch.ofctl import add_flow, del_flows
 from headrace.cards.switch.text import instructions_text, match_text
 from headrace.errors import HeadraceError
 
@@ -18,10 +20,13 @@ _NS = 1_000_000_000
 
 
 class Service:
-    """What a switch does for those who ask. A request is an object with ``command``: flows, stats or trace."""
+    """What a switch does for those who ask. A request is an object with ``command``: flows, add-flow, del-flows, stats,
+    trace or fir."""
 
-    def __init__(self, switch: OpenFlowSwitch, datapath: HardwareDatapath, controllers: Controllers) -> None:
-        self._switch, self._datapath, self._controllers = switch, datapath, controllers
+    def __init__(
+        self, switch: OpenFlowSwitch, datapath: HardwareDatapath, controllers: Controllers, hardware: CardHardware
+    ) -> None:
+        self._switch, self._datapath, self._controllers, self._hardware = switch, datapath, controllers, hardware
 
     def attend(self, control: ControlSocket | None) -> int:
         """Answers those who ask, and says how many."""
@@ -36,6 +41,17 @@ class Service:
                 return self.stats()
             case {"command": "trace", "packet": str(packet), "port": int(port)}:
                 return self.trace(packet, port)
+            case {"command": "add-flow", "flow": str(flow)}:
+                add_flow(self._switch, flow)
+                return {}
+            case {"command": "del-flows", "match": str(match)}:
+                del_flows(self._switch, match)
+                return {}
+            case {"command": "fir", "taps": [*taps], "carry": bool(carry)} if all(
+                isinstance(tap, int | float) for tap in taps
+            ):
+                self._hardware.set_filter(taps, carry)
+                return {}
         raise HeadraceError(f"unknown request: {dict(request)}", 2)
 
     def flows(self) -> list[dict[str, Any]]:

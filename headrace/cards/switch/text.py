@@ -10,6 +10,8 @@ from headrace.cards.switch.openflow.oxm import FIELDS, F
 
 _IPV4 = (F.IPV4_SRC, F.IPV4_DST, F.ARP_SPA, F.ARP_TPA)
 _HEX = (F.METADATA, F.VLAN_VID, F.IPV6_FLABEL, F.TUNNEL_ID, F.IPV6_EXTHDR)
+CUSTOM = ("FIR", "CRC")
+"""Custom actions, by their bits."""
 _PORTS = {
     flows.IN_PORT: "in_port",
     flows.TABLE: "table",
@@ -69,7 +71,7 @@ def action_text(action: Action) -> str:
         case ActionKind.GROUP | ActionKind.SET_QUEUE | ActionKind.SET_NW_TTL | ActionKind.SET_MPLS_TTL:
             return f"{kind.name.lower()}:{value}"
         case ActionKind.EXPERIMENTER:
-            return f"custom:{value:#x}"
+            return ",".join(name for bit, name in enumerate(CUSTOM) if value >> bit & 1)
     return kind.name.lower()
 
 

@@ -6,11 +6,14 @@ import itertools
 import random
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from openflow_random import flow as random_flow
 from openflow_random import group as random_group
 from openflow_random import packet as random_packet
 from openflow_spec import Outcome, SpecSwitch
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from headrace.card import Card
 from headrace.cards.switch import flows
@@ -30,6 +33,7 @@ from headrace.cards.switch.flows import (
     RefusedError,
 )
 from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.errors import HeadraceError
 from headrace.evaluate.conformance import cases
 from headrace.evaluate.conformance.card import CardDevice
 from headrace.evaluate.conformance.runner import run
@@ -220,6 +224,25 @@ def test_a_changed_flow_is_seen_by_the_next_packet(card: Card, datapath: Hardwar
         port = 3 if turn % 2 == 0 else 2
         datapath.change(entry, output(port))
         assert passed(card, frame(turn), 1) == {port: [frame(turn)]}
+
+
+def test_the_filter_has_the_coefficients_that_it_is_told(card: Card) -> None:
+    hardware = CardHardware(card)
+    apply = (Action(ActionKind.EXPERIMENTER, 1), Action(ActionKind.OUTPUT, 2, flows.MAX_LENGTH))
+    HardwareDatapath(hardware).add(Flow(0, 1, (), Instructions(apply=apply)))
+    headers = bytes(Ether(dst="02:00:00:00:00:01") / IP() / UDP() / bytes(32))[:42]
+    samples = np.array([1000, -2000, 3000, 4000, 5000, -6000, 7000, 8000], ">i4")
+    for taps in ((0.5, 0, 0, 0), (1, -1, 0.25, 1.5), (0, 0, 0, -2)):
+        hardware.set_filter(taps, carry=False)
+        [out] = passed(card, headers + samples.tobytes(), 1)[2]
+        assert np.frombuffer(out[42:], ">i4").tolist() == np.convolve(samples, taps)[:8].tolist()
+    for taps, what in (
+        ((1, 0, 0), "4 coefficients, not 3"),
+        ((0, 2, 0, 0), "coefficient 2"),
+        ((-2.1, 0, 0, 0), "-2.1"),
+    ):
+        with pytest.raises(HeadraceError, match=what):
+            hardware.set_filter(taps, carry=False)
 
 
 def test_os_kens_conformance_tests_pass() -> None:

@@ -14,6 +14,9 @@ from headrace.cards.switch.openflow.errors import BadAction, BadInstruction, Cod
 EXPERIMENTER = 0x0002_4852
 """Of Headrace's custom actions: a locally administered OUI. An action of 16 bytes: bit 0 of the 32 behind the number is
 the FIR filter, bit 1 the CRC."""
+NICIRA, NOTE = 0x0000_2320, 8
+"""Of ovs-ofctl's ``note:``. One of the bytes 48 52 and a custom action, and of zeros, is that action: so stock tools can
+write it and show it. Its ``Action`` has the number NOTE."""
 CUSTOM_ACTIONS = 3
 
 _TLV = struct.Struct("!HH")
@@ -23,6 +26,8 @@ _BYTE = struct.Struct("!HHB3x")
 _SHORT = struct.Struct("!HHH2x")
 _EMPTY = struct.Struct("!HH4x")
 _CUSTOM = struct.Struct("!HHII4x")
+_NOTE = struct.Struct("!HHIH2sB3x")
+_NOTED = b"HR"
 _METADATA = struct.Struct("!HH4xQQ")
 _BUCKET = struct.Struct("!HHII4x")
 _FORMATS: dict[int, struct.Struct] = {
@@ -90,11 +95,15 @@ def _decode_action(data: bytes, at: int, number: int, end: int) -> Action:
 
 def _decode_custom(data: bytes, at: int, length: int) -> Action:
     _, _, experimenter = _WORD.unpack_from(data, at)
+    if experimenter == NICIRA and length >= _NOTE.size:
+        _, _, _, subtype, mark, custom = _NOTE.unpack_from(data, at)
+        if subtype == NOTE and mark == _NOTED and 0 < custom <= CUSTOM_ACTIONS and not any(data[at + 13 : at + length]):
+            return Action(ActionKind.EXPERIMENTER, custom, NOTE)
     if experimenter != EXPERIMENTER:
         raise DecodeError(BadAction.BAD_EXPERIMENTER, f"experimenter {experimenter:#010x}")
     if length != _CUSTOM.size:
         raise DecodeError(BadAction.BAD_LEN, f"custom action of {length} bytes")
-    custom: int = _CUSTOM.unpack_from(data, at)[3]
+    custom = _CUSTOM.unpack_from(data, at)[3]
     if not 0 < custom <= CUSTOM_ACTIONS:
         raise DecodeError(BadAction.BAD_EXP_TYPE, f"custom actions {custom:#x}")
     return Action(ActionKind.EXPERIMENTER, custom)
@@ -114,6 +123,8 @@ def _encode_action(action: Action) -> bytes:
         padding = -(4 + len(field)) % 8
         return _TLV.pack(kind, 4 + len(field) + padding) + field + bytes(padding)
     if kind == ActionKind.EXPERIMENTER:
+        if number == NOTE:
+            return _NOTE.pack(kind, _NOTE.size, NICIRA, NOTE, _NOTED, value)
         return _CUSTOM.pack(kind, _CUSTOM.size, EXPERIMENTER, value)
     layout = _FORMATS[kind]
     return layout.pack(kind, layout.size) if layout is _EMPTY else layout.pack(kind, layout.size, value)
