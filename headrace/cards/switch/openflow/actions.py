@@ -15,7 +15,7 @@ EXPERIMENTER = 0x0002_4852
 """Of Headrace's custom actions: a locally administered OUI. An action of 16 bytes: bit 0 of the 32 behind the number is
 the FIR filter, bit 1 the CRC."""
 NICIRA, NOTE = 0x0000_2320, 8
-"""Of ovs-ofctl's ``note:``. One of the bytes 48 52 and a custom action, and of zeros, is that action: so stock tools can
+"""Of ovs-ofctl's ``note:``. One of the bytes 48 52, a custom action and zeros is that action: so stock tools can
 write it and show it. Its ``Action`` has the number NOTE."""
 CUSTOM_ACTIONS = 3
 
