@@ -108,6 +108,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         drop_rights()
         for port, path in job.sinks.items():
             card.sink(port - 1, f"pcap:{path}", precision="nano", timestamps="card")
+        card.run(until=None, cycles=1)  # with live links its time is that of day from then on, for flows' timeouts too
         datapath = HardwareDatapath(hardware)
         infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
         switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")

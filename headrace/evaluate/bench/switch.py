@@ -150,10 +150,10 @@ def _barrier(found: list[Stale]) -> Iterator[Row]:
             f"barriers answered too early, a flow {change}",
             "0",
             each.stale + each.lost,
-            f"of {each.trials:,}",
+            "",
             not each.stale + each.lost,
             MEASURED,
-            f"Open vSwitch: {beside.stale + beside.lost:,}",
+            f"of {each.trials:,}; Open vSwitch: {beside.stale + beside.lost:,}",
         )
 
 
@@ -218,14 +218,14 @@ def _simulator(quick: bool) -> Iterator[Row]:
 
 
 def _controlled(controller: switch_network.Controlled) -> Row:
-    what, must = f"a network of namespaces under {controller.name}: ping and TCP", "all"
+    what = f"a network of namespaces under {controller.name}: ping and TCP"
     if reason := switch_network.why_not(*controller.programs):
-        return _row(what, must, "not run", "", None, MEASURED, reason)
+        return _row(what, "all", "not run", "", None, MEASURED, reason)
     with switch_network.controlled(controller) as hosts:
         found = switch_network.reached(hosts)
     both = min(found.pinged, found.sent)
-    note = f"{found.pinged} pings, {found.sent} transfers, through the RTL"
-    return _row(what, must, both, f"of {found.pairs} pairs of hosts", both == found.pairs, MEASURED, note)
+    note = f"through the RTL; {found.pinged} pings and {found.sent} transfers"
+    return _row(what, f"{found.pairs}", both, "pairs of hosts", both == found.pairs, MEASURED, note)
 
 
 def _conformance(quick: bool, address: str | None, progress: Progress) -> Row:
