@@ -11,6 +11,7 @@ from patience import until
 
 from headrace.cards.switch.run import SwitchJob, run
 from headrace.evaluate.loads.switch_network import OFCTL, PARAMETERS, controlled, iperf, ofctl
+from headrace.net.namespaces import own_network
 
 
 def test_no_packet_of_a_file_comes_before_its_flows(tmp_path: Path) -> None:
@@ -19,6 +20,15 @@ def test_no_packet_of_a_file_comes_before_its_flows(tmp_path: Path) -> None:
     sources, sinks = {1: "gen:count=30"}, {2: str(tmp_path / "out.pcap")}
     report = run(SwitchJob(sources, sinks, flows=str(flows), parameters=PARAMETERS))
     assert [(port.received, port.sent, port.rx_dropped) for port in report.ports[:2]] == [(30, 0, 0), (0, 30, 0)]
+
+
+@pytest.mark.live
+def test_flows_of_a_file_are_timed_by_the_time_of_day(tmp_path: Path) -> None:
+    flows = tmp_path / "flows"
+    flows.write_text("hard_timeout=600,actions=output:2\nidle_timeout=600,priority=1,actions=output:1\n")
+    with own_network():
+        job = SwitchJob({1: "tap:h1", 2: "tap:h2"}, flows=str(flows), seconds=1, parameters=PARAMETERS)
+        assert run(job).flows == 2
 
 
 @pytest.mark.live
