@@ -37,7 +37,6 @@ _NAMES = {
     "switch.oracle": r"random packets through random flows",
     "switch.barrier": r"barriers answered too early, a flow modified",
     "switch.conformance": r"os-ken's OpenFlow 1.3 tests",
-    "switch.mhz": r"size: Fmax of the whole pipeline",
     "size.core": r"filter core .* on UltraScale",
     "size.core_rams": r"its memories",
     "size.ecp5": r"filter core on ECP5",
