@@ -24,8 +24,8 @@ ADD, _MODIFY, MODIFY_STRICT, DELETE = range(4)
 _ANY, _NO_BUFFER, _ALL_TABLES = 0xFFFF_FFFF, 0xFFFF_FFFF, 0xFF
 _PRIORITY = 100
 _PACKET = bytes(range(60))
-_GIVE_UP_S = 5.0
-_LOST_S = 0.2
+_GIVE_UP_S = 600.0  # as long as a busy machine may take
+_LOST_S = 20.0
 
 
 @dataclass(frozen=True)
