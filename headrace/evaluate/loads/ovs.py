@@ -136,7 +136,7 @@ def open_vswitch(datapath: str = "dummy") -> Iterator[OpenVSwitch]:
 
 @contextmanager
 def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
-    """A process that runs until the end, ours too, once the file ``ready`` is there; gives its number."""
+    """A process that runs until the end, ours too, once it listens at the socket ``ready``; gives its number."""
     log = folder / f"{words[0]}.log"
     places = {f"OVS_{name}DIR": str(folder) for name in ("RUN", "LOG", "DB", "SYSCONF")}
     with log.open("w") as output:
@@ -150,7 +150,7 @@ def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
         )
     try:
         deadline = time.monotonic() + _START_S
-        while not ready.exists():
+        while not _listens(ready):
             if process.poll() is not None or time.monotonic() > deadline:
                 lines = log.read_text().splitlines() or ["no output"]
                 raise HeadraceError(f"{words[0]} does not start: {lines[-1]}")
@@ -159,6 +159,11 @@ def _daemon(words: Sequence[str], folder: Path, ready: Path) -> Iterator[int]:
     finally:
         process.kill()  # its time may stand still
         process.wait()
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as link:
+        return link.connect_ex(str(path)) == 0
 
 
 def _path() -> str:
