@@ -12,14 +12,15 @@ from pathlib import Path
 
 from patience import until
 
+from headrace.net import netlink
 from headrace.net.namespaces import host_behind, ip, own_network, why_not  # noqa: F401  (tests take all from here)
 
 
 def add_pair(here: str, there: str) -> None:
     """A cable between two interfaces, which are up."""
-    ip("link", "add", here, "type", "veth", "peer", "name", there)
+    netlink.add_pair(here, there)
     for name in (here, there):
-        ip("link", "set", name, "up")
+        netlink.bring_up(name)
 
 
 _SENDER = """
