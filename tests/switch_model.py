@@ -16,7 +16,7 @@ from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, Tab
 from headrace.cards.switch.layout import ACTION, EFFECT, ENTRY, FLOW_COMMAND, MATCH, NO_TABLE
 from headrace.cards.switch.registers import Answer, Received, TimedOut
 
-SET_ENTRY, CHANGE_ENTRY, SET_EFFECT, SET_MASK, INSERT, CHANGE, REMOVE, SET, CLEAR, MOVE = range(10)
+SET_ENTRY, CHANGE_ENTRY, SET_EFFECT, SET_MASK, INSERT, CHANGE, REMOVE, SET, CLEAR, MOVE, EXACT_ADD, ADD = range(12)
 MEMBERS = {
     **{
         2: "metadata",
@@ -110,6 +110,9 @@ class ModelCard:
 
     def _command(self, table: Table, op: int, done: dict[str, int]) -> Answer:
         number, value = done["number"], done["value"]
+        if op in (EXACT_ADD, ADD):
+            self._command(table, SET_ENTRY, done)
+            return self._command(table, INSERT if op == EXACT_ADD else SET, done)
         if op in (SET_ENTRY, CHANGE_ENTRY):
             assert number < self.exact + self.ternary
             table.entries[number] = ENTRY.unpack(done["entry"])

@@ -82,19 +82,39 @@ module switch_control
   switch_regs_pkg::switch_regs__in_t regs_in;
   switch_regs_pkg::switch_regs__out_t regs_out;
 
-  // Accesses wait while an operation is under way. Without a pipe of them before (axil_demux) none is half in by then.
+  // Accesses wait while an operation is under way, from the cycle on in which the registers have taken the write of
+  // `start`. Address and data are taken together, so that none is half in by then. What was taken before has been
+  // written when an operation begins: the registers keep the order of writes.
+  localparam logic [15:2] START = 14'h020;  // a word, as in regs/switch.rdl
   logic busy;
+  logic starts_q;  // the write of `start` is not yet answered
+  logic [2:0] unanswered_q;  // writes that the registers have taken: 3 at most
   axil_req_t regs_req;
   axil_rsp_t regs_rsp;
+
+  wire holds = busy || starts_q;
+  wire writes = axil_req.awvalid && axil_req.wvalid && regs_rsp.awready && regs_rsp.wready && !holds;
+  wire answered = regs_rsp.bvalid && axil_req.bready;
+
   always_comb begin
     regs_req         = axil_req;
-    regs_req.awvalid = axil_req.awvalid && !busy;
-    regs_req.wvalid  = axil_req.wvalid && !busy;
-    regs_req.arvalid = axil_req.arvalid && !busy;
+    regs_req.awvalid = writes;
+    regs_req.wvalid  = writes;
+    regs_req.arvalid = axil_req.arvalid && !holds;
     axil_rsp         = regs_rsp;
-    axil_rsp.awready = regs_rsp.awready && !busy;
-    axil_rsp.wready  = regs_rsp.wready && !busy;
-    axil_rsp.arready = regs_rsp.arready && !busy;
+    axil_rsp.awready = writes;
+    axil_rsp.wready  = writes;
+    axil_rsp.arready = regs_rsp.arready && !holds;
+  end
+
+  always_ff @(posedge clk) begin
+    unanswered_q <= unanswered_q + 3'(writes) - 3'(answered);
+    if (writes) starts_q <= axil_req.awaddr[15:2] == START;
+    else if (unanswered_q == 3'(answered)) starts_q <= 1'b0;
+    if (rst) begin
+      unanswered_q <= '0;
+      starts_q     <= 1'b0;
+    end
   end
 
   switch_regs u_regs (

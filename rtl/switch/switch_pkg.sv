@@ -220,7 +220,9 @@ package switch_pkg;
     FLOW_EXACT_REMOVE,
     FLOW_TERNARY_SET,     // at `index`: `value`, `mask`, for entry `number` with `rank`
     FLOW_TERNARY_CLEAR,   // at `clear_index`
-    FLOW_TERNARY_MOVE     // both, in one cycle
+    FLOW_TERNARY_MOVE,    // both, in one cycle
+    FLOW_EXACT_ADD,       // FLOW_SET_ENTRY, then FLOW_EXACT_INSERT, whatever that answers
+    FLOW_TERNARY_ADD      // FLOW_SET_ENTRY, then FLOW_TERNARY_SET
   } flow_op_t;
 
   typedef struct packed {

@@ -8,9 +8,9 @@
 // each lookup that begins with it or later sees the new state; one before it the old or the new, never part of each.
 // NOT_FOUND also answers numbers and indices out of range. An entry is written, and its counters are set to 0, between
 // two lookups and after the ones that began before the end of the last operation: a number that no lookup finds any
-// more can be given to another flow, and what was found before is not counted on it. In the same way an effect is
-// written when all packets that came before are through: that waits for m_ready. The mask is not defined until it is
-// set.
+// more can be given to another flow, and what was found before is not counted on it. An operation that also inserts a
+// key does so when the entry is written. In the same way an effect is written when all packets that came before are
+// through: that waits for m_ready. The mask is not defined until it is set.
 //
 // Entries, counters and the host's reads of them share ports with lookups, which go first: the others wait for a cycle
 // without a hit. When none has come in 64 cycles, s_ready is low for one.
@@ -133,6 +133,7 @@ module switch_table
   state_t state_q;
   key_t mask_q;
   logic refused_q;
+  logic written_q;  // the operation has written its entry
   table_answer_t answer_q;
   logic [$clog2(SETTLE+1)-1:0] settle_q;
   logic [4:0] accepted_q, finished_q, mark_q;
@@ -197,12 +198,14 @@ module switch_table
 
   wire key_t key = key_of(s_lookup.fields);
   wire key_t op_value = key_of(op.value);
-  wire for_exact = op.op inside {FLOW_EXACT_INSERT, FLOW_EXACT_CHANGE, FLOW_EXACT_REMOVE};
+  wire for_exact = op.op inside {FLOW_EXACT_INSERT, FLOW_EXACT_CHANGE, FLOW_EXACT_REMOVE, FLOW_EXACT_ADD};
   wire for_entry = op.op inside {FLOW_SET_ENTRY, FLOW_CHANGE_ENTRY};
+  wire adds = op.op inside {FLOW_EXACT_ADD, FLOW_TERNARY_ADD};
+  wire writes = (for_entry || adds) && !written_q;
 
   always_comb begin
     unique case (op.op)
-      FLOW_EXACT_INSERT: exact_op = INSERT;
+      FLOW_EXACT_INSERT, FLOW_EXACT_ADD: exact_op = INSERT;
       FLOW_EXACT_CHANGE: exact_op = CHANGE;
       default: exact_op = REMOVE;
     endcase
@@ -251,7 +254,7 @@ module switch_table
   found_t ternary_found;
 
   wire settled = state_q == SETTLED && 32'(settle_q) == SETTLE;
-  wire ternary_sets = op.op inside {FLOW_TERNARY_SET, FLOW_TERNARY_MOVE};
+  wire ternary_sets = op.op inside {FLOW_TERNARY_SET, FLOW_TERNARY_MOVE, FLOW_TERNARY_ADD};
 
   ternary_table #(
       .KEY_W  (KEY_W),
@@ -271,7 +274,7 @@ module switch_table
       .op_index      (op.index[INDEX_W-1:0]),
       .op_value,
       .op_mask       (key_of(op.mask)),
-      .op_clear      (op.op != FLOW_TERNARY_SET),
+      .op_clear      (op.op inside {FLOW_TERNARY_CLEAR, FLOW_TERNARY_MOVE}),
       .op_clear_index(op.clear_index[INDEX_W-1:0]),
       .op_done       (ternary_done),
       .idle          (ternary_idle)
@@ -285,7 +288,7 @@ module switch_table
       .OUT_REG(1'b1)
   ) u_ranks (
       .clk,
-      .wr_en  (settled && ternary_sets),
+      .wr_en  (settled && ternary_sets && !writes),
       .wr_addr(op.index[INDEX_W-1:0]),
       .wr_data({op.rank, op.number[NUMBER_W-1:0]}),
       .rd_en  (ternary_result),
@@ -395,7 +398,7 @@ module switch_table
   logic counters_idle, timeouts_idle, arm_ready;
 
   always_comb begin
-    event_valid  = hit_q[0] || answers || (changes && op.op == FLOW_SET_ENTRY);
+    event_valid  = hit_q[0] || answers || (changes && op.op != FLOW_CHANGE_ENTRY);
     event_kind   = hit_q[0] ? FLOW_COUNT : changes ? FLOW_CLEAR : FLOW_READ;
     event_number = hit_q[0] ? number_q : changes ? op.number[NUMBER_W-1:0] : asks_number_q;
   end
@@ -457,15 +460,17 @@ module switch_table
   wire number_wrong = 32'(op.number) >= ENTRIES;
   wire index_wrong = 32'(op.index) >= TERNARY;
   wire clear_wrong = 32'(op.clear_index) >= TERNARY;
+  wire effect_wrong = 32'(op.entry.effect) >= EFFECTS;
   logic wrong;
 
   always_comb begin
     unique case (op.op)
-      FLOW_SET_ENTRY, FLOW_CHANGE_ENTRY: wrong = number_wrong || 32'(op.entry.effect) >= EFFECTS;
+      FLOW_SET_ENTRY, FLOW_CHANGE_ENTRY, FLOW_EXACT_ADD: wrong = number_wrong || effect_wrong;
       FLOW_SET_EFFECT: wrong = 32'(op.index) >= EFFECTS;
       FLOW_SET_MASK, FLOW_EXACT_REMOVE: wrong = 1'b0;
       FLOW_EXACT_INSERT, FLOW_EXACT_CHANGE: wrong = number_wrong;
       FLOW_TERNARY_SET: wrong = number_wrong || index_wrong;
+      FLOW_TERNARY_ADD: wrong = number_wrong || index_wrong || effect_wrong;
       FLOW_TERNARY_CLEAR: wrong = clear_wrong;
       FLOW_TERNARY_MOVE: wrong = number_wrong || index_wrong || clear_wrong;
       default: wrong = 1'b1;
@@ -481,6 +486,7 @@ module switch_table
     unique case (state_q)
       REST: begin
         refused_q <= wrong;
+        written_q <= 1'b0;
         if (op_valid) state_q <= START;
       end
       START: begin
@@ -491,13 +497,16 @@ module switch_table
           mask_q  <= key_of(op.mask);
           state_q <= TAKE;
         end else if (op.op == FLOW_SET_EFFECT) state_q <= DRAIN;
-        else if (for_entry) state_q <= SETTLED;
+        else if (for_entry || adds) state_q <= SETTLED;
         else state_q <= OFFER;
       end
       OFFER: if (for_exact ? exact_ready : ternary_ready) state_q <= ternary_sets ? SETTLED : AWAIT;
-      SETTLED: if (settled) state_q <= for_entry ? SLOT : AWAIT;
-      SLOT: if (!hit_q[0]) state_q <= ARM;
-      ARM: if (arm_ready) state_q <= TAKE;
+      SETTLED: if (settled) state_q <= writes ? SLOT : AWAIT;
+      SLOT: begin
+        written_q <= 1'b1;
+        if (!hit_q[0]) state_q <= ARM;
+      end
+      ARM: if (arm_ready) state_q <= adds ? OFFER : TAKE;
       DRAIN: if (finished_q == mark_q) state_q <= TAKE;
       AWAIT: begin
         if (exact_done) answer_q <= exact_answer;

@@ -330,7 +330,7 @@ def test_a_flow_mod_costs_few_commands_however_many_flows_there_are() -> None:
     for number in range(4000):
         there.append(station(number))
         datapath.add(there[-1])
-    assert card.commands < 2 * 4000 + 64
+    assert card.commands < 4000 + 64
     card.commands = 0
     for entry in there:
         datapath.change(entry, to(3))

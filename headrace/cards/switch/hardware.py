@@ -163,8 +163,7 @@ class HardwareDatapath:
             hard_at = self._tick() + _ticks(flow.hard_s) if flow.hard_s else 0
             entry = Entry(flow, number, key, flow.priority)
             installed = _Installed(entry, code, program, effect, hard_at)
-            table.write(FlowOp.SET_ENTRY, number, **_members(installed, flow.instructions))
-            if not table.insert(entry):
+            if not table.insert(entry, **_members(installed, flow.instructions)):
                 raise _full(flow)
             undo.pop_all()
         flow.installed = installed

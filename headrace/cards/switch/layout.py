@@ -113,6 +113,8 @@ class FlowOp(IntEnum):
     TERNARY_SET = 7
     TERNARY_CLEAR = 8
     TERNARY_MOVE = 9
+    EXACT_ADD = 10
+    TERNARY_ADD = 11
 
 
 FLOW_COMMAND = Struct(

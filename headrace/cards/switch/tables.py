@@ -100,9 +100,12 @@ class FlowTable:
         """Writes an entry, in one step: SET_ENTRY, its counters begin at 0; CHANGE_ENTRY, they stay."""
         self._command(op, number=number, entry=ENTRY.pack(**members))
 
-    def insert(self, entry: Entry) -> bool:
-        """Lets packets find an entry, which has been written; False: there is no room."""
-        if entry.key is not None and not self._insert(entry, entry.key):
+    def insert(self, entry: Entry, **members: int) -> bool:
+        """Writes an entry, whose counters begin at 0, and lets packets find it; False: there is no room."""
+        word = ENTRY.pack(**members)
+        if entry.key is None:
+            self._command(FlowOp.SET_ENTRY, number=entry.number, entry=word)
+        elif not self._insert(entry, entry.key, word):
             return False
         self.entries[entry.number] = entry
         return True
@@ -117,19 +120,19 @@ class FlowTable:
         else:
             self._leave_ternary(entry, entry.key)
 
-    def _insert(self, entry: Entry, key: Key) -> bool:
+    def _insert(self, entry: Entry, key: Key, word: int) -> bool:
         if not key.mask:
-            return self._enter_ternary(entry, key)
+            return self._enter_ternary(entry, key, word)
         if key.mask != self._mask and len(self._by_mask.get(key.mask, ())) >= self._claim + self._exact_entries:
             self._give_exact_to(key.mask)
-        if key.mask == self._mask and self._enter_exact(entry, key):
+        if key.mask == self._mask and self._enter_exact(entry, key, word):
             return True
-        if self._enter_ternary(entry, key):
+        if self._enter_ternary(entry, key, word):
             return True
         if self._exact_entries or key.mask == self._mask:
             return False
         self._give_exact_to(key.mask)
-        return self._enter_exact(entry, key)
+        return self._enter_exact(entry, key, word)
 
     # ------------------------------------------------------------------------------------------- the exact part
 
@@ -149,14 +152,22 @@ class FlowTable:
             if entry.key is not None and self._enter_exact(entry, entry.key):
                 self._leave_ternary(entry, entry.key)
 
-    def _enter_exact(self, entry: Entry, key: Key) -> bool:
+    def _enter_exact(self, entry: Entry, key: Key, word: int | None = None) -> bool:
+        """``word``: what the entry is, where it has not been written."""
         same = self._exact.get(key.value)
         if same is None:
-            if not self._command(FlowOp.EXACT_INSERT, **_keyed(entry, key)):
+            if word is None:
+                there = self._command(FlowOp.EXACT_INSERT, **_keyed(entry, key))
+            else:
+                there = self._command(FlowOp.EXACT_ADD, entry=word, **_keyed(entry, key))
+            if not there:
                 return False
             same = self._exact[key.value] = []
-        elif same[-1].rank < entry.rank:
-            self._command(FlowOp.EXACT_CHANGE, **_keyed(entry, key))
+        else:
+            if word is not None:
+                self._command(FlowOp.SET_ENTRY, number=entry.number, entry=word)
+            if same[-1].rank < entry.rank:
+                self._command(FlowOp.EXACT_CHANGE, **_keyed(entry, key))
         insort_left(same, entry, key=_rank)
         self._exact_entries += 1
         return True
@@ -174,7 +185,8 @@ class FlowTable:
 
     # ----------------------------------------------------------------------------------------- the ternary part
 
-    def _enter_ternary(self, entry: Entry, key: Key) -> bool:
+    def _enter_ternary(self, entry: Entry, key: Key, word: int | None = None) -> bool:
+        """``word``: as ``_enter_exact``'s."""
         found = self._ternary.insert(entry.rank, entry)
         if found is None:
             return False
@@ -185,7 +197,10 @@ class FlowTable:
                 FlowOp.TERNARY_MOVE, index=new, clear_index=old, mask=moved.key.mask, **_keyed(moved, moved.key)
             )
             moved.place = new
-        self._command(FlowOp.TERNARY_SET, index=place, mask=key.mask, **_keyed(entry, key))
+        if word is None:
+            self._command(FlowOp.TERNARY_SET, index=place, mask=key.mask, **_keyed(entry, key))
+        else:
+            self._command(FlowOp.TERNARY_ADD, index=place, mask=key.mask, entry=word, **_keyed(entry, key))
         entry.place = place
         self._by_mask.setdefault(key.mask, {})[entry] = None
         return True
@@ -203,7 +218,7 @@ class FlowTable:
     def _command(self, op: FlowOp, **members: int) -> bool:
         """False: the exact part is full."""
         answer = self._hardware.command(self._number, op=op, **members)
-        if answer not in (Answer.DONE, Answer.FULL) or (answer == Answer.FULL and op != FlowOp.EXACT_INSERT):
+        if answer != Answer.DONE and (answer != Answer.FULL or op not in (FlowOp.EXACT_INSERT, FlowOp.EXACT_ADD)):
             raise CardError(f"flow table {self._number} answers {op.name} with {Answer(answer).name}")
         return answer == Answer.DONE
 

@@ -1,6 +1,7 @@
 """What the split of a register bus promises: each access reaches its block once, and its answer comes back."""
 
 import random
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,18 +30,21 @@ class Blocks:
     def __init__(self, dut: Any, stalls: Any) -> None:
         self.dut = dut
         self.blocks = [Block(dut, index, stalls()) for index in range(int(dut.BLOCKS.value))]
+        self.most = max(1, int(dut.MOST.value))  # writes under way
 
     async def run(self) -> None:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         names = ("awready", "wready", "arready", "bvalid", "rvalid")
-        state = [{"address": None, "data": None, "read": None, "b": None, "r": None} for _ in self.blocks]
+        state: list[dict[str, Any]] = [
+            {"addresses": deque(), "data": deque(), "read": None, "b": None, "r": None} for _ in self.blocks
+        ]
         while True:
             bits = dict.fromkeys(names, 0)
             bresp = rresp = rdata = 0
             for block, now in zip(self.blocks, state, strict=True):
                 for name in names[:3]:
                     bits[name] |= (not next(block.stalls)) << block.index
-                if now["address"] and now["data"] and now["b"] is None and not next(block.stalls):
+                if now["addresses"] and now["data"] and now["b"] is None and not next(block.stalls):
                     now["b"] = random.choice((0, 2, 3))
                 if now["read"] and now["r"] is None and not next(block.stalls):
                     now["r"] = (random.getrandbits(32), random.choice((0, 2, 3)))
@@ -65,18 +69,19 @@ class Blocks:
                     return int(getattr(dut, f"m_axil_{name}").value) >> width * index & (1 << width) - 1
 
                 if moves("awvalid", "awready"):
-                    assert now["address"] is None, "a second write while one is under way"
-                    now["address"] = (given("awaddr"), given("awprot"))
+                    assert len(now["addresses"]) < self.most, "a write while others are under way"
+                    assert not any(other["addresses"] for other in state if other is not now)
+                    now["addresses"].append((given("awaddr"), given("awprot")))
                 if moves("wvalid", "wready"):
-                    assert now["data"] is None
-                    now["data"] = (given("wdata"), given("wstrb"))
+                    assert len(now["data"]) < self.most
+                    now["data"].append((given("wdata"), given("wstrb")))
                 if moves("arvalid", "arready"):
                     assert now["read"] is None, "a second read while one is under way"
                     now["read"] = (given("araddr"), given("arprot"))
                 if moves("bvalid", "bready"):
-                    block.writes.append((*now["address"], *now["data"]))
+                    block.writes.append((*now["addresses"].popleft(), *now["data"].popleft()))
                     block.answers.append(now["b"])
-                    now["address"] = now["data"] = now["b"] = None
+                    now["b"] = None
                 if moves("rvalid", "rready"):
                     block.reads.append(now["read"])
                     block.values.append(now["r"])
@@ -163,3 +168,19 @@ async def it_is_idle_only_without_an_access(dut: Any) -> None:
     dut.rst.value = 0
     await cycles(dut.clk, 2)
     assert dut.idle.value and not dut.m_axil_awvalid.value
+
+
+@behaviour()
+async def writes_to_a_block_follow_each_other(dut: Any) -> None:
+    """One a cycle, where enough of them may be under way."""
+    await start(dut)
+    blocks = Blocks(dut, never)
+    cocotb.start_soon(blocks.run())
+    writes = [(4 * random.randrange(8), 0) for _ in range(40)]
+    answers = Sink(channel(dut, "b", "resp"), never())
+    cocotb.start_soon(Source(channel(dut, "aw", "addr", "prot"), list(writes), never()).run())
+    cocotb.start_soon(Source(channel(dut, "w", "data", "strb"), [(n, 15) for n in range(40)], never()).run())
+    cocotb.start_soon(answers.run())
+    most = blocks.most
+    await until(dut.clk, lambda: len(answers.taken) == 40, 40 + 10 if most >= 4 else 4 * 40 + 10)
+    assert [word[2] for word in blocks.blocks[0].writes] == list(range(40))

@@ -1,4 +1,4 @@
-"""axil_demux: one block, two as in a card, and several, small ones and large ones."""
+"""axil_demux and axil_split (MOST): one block, two as in a card, and several, small ones and large ones."""
 
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from simulation import rtl, simulate
         {"BLOCKS": 2, "FIRST": 0x8000},
         {"BLOCKS": 3, "FIRST": 0xF000, "STEP": 0x100},
         {"BLOCKS": 5, "FIRST": 0x10000, "STEP": 0x30000000},
+        {"BLOCKS": 1, "MOST": 1},
+        {"BLOCKS": 2, "FIRST": 0x2000, "MOST": 4},
+        {"BLOCKS": 3, "FIRST": 0xF000, "STEP": 0x100, "MOST": 3},
     ],
     ids=str,
 )

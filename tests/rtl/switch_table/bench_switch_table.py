@@ -16,7 +16,9 @@ EXACT_MASK = MATCH.pack(**{name: MATCH.ones(name) for name in ("in_port", "src",
 SWEEP_NS = 1 << 26
 
 WRITES = (FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY)
+INSERTS = (FlowOp.EXACT_INSERT, FlowOp.EXACT_ADD)
 LEADS = (FlowOp.EXACT_INSERT, FlowOp.EXACT_CHANGE, FlowOp.TERNARY_SET, FlowOp.TERNARY_MOVE)
+ADDS = (FlowOp.EXACT_ADD, FlowOp.TERNARY_ADD)
 
 
 def some_mask() -> int:
@@ -50,8 +52,8 @@ class Software:
         self.lists: dict[int, list[int]] = {}  # addresses of effects by number
         self.addresses = list(range(1, driver.effects))
 
-    async def new_entry(self) -> int:
-        """Number of an entry that is written."""
+    async def new_entry(self, kind: FlowOp) -> dict[str, int]:
+        """Number of an entry, and what it is: for an operation that writes it, or leads to it, as it's then written."""
         driver, number = self.driver, self.free.pop(0)
         count = random.choice((0, 0, 1, 2, 3))
         begin = random.randrange(1, driver.effects - count)
@@ -65,8 +67,9 @@ class Software:
         self.addresses = [at for at in self.addresses if at not in wanted]
         self.lists[number] = wanted
         entry = driver.entry(effect=wanted[0] if wanted else 0)
-        assert await driver.operate(FlowOp.SET_ENTRY, number=number, entry=entry) == Answer.DONE
-        return number
+        if kind not in ADDS:
+            assert await driver.operate(FlowOp.SET_ENTRY, number=number, entry=entry) == Answer.DONE
+        return {"number": number, "entry": entry}
 
     def release(self, number: int) -> None:
         """Nothing leads to this entry any more: it is used again as soon as can be."""
@@ -82,35 +85,36 @@ class Software:
     async def exact(self) -> None:
         driver, key = self.driver, fields(NAMES)
         there = driver.table.exact.get(driver.table.key(key))
-        kind = random.choice((FlowOp.EXACT_INSERT, FlowOp.EXACT_CHANGE, FlowOp.EXACT_REMOVE))
+        kind = random.choice((*INSERTS, FlowOp.EXACT_CHANGE, FlowOp.EXACT_REMOVE))
         if there is None and random.random() < 0.8:
-            kind = FlowOp.EXACT_INSERT
+            kind = random.choice(INSERTS)
         if not self.free:
             kind = FlowOp.EXACT_REMOVE
-        number = await self.new_entry() if kind != FlowOp.EXACT_REMOVE else 0
-        answer = await driver.operate(kind, value=key, number=number, rank=random.randrange(self.ranks))
-        if kind == FlowOp.EXACT_INSERT and there is None:
+        new = await self.new_entry(kind) if kind != FlowOp.EXACT_REMOVE else {"number": 0}
+        answer = await driver.operate(kind, value=key, rank=random.randrange(self.ranks), **new)
+        if kind in INSERTS and there is None:
             assert answer in (Answer.DONE, Answer.FULL)
             assert answer == Answer.DONE or 2 * len(driver.table.exact) > driver.exact
         elif there is None:
             assert answer == Answer.NOT_FOUND
         else:
-            assert answer == (Answer.EXISTS if kind == FlowOp.EXACT_INSERT else Answer.DONE)
+            assert answer == (Answer.EXISTS if kind in INSERTS else Answer.DONE)
         if kind != FlowOp.EXACT_REMOVE and answer != Answer.DONE:
-            self.release(number)
-        elif kind != FlowOp.EXACT_INSERT and answer == Answer.DONE:
+            self.release(new["number"])
+        elif kind not in INSERTS and answer == Answer.DONE:
             assert there
             self.release(there[1])
 
     async def ternary_part(self) -> None:
         driver = self.driver
         used = driver.table.ternary
-        kind = random.choice((FlowOp.TERNARY_SET, FlowOp.TERNARY_SET, FlowOp.TERNARY_MOVE, FlowOp.TERNARY_CLEAR))
+        kind = random.choice((FlowOp.TERNARY_SET, FlowOp.TERNARY_ADD, FlowOp.TERNARY_MOVE, FlowOp.TERNARY_CLEAR))
         index, clear = random.randrange(driver.ternary), random.choice([*used, random.randrange(driver.ternary)])
         if not self.free:
             kind = FlowOp.TERNARY_CLEAR
-        number = await self.new_entry() if kind != FlowOp.TERNARY_CLEAR else 0
-        gone = {flow.number for at, flow in used.items() if at == clear and kind != FlowOp.TERNARY_SET}
+        new = await self.new_entry(kind) if kind != FlowOp.TERNARY_CLEAR else {"number": 0}
+        clears = kind in (FlowOp.TERNARY_MOVE, FlowOp.TERNARY_CLEAR)
+        gone = {flow.number for at, flow in used.items() if at == clear and clears}
         gone |= {flow.number for at, flow in used.items() if at == index and kind != FlowOp.TERNARY_CLEAR}
         answer = await driver.operate(
             kind,
@@ -119,7 +123,7 @@ class Software:
             value=fields(NAMES),
             mask=some_mask(),
             rank=random.randrange(self.ranks),
-            number=number,
+            **new,
         )
         assert answer == Answer.DONE
         for old in gone:
@@ -292,8 +296,12 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
     for turn in range(20):
         effect = Effect(EffectOp.SET, 3, turn)
         await driver.operate(FlowOp.SET_EFFECT, index=1, effect=effect)
-        await driver.operate(FlowOp.SET_ENTRY, number=0, entry=driver.entry(effect=1))
-        await driver.operate(FlowOp.EXACT_INSERT, number=0, value=keys[0])
+        entry = driver.entry(effect=1)
+        if turn % 4 < 2:
+            await driver.operate(FlowOp.SET_ENTRY, number=0, entry=entry)
+            await driver.operate(FlowOp.EXACT_INSERT, number=0, value=keys[0])
+        else:
+            await driver.operate(FlowOp.EXACT_ADD, number=0, value=keys[0], entry=entry)
         await cycles(dut.clk, 40)
         await driver.operate(FlowOp.EXACT_REMOVE, value=keys[0])
         if turn % 2:
@@ -308,7 +316,10 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
             await cycles(dut.clk, 20)
         else:
             await driver.operate(FlowOp.TERNARY_CLEAR, clear_index=0)
-            await driver.operate(FlowOp.SET_ENTRY, number=turn % 4, entry=driver.entry())
+            if turn % 2:
+                await driver.operate(FlowOp.SET_ENTRY, number=turn % 4, entry=driver.entry())
+            else:  # the place and the entry that packets on their way have found
+                await driver.operate(FlowOp.TERNARY_ADD, index=0, entry=driver.entry(), **flow)
     driver.left = 0
     await driver.through()
     assert driver.hits > 40
@@ -326,12 +337,13 @@ async def what_is_out_of_range_changes_nothing(dut: Any) -> None:
     beyond = [at for at in (driver.ternary, 0xFFF) if at >= driver.ternary]
     wrong: list[tuple[FlowOp, dict[str, int]]] = []
     for number in over:
-        wrong += [(kind, {"number": number}) for kind in WRITES + LEADS]
+        wrong += [(kind, {"number": number}) for kind in WRITES + LEADS + ADDS]
     for index in beyond:
         wrong += [(FlowOp.TERNARY_SET, {"index": index}), (FlowOp.TERNARY_CLEAR, {"clear_index": index})]
+        wrong.append((FlowOp.TERNARY_ADD, {"index": index}))
         wrong += [(FlowOp.TERNARY_MOVE, {"index": index}), (FlowOp.TERNARY_MOVE, {"clear_index": index})]
     if driver.effects < 256:
-        wrong += [(kind, {"entry": ENTRY.pack(effect=driver.effects)}) for kind in WRITES]
+        wrong += [(kind, {"entry": ENTRY.pack(effect=driver.effects)}) for kind in WRITES + ADDS]
     wrong.append((FlowOp.SET_EFFECT, {"index": driver.effects}))
     driver.left = float("inf")
     for kind, members in wrong:

@@ -108,7 +108,9 @@ class Driver:
         refused  it can't be done
         """
         operation = Operation(kind, **members)
-        if kind in (FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY):
+        adds = kind in (FlowOp.EXACT_ADD, FlowOp.TERNARY_ADD)
+        writes = adds or kind in (FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY)
+        if writes:
             kept = self.counts.get(operation.number, Count())
             program = ENTRY.get(operation.entry, "program_at")
             self.owners[program] = operation.number, kept if kind == FlowOp.CHANGE_ENTRY else Count()
@@ -123,7 +125,10 @@ class Driver:
         self.dut.op_valid.value = 0
         self.dut.op.value = random.getrandbits(len(self.dut.op))
         await self.done.wait()
-        if self.answer == Answer.DONE and kind in (FlowOp.SET_ENTRY, FlowOp.CHANGE_ENTRY):
+        if adds and self.answer in (Answer.EXISTS, Answer.FULL):  # the entry is written all the same
+            self.table = operation.states(self.table)[0]
+            self.states = [self.table]
+        if writes and self.answer != Answer.NOT_FOUND:
             self.counts[operation.number] = self.owners[program][1]
         return self.answer
 

@@ -154,14 +154,21 @@ class Operation:
                 return [replace(table, mask=self.mask)]
             case FlowOp.EXACT_INSERT | FlowOp.EXACT_CHANGE:
                 return [replace(table, exact=table.exact | {key: (self.rank, self.number)})]
+            case FlowOp.EXACT_ADD:
+                written = replace(table, entries=table.entries | {self.number: self.entry})
+                return [written, replace(written, exact=table.exact | {key: (self.rank, self.number)})]
             case FlowOp.EXACT_REMOVE:
                 return [replace(table, exact={k: to for k, to in table.exact.items() if k != key})]
         states, after = [], dict(table.ternary)
+        if self.op == FlowOp.TERNARY_ADD:
+            table = replace(table, entries=table.entries | {self.number: self.entry})
+            states.append(table)
         if self.op != FlowOp.TERNARY_CLEAR:  # what was there goes first
             after.pop(self.index, None)
             states.append(replace(table, ternary=dict(after)))
             after[self.index] = Flow(self.value, self.mask, self.rank, self.number)
-        if self.op != FlowOp.TERNARY_SET and (self.op, self.index) != (FlowOp.TERNARY_MOVE, self.clear_index):
+        clears = self.op in (FlowOp.TERNARY_CLEAR, FlowOp.TERNARY_MOVE)
+        if clears and (self.op, self.index) != (FlowOp.TERNARY_MOVE, self.clear_index):
             after.pop(self.clear_index, None)
         return [*states, replace(table, ternary=after)]
 
