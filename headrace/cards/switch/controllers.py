@@ -79,6 +79,7 @@ class Controllers:
         self._client = _context(tls, [target.endpoint for target in self._targets], server=False)
         self._server = _context(tls, passive, server=True)
         self._accepted: dict[Channel, str] = {}
+        self._waits: dict[Channel, tuple[int, int]] = {}  # descriptor, and what is waited for
         self.refused = 0  # connections, for too many
         self._now, self._last = 0.0, clock()
         self._selector = DefaultSelector()
@@ -185,17 +186,22 @@ class Controllers:
 
     def _update(self) -> None:
         """Forgets channels that have ended, and waits for what the others need."""
-        channels = self._channels()
-        known = {key.data: key for key in self._selector.get_map().values() if isinstance(key.data, Channel)}
-        for channel in channels:
+        ended = False
+        for channel in self._channels():
+            descriptor, events = self._waits.get(channel, (-1, 0))
             if channel.closed:
-                if channel in known:
-                    self._selector.unregister(known[channel].fd)
+                ended = True
+                if self._waits.pop(channel, None) is not None:
+                    self._selector.unregister(descriptor)
                 channel.link.close()
-            elif channel not in known:
-                self._selector.register(channel.link.fileno(), channel.interest, channel)
-            elif known[channel].events != channel.interest:
-                self._selector.modify(known[channel].fd, channel.interest, channel)
+            elif descriptor < 0:
+                self._waits[channel] = channel.link.fileno(), channel.interest
+                self._selector.register(*self._waits[channel], channel)
+            elif events != channel.interest:
+                self._waits[channel] = descriptor, channel.interest
+                self._selector.modify(*self._waits[channel], channel)
+        if not ended:
+            return
         for target in self._targets:
             if target.channel is not None and target.channel.closed:
                 target.ended(target.channel, self._now)

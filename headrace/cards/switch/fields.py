@@ -72,12 +72,12 @@ class Key(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _place(number: int) -> tuple[int, int]:
-    """A field's bits in ``layout.MATCH``, shifted there, and their shift."""
-    member = PLACES[number].member
+def _place(number: int) -> tuple[int, int, int]:
+    """A field's bits in ``layout.MATCH``, shifted there, their shift, and the bit that says that it is there."""
+    member, needs = PLACES[number]
     bits = MATCH.width_of(member) if member == "in_port" else FIELDS[F(number)].bits
     shift = MATCH.pack(**{member: 1}).bit_length() - 1
-    return (1 << bits) - 1 << shift, shift
+    return (1 << bits) - 1 << shift, shift, MATCH.pack(**{needs: 1}) if needs else 0
 
 
 def key_of(match: Match) -> Key | None:
@@ -88,17 +88,14 @@ def key_of(match: Match) -> Key | None:
     for number, wanted, care in match:
         if number not in PLACES:
             raise refused(BadMatch.BAD_FIELD, f"field {number} can't be matched")
-        member, needs = PLACES[number]
-        place, shift = _place(number)
+        place, shift, there = _place(number)
         bits = place if care is None else care << shift & place
         if not bits:
             continue
-        packets_have = port_in_match(wanted) if member == "in_port" else wanted
+        packets_have = port_in_match(wanted) if PLACES[number].member == "in_port" else wanted
         possible &= not packets_have << shift & ~place
-        found = packets_have << shift & bits
-        if needs:
-            there = MATCH.pack(**{needs: 1})
-            bits, found = bits | there, found | there
+        found = packets_have << shift & bits | there
+        bits |= there
         possible &= not (value ^ found) & mask & bits
         value, mask = value | found, mask | bits
     return Key(value, mask) if possible else None
