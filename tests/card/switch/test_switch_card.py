@@ -33,6 +33,8 @@ from headrace.cards.switch.flows import (
     RefusedError,
 )
 from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.cards.switch.layout import ENTRY, FLOW_COMMAND, MATCH, NO_TABLE, FlowOp
+from headrace.cards.switch.registers import Answer
 from headrace.errors import HeadraceError
 from headrace.evaluate.conformance import cases
 from headrace.evaluate.conformance.card import CardDevice
@@ -224,6 +226,33 @@ def test_a_changed_flow_is_seen_by_the_next_packet(card: Card, datapath: Hardwar
         port = 3 if turn % 2 == 0 else 2
         datapath.change(entry, output(port))
         assert passed(card, frame(turn), 1) == {port: [frame(turn)]}
+
+
+def test_what_is_written_behind_an_operation_waits_for_it(card: Card) -> None:
+    """Operations right behind each other, of which the host waits for the last one only."""
+    regs = card.regs.engine
+    CardHardware(card)  # all words of the operation are 0
+    words, before = -(-FLOW_COMMAND.width // 32), 0
+
+    def writes(**members: int) -> list[tuple[int, int]]:
+        nonlocal before
+        old, before = before, FLOW_COMMAND.pack(**members)
+        parts = [(old >> 32 * i & 0xFFFF_FFFF, before >> 32 * i & 0xFFFF_FFFF) for i in range(words)]
+        changed = [(regs.flow.word[i].address, new) for i, (was, new) in enumerate(parts) if was != new]
+        return [*changed, (regs.operation.start.address, 1)]
+
+    def answers(**members: int) -> Answer:
+        card.write_many(writes(**members))
+        return Answer(card.read(regs.operation.answer.address))
+
+    keys = [MATCH.pack(eth_dst=number * 0x0100_0001) for number in range(1, 30)]
+    mask = MATCH.pack(eth_dst=MATCH.ones("eth_dst"))
+    behind = writes(op=FlowOp.SET_MASK, mask=mask)
+    for key in keys[:-1]:
+        behind += writes(op=FlowOp.EXACT_ADD, value=key, entry=ENTRY.pack(next=NO_TABLE))
+    card.write_many(behind)
+    assert card.read(regs.operation.answer.address) == Answer.DONE
+    assert [answers(op=FlowOp.EXACT_REMOVE, value=key) for key in keys] == [Answer.DONE] * 28 + [Answer.NOT_FOUND]
 
 
 def test_the_filter_has_the_coefficients_that_it_is_told(card: Card) -> None:
