@@ -306,6 +306,9 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
         await driver.operate(FlowOp.EXACT_REMOVE, value=keys[0])
         if turn % 2:
             await driver.operate(FlowOp.SET_ENTRY, number=0, entry=driver.entry())
+        else:  # for another key, while packets on their way have found it
+            await driver.operate(FlowOp.EXACT_ADD, number=0, value=keys[2], entry=driver.entry())
+            await driver.operate(FlowOp.EXACT_REMOVE, value=keys[2])
     mask = MATCH.pack(in_port=MATCH.ones("in_port"))
     for number in range(4):
         await driver.operate(FlowOp.SET_ENTRY, number=number, entry=driver.entry())
@@ -318,7 +321,8 @@ async def what_nothing_leads_to_any_more_can_be_used_again_at_once(dut: Any, sta
             await driver.operate(FlowOp.TERNARY_CLEAR, clear_index=0)
             if turn % 2:
                 await driver.operate(FlowOp.SET_ENTRY, number=turn % 4, entry=driver.entry())
-            else:  # the place and the entry that packets on their way have found
+            else:
+                flow["value"] = keys[2]
                 await driver.operate(FlowOp.TERNARY_ADD, index=0, entry=driver.entry(), **flow)
     driver.left = 0
     await driver.through()
