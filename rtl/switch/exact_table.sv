@@ -106,8 +106,7 @@ module exact_table
 
   logic [TABLES-1:0] write;
   logic [TABLES-1:0][ADDR_W-1:0] hand_addr, look_addr;
-  entry_t [TABLES-1:0] hand_word, look_word;
-  logic [4:0][KEY_W-1:0] key_q;
+  entry_t [TABLES-1:0] hand_word;
   logic [TABLES-1:0][1:0] clash_q;  // the place was written as it was read
   logic [TABLES-1:0] hand_match, look_match, taken;
   logic [STASH-1:0] hand_stash, look_stash;
@@ -115,6 +114,17 @@ module exact_table
 
   logic [EXACT_LATENCY-1:0] asked_q;  // [i]: a lookup came i + 1 cycles ago
   wire visits = state_q == VISIT;
+
+  // Registers of their own: a simulator copies all of a wide one to assign parts of it.
+  for (genvar i = 0; i < 5; i++) begin : gen_key
+    logic [KEY_W-1:0] key_q;
+
+    if (i == 0) begin : gen_first
+      always_ff @(posedge clk) if (key_valid) key_q <= key;
+    end else begin : gen_next
+      always_ff @(posedge clk) if (asked_q[i-1]) key_q <= gen_key[i-1].key_q;
+    end
+  end
 
   exact_hash #(
       .KEY_W (KEY_W),
@@ -134,12 +144,13 @@ module exact_table
   ) u_look_hash (
       .clk,
       .valid(asked_q[0]),
-      .key  (key_q[0]),
+      .key  (gen_key[0].key_q),
       .addr (look_addr)
   );
 
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
     wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
+    entry_t look_word;
 
     assign taken[t] = hand_word[t].valid;
     assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
@@ -152,7 +163,7 @@ module exact_table
         .clk,
         .rd_en     (asked_q[2]),
         .rd_addr   (look_addr[t]),
-        .rd_data   (look_word[t]),
+        .rd_data   (look_word),
         .rw_en     (visits || write[t]),
         .rw_addr   (addr),
         .rw_write  (write[t]),
@@ -164,9 +175,9 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(look_word[t].valid && !clash_q[t][1] && swept_q && asked_q[4]),
-        .a    (look_word[t].key),
-        .b    (key_q[4]),
+        .valid(look_word.valid && !clash_q[t][1] && swept_q && asked_q[4]),
+        .a    (look_word.key),
+        .b    (gen_key[4].key_q),
         .equal(look_match[t])
     );
 
@@ -182,7 +193,7 @@ module exact_table
 
     always_ff @(posedge clk) begin
       clash_q[t]  <= {clash_q[t][0], write[t] && addr == look_addr[t]};
-      result_q[t] <= {result_q[t][0], look_word[t].result};
+      result_q[t] <= {result_q[t][0], look_word.result};
     end
   end
 
@@ -193,7 +204,7 @@ module exact_table
         .clk,
         .valid(stash_q[s].valid && asked_q[4]),
         .a    (stash_q[s].key),
-        .b    (key_q[4]),
+        .b    (gen_key[4].key_q),
         .equal(look_stash[s])
     );
   end
@@ -205,8 +216,6 @@ module exact_table
     automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
     for (int unsigned s = 0; s < STASH; s++) if (look_stash[s]) stashed |= stash_q[s].result;
     for (int unsigned t = 0; t < TABLES; t++) if (look_match[t]) placed |= result_q[t][1];
-    if (key_valid) key_q[0] <= key;
-    for (int unsigned i = 1; i < 5; i++) if (asked_q[i-1]) key_q[i] <= key_q[i-1];
     hit <= |look_stash || |look_match;
     result <= |look_stash ? stashed : placed;
     asked_q <= {asked_q[EXACT_LATENCY-2:0], key_valid};
@@ -227,14 +236,14 @@ module exact_table
       .KEY_W(KEY_W)
   ) u_picked_equal (
       .clk,
-      .valid(pick_q.valid),
+      .valid(pick_q.valid && visits),
       .a    (pick_q.key),
       .b    (hand_q.key),
       .equal(picked_equal)
   );
 
   always_ff @(posedge clk) begin
-    pick_q  <= choices[at_q];
+    if (state_q != IDLE) pick_q <= choices[at_q];
     equal_q <= (STASH - 1)'({picked_equal, equal_q} >> 1);
   end
 

@@ -37,8 +37,10 @@ module first_set #(
     always_ff @(posedge clk) begin
       for (int unsigned node = 0; node < NODES; node++) begin
         any_q[node] <= |some[8*node+:8];
-        for (int unsigned i = 8; i > 0; i--) begin
-          if (some[8*node+i-1]) index_q[node] <= place[8*node+i-1] | FULL_W'((i - 1) << 3 * level);
+        if (|some[8*node+:8]) begin
+          for (int unsigned i = 8; i > 0; i--) begin
+            if (some[8*node+i-1]) index_q[node] <= place[8*node+i-1] | FULL_W'((i - 1) << 3 * level);
+          end
         end
       end
     end

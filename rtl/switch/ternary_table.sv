@@ -103,12 +103,12 @@ module ternary_table
       IDLE: begin
         set_q <= op_set;
         clear_q <= op_clear;
-        column_q <= one_hot(op_index);
-        cleared_q <= one_hot(op_clear_index);
         step_q <= '0;
         wait_q <= '0;
         if (op_valid) begin
           state_q <= op_set ? WALK : COMMIT;
+          column_q <= one_hot(op_index);
+          cleared_q <= one_hot(op_clear_index);
           value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
           mask_q  <= (BANKS * SHARE * CHUNK_W)'(op_mask);
           if (op_set) valid_q <= valid_q & ~one_hot(op_index);
@@ -146,13 +146,16 @@ module ternary_table
   logic [2:0][STEP_W-1:0] steps_q;
   logic [BANKS-1:0][1:0] fits_q;  // the entry matches a chunk of that value
   logic [BANKS-1:0][ENTRIES-1:0] kept, word_q;
+  wire walking = state_q == WALK || walks_q != '0;
 
   always_ff @(posedge clk) begin
     walks_q <= {walks_q[1:0], state_q == WALK};
-    steps_q <= {steps_q[1:0], step_q};
-    for (int unsigned bank = 0; bank < BANKS; bank++) begin
-      fits_q[bank] <= {fits_q[bank][0], ((value_q[bank][0] ^ step_q[CHUNK_W-1:0]) & mask_q[bank][0]) == '0};
-      word_q[bank] <= (kept[bank] & ~column_q) | (fits_q[bank][1] ? column_q : '0);
+    if (walking) begin
+      steps_q <= {steps_q[1:0], step_q};
+      for (int unsigned bank = 0; bank < BANKS; bank++) begin
+        fits_q[bank] <= {fits_q[bank][0], ((value_q[bank][0] ^ step_q[CHUNK_W-1:0]) & mask_q[bank][0]) == '0};
+        word_q[bank] <= (kept[bank] & ~column_q) | (fits_q[bank][1] ? column_q : '0);
+      end
     end
     if (rst) walks_q <= '0;
   end
@@ -167,7 +170,7 @@ module ternary_table
         .wr_en  (walks_q[2]),
         .wr_addr(steps_q[2]),
         .wr_data(word_q[bank]),
-        .rd_en  (1'b1),
+        .rd_en  (state_q == WALK),
         .rd_addr(step_q),
         .rd_data(kept[bank])
     );
@@ -176,56 +179,60 @@ module ternary_table
   // Lookups
 
   logic [CHUNKS*CHUNK_W-1:0] key_q;
-  logic [CHUNKS-1:0][ENTRIES-1:0] words;
   logic [ENTRIES-1:0] match_q;
   logic [LATENCY-1:0] asked_q;
 
-  for (genvar chunk = 0; chunk < CHUNKS; chunk++) begin : gen_chunk
-    logic write_q;
+  for (genvar chunk = 0; chunk < 4 * nodes(0); chunk++) begin : gen_chunk
+    wire [ENTRIES-1:0] word;
 
-    if (SHARE == 1) begin : gen_only
-      assign write_q = walks_q[2];
-    end else begin : gen_own
-      always_ff @(posedge clk) write_q <= walks_q[1] && 32'(steps_q[1][STEP_W-1:CHUNK_W]) == chunk % SHARE;
+    if (chunk < CHUNKS) begin : gen_ram
+      logic write_q;
+
+      if (SHARE == 1) begin : gen_only
+        assign write_q = walks_q[2];
+      end else begin : gen_own
+        always_ff @(posedge clk) write_q <= walks_q[1] && 32'(steps_q[1][STEP_W-1:CHUNK_W]) == chunk % SHARE;
+      end
+
+      ram_dist #(
+          .WIDTH(ENTRIES),
+          .DEPTH(WORDS)
+      ) u_ram (
+          .clk,
+          .wr_en  (write_q),
+          .wr_addr(steps_q[2][CHUNK_W-1:0]),
+          .wr_data(word_q[chunk/SHARE]),
+          .rd_addr(key_q[chunk*CHUNK_W+:CHUNK_W]),
+          .rd_data(word)
+      );
+    end else begin : gen_none
+      assign word = '1;
     end
-
-    ram_dist #(
-        .WIDTH(ENTRIES),
-        .DEPTH(WORDS)
-    ) u_ram (
-        .clk,
-        .wr_en  (write_q),
-        .wr_addr(steps_q[2][CHUNK_W-1:0]),
-        .wr_data(word_q[chunk/SHARE]),
-        .rd_addr(key_q[chunk*CHUNK_W+:CHUNK_W]),
-        .rd_data(words[chunk])
-    );
   end
 
+  // A register for each node, not one for all: a simulator copies all of a wide one to assign parts of it.
+
   for (genvar level = 0; level < LEVELS; level++) begin : gen_level
-    localparam int unsigned FAN = level == 0 ? 4 : 8;
+    for (genvar node = 0; node < (level == LEVELS - 1 ? 1 : 8 * nodes(level + 1)); node++) begin : gen_node
+      logic [ENTRIES-1:0] and_q;
 
-    logic [nodes(level)*FAN-1:0][ENTRIES-1:0] inputs;
-    logic [nodes(level)-1:0][ENTRIES-1:0] and_q;
-
-    if (level == 0) begin : gen_leaves
-      always_comb begin
-        inputs[CHUNKS-1:0] = words;
-        for (int unsigned i = CHUNKS; i < nodes(level) * FAN; i++) inputs[i] = '1;
-      end
-    end else begin : gen_inner
-      always_comb begin
-        inputs[nodes(level-1)-1:0] = gen_level[level-1].and_q;
-        for (int unsigned i = nodes(level - 1); i < nodes(level) * FAN; i++) inputs[i] = '1;
-      end
-    end
-
-    always_ff @(posedge clk) begin
-      if (asked_q[level]) begin
-        for (int unsigned node = 0; node < nodes(level); node++) begin
-          automatic logic [ENTRIES-1:0] all = '1;
-          for (int unsigned i = 0; i < FAN; i++) all &= inputs[node*FAN+i];
-          and_q[node] <= all;
+      if (node >= nodes(level)) begin : gen_none
+        assign and_q = '1;
+      end else if (level == 0) begin : gen_leaf
+        always_ff @(posedge clk) begin
+          if (asked_q[0]) begin
+            and_q <= gen_chunk[4*node].word & gen_chunk[4*node+1].word
+                   & gen_chunk[4*node+2].word & gen_chunk[4*node+3].word;
+          end
+        end
+      end else begin : gen_inner
+        always_ff @(posedge clk) begin
+          if (asked_q[level]) begin
+            and_q <= gen_level[level-1].gen_node[8*node].and_q & gen_level[level-1].gen_node[8*node+1].and_q
+                   & gen_level[level-1].gen_node[8*node+2].and_q & gen_level[level-1].gen_node[8*node+3].and_q
+                   & gen_level[level-1].gen_node[8*node+4].and_q & gen_level[level-1].gen_node[8*node+5].and_q
+                   & gen_level[level-1].gen_node[8*node+6].and_q & gen_level[level-1].gen_node[8*node+7].and_q;
+          end
         end
       end
     end
@@ -242,7 +249,7 @@ module ternary_table
 
   always_ff @(posedge clk) begin
     if (key_valid) key_q <= (CHUNKS * CHUNK_W)'(key);
-    if (asked_q[LEVELS]) match_q <= gen_level[LEVELS-1].and_q[0] & valid_q;
+    if (asked_q[LEVELS]) match_q <= gen_level[LEVELS-1].gen_node[0].and_q & valid_q;
     asked_q <= {asked_q[LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end
