@@ -305,6 +305,24 @@ int hr_unbind_doorbell(hr_card* card, int descriptor) {
   });
 }
 
+int hr_attach_function(hr_card* card, const hr_function* function, hr_virtqueue* queues) {
+  return guarded(card, [&] { return static_cast<int>(card->card.attach_function(*function, queues)); });
+}
+
+int hr_detach_function(hr_card* card, uint32_t port) {
+  return looking(card, [&] {
+    card->card.detach_function(port);
+    return HR_OK;
+  });
+}
+
+int hr_get_port_stats(hr_card* card, uint32_t port, hr_port_stats* stats) {
+  return looking(card, [&] {
+    *stats = card->card.port_stats(port);
+    return HR_OK;
+  });
+}
+
 int hr_get_next_event(hr_card* card, uint64_t* time_ns) {
   return looking(card, [&] {
     *time_ns = card->card.next_event_ns();

@@ -225,6 +225,25 @@ typedef struct {
   uint16_t vector;
 } hr_irq;
 
+/* A virtual function whose network driver the harness plays. */
+typedef struct {
+  uint64_t address;      /* where its rings and buffers are mapped, in its own address space: a multiple of 4096 */
+  uint32_t function;     /* beside accesses of host memory, and of interrupts */
+  uint32_t entries;      /* descriptors of each of its two queues, and buffers */
+  uint32_t buffer_bytes; /* of each buffer: the header's 12 and the longest frame's */
+  uint16_t transmit_vector;
+  uint16_t receive_vector;
+  hr_register_write transmit_bell; /* that tells the card of descriptors */
+  hr_register_write receive_bell;
+} hr_function;
+
+/* Addresses of a virtqueue's parts: descriptors, event suppression structures. */
+typedef struct {
+  uint64_t ring;
+  uint64_t driver;
+  uint64_t device;
+} hr_virtqueue;
+
 typedef struct {
   uint32_t link_type; /* libpcap's number, DLT_... */
   uint32_t snapshot;  /* snapshot length in bytes */
@@ -303,6 +322,16 @@ int hr_unbind_interrupt(hr_card* card, uint16_t function, uint16_t vector);
  * doorbell. All eventfds may be closed afterwards. */
 int hr_bind_doorbell(hr_card* card, int descriptor, hr_register_write write);
 int hr_unbind_doorbell(hr_card* card, int descriptor);
+
+/* Plays the network driver of a virtual function over packed virtqueues (VIRTIO 1.2), of whose addresses it gives the
+ * transmit queue's and the receive queue's; all receive buffers are available at once. Gives the number of a port like
+ * the Ethernet ports, above theirs: what its source gives is transmitted by the function, its sinks get what the
+ * function receives. A number is used again once the function is detached. */
+int hr_attach_function(hr_card* card, const hr_function* function, hr_virtqueue* queues);
+/* The card must not use the queues any more. Finishes the port's sinks. */
+int hr_detach_function(hr_card* card, uint32_t port);
+/* Of any port, also a function's. */
+int hr_get_port_stats(hr_card* card, uint32_t port, hr_port_stats* stats);
 
 /* When something happens next in the card that nobody else causes: a frame that arrives, a timer, or now while it is at
  * work; UINT64_MAX: never. */

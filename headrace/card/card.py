@@ -28,7 +28,7 @@ from headrace.build.description import CardDescription, Value, load_card
 from headrace.build.models import build_card
 from headrace.card import interface as harness
 from headrace.card.host_memory import HostMemory
-from headrace.card.stats import FileTotals, Frame, Irq, PassthroughStats, RunResult, Stats
+from headrace.card.stats import FileTotals, Frame, Irq, PassthroughStats, PortStats, RunResult, Stats
 from headrace.errors import (
     BusError,
     CaptureError,
@@ -477,6 +477,54 @@ class Card:
     def unbind_doorbell(self, fd: int) -> None:
         """Lets the card know nothing of the eventfd that was bound by this number. Raises CardError when none was."""
         self._check(self._lib.hr_unbind_doorbell(self._open, fd))
+
+    # Virtual functions
+
+    def attach_function(
+        self,
+        function: int,
+        address: int,
+        entries: int,
+        buffer_bytes: int,
+        bells: Sequence[tuple[int, int]] | Mapping[Any, tuple[int, int]],
+        vectors: Sequence[int] | Mapping[Any, int],
+    ) -> tuple[int, list[tuple[int, int, int]]]:
+        """Lets the harness play the network driver of a function, over a transmit and a receive queue (0 and 1 of all
+        that is given for each).
+
+        Queues of ``entries`` descriptors and buffers of ``buffer_bytes`` are mapped at ``address`` of the function's
+        space; ``bells`` are the registers and values that tell the card of descriptors. Gives the number of a port for
+        ``source``, ``sink`` and ``port_stats``, and each queue's addresses: descriptors, the driver's event suppression
+        structure, the device's. Raises CardError.
+        """
+        request = self._ffi.new(
+            "hr_function *",
+            {
+                "address": address,
+                "function": function,
+                "entries": entries,
+                "buffer_bytes": buffer_bytes,
+                "transmit_vector": vectors[0],
+                "receive_vector": vectors[1],
+                "transmit_bell": dict(zip(("address", "value"), bells[0], strict=True)),
+                "receive_bell": dict(zip(("address", "value"), bells[1], strict=True)),
+            },
+        )
+        queues = self._ffi.new("hr_virtqueue[2]")
+        port = self._check(self._lib.hr_attach_function(self._open, request, queues))
+        return port, [(queue.ring, queue.driver, queue.device) for queue in queues]
+
+    def detach_function(self, port: int) -> None:
+        """Finishes a function's links and takes its queues' memory away, which the card uses no more. Raises
+        CardError."""
+        self._check(self._lib.hr_detach_function(self._open, port))
+
+    def port_stats(self, port: int) -> PortStats:
+        """Counters of an Ethernet port or of a function's: what it gave to the card is received there. Raises
+        CardError when there is no such port."""
+        stats = self._ffi.new("hr_port_stats *")
+        self._check(self._lib.hr_get_port_stats(self._open, port, stats))
+        return PortStats.of(memoryview(self._ffi.buffer(stats)).cast("Q"), self.clock_hz)
 
     # Settings
 

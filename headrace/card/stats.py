@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,6 +45,12 @@ class PortStats:
     tx_lost: int  # packets that the card reports lost beside its frames
     rx_missed: int  # frames that a live source lost before the card, for want of room
     rx_waiting: int = 0  # frames that a live source is known to have for the card
+
+    @classmethod
+    def of(cls, numbers: Iterable[int], clock_hz: int) -> PortStats:
+        """From the fields of the C interface's hr_port_stats."""
+        rx_frames, rx_bytes, rx_overruns, held, *others = numbers
+        return cls(rx_frames, rx_bytes, rx_overruns, held, held * 1e9 / clock_hz, *others)
 
 
 @dataclass(frozen=True)
@@ -159,16 +166,12 @@ class Stats:
         """Counters of each port's MAC."""
         numbers = self._numbers
         starts = range(_CARD_NUMBERS, len(numbers), _PORT_NUMBERS)
-        return tuple(self._port(numbers[at : at + _PORT_NUMBERS]) for at in starts)
+        return tuple(PortStats.of(numbers[at : at + _PORT_NUMBERS], self.clock_hz) for at in starts)
 
     @property
     def rx_frames(self) -> int:
         """Frames that the card took at all its ports."""
         return sum(self._numbers[_CARD_NUMBERS::_PORT_NUMBERS])
-
-    def _port(self, numbers: memoryview[int]) -> PortStats:
-        rx_frames, rx_bytes, rx_overruns, held, *others = numbers
-        return PortStats(rx_frames, rx_bytes, rx_overruns, held, held * 1e9 / self.clock_hz, *others)
 
     @property
     def evaluated_cycles(self) -> int:

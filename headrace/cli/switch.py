@@ -26,6 +26,8 @@ headrace switch run --learn --port 1=tap:h1 --port 2=tap:h2
 
 headrace switch run --flows flows.txt --port 1=in.pcap -w 2=out.pcap -P TABLES=2
 
+headrace switch run --learn --port vf:0=tap:h1 --port vf:1=vhost:/tmp/guest.sock
+
 Without controllers, flows or --learn the switch has no flows, and drops all packets.
 """
 _TRACE_EPILOG = """Examples:
@@ -50,6 +52,8 @@ headrace switch fir 0.25 0.25 0.25 0.25
 
 headrace switch fir --carry -- 1 0 0 -1
 """
+
+_FUNCTION = "vf:"
 
 Control = Annotated[
     str | None,
@@ -78,7 +82,11 @@ def _group() -> None:
 def run_command(
     port: Annotated[
         list[str],
-        typer.Option("--port", metavar="N=LINK", help="What port N, from 1, receives; a live link sends, too."),
+        typer.Option(
+            "--port",
+            metavar="N=LINK",
+            help="What port N, from 1, receives; a live link sends, too. vf:N=LINK: virtual function N, from 0.",
+        ),
     ],
     write: Annotated[
         list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
@@ -123,7 +131,8 @@ def run_command(
     if not 0 <= number < 1 << 64:
         raise HeadraceError(f"--datapath-id {datapath_id}: not a hexadecimal number of 64 bits", 2)
     job = SwitchJob(
-        sources=_by_port(port, "--port"),
+        sources=_by_port([text for text in port if not text.startswith(_FUNCTION)], "--port"),
+        functions=_by_function(port),
         sinks=sinks,
         controllers=controller or [],
         listens=listen or [],
@@ -153,6 +162,18 @@ def _by_port(texts: list[str], option: str) -> dict[int, str]:
         if not equals or not number.isdecimal() or not 1 <= int(number) <= 64:
             raise HeadraceError(f"{option} {text}: not N=..., with N from 1 to 64", 2)
         found[int(number)] = what
+    return found
+
+
+def _by_function(texts: list[str]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for text in texts:
+        if not text.startswith(_FUNCTION):
+            continue
+        number, equals, link = text.removeprefix(_FUNCTION).partition("=")
+        if not equals or not number.isdecimal() or int(number) > 255:
+            raise HeadraceError(f"--port {text}: not vf:N=LINK, with N from 0 to 255", 2)
+        found[int(number)] = link
     return found
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switch card: an OpenFlow 1.3 switch of PORTS Ethernet ports, and rings in host memory for the host's packets.
+// The switch card: an OpenFlow 1.3 switch of PORTS Ethernet ports and, behind them, FUNCTIONS virtual functions, and
+// rings in host memory for the host's packets.
 module switch_card
   import headrace_pkg::*;
 #(
@@ -12,6 +13,7 @@ module switch_card
     parameter int unsigned STORE_KB = 16,
     parameter int unsigned PROGRAM_WORDS = 8192,
     parameter int unsigned METERS = 128,
+    parameter int unsigned FUNCTIONS = 0,
     localparam int unsigned MEM_W = DATA_W
 ) (
     input  logic                           clk,
@@ -93,13 +95,17 @@ module switch_card
 );
   import axi_pkg::*;
 
-  localparam logic [1:0][31:0] AXIL_BASES = {32'h2000, 32'h0};  // host rings, switch: as in regs/switch_card.rdl
-  localparam int unsigned MANAGERS = 3;                         // of host memory: the rings
+  // Functions, host rings, switch: as in regs/switch_card.rdl
+  localparam logic [2:0][31:0] AXIL_BASES = {32'h3000, 32'h2000, 32'h0};
+  localparam int unsigned RINGS = 3;                  // managers of host memory
+  localparam int unsigned MANAGERS = RINGS + 1;       // and the functions'
+  localparam bit [63:0] WIDTHS = 64'h7000;            // of their IDs, the rings' first
+  localparam int unsigned LANES = PORTS + FUNCTIONS;  // the switch's ports
 
   axil_req_t host_req;
   axil_rsp_t host_rsp;
-  axil_req_t [1:0] axil_req;
-  axil_rsp_t [1:0] axil_rsp;
+  axil_req_t [2:0] axil_req;
+  axil_rsp_t [2:0] axil_rsp;
   logic axil_idle;
   axil_ports u_axil_ports (
       .*,
@@ -107,7 +113,7 @@ module switch_card
       .rsp(host_rsp)
   );
   axil_split #(
-      .BLOCKS(2),
+      .BLOCKS(3),
       .BASES(AXIL_BASES)
   ) u_axil_split (
       .clk,
@@ -128,20 +134,25 @@ module switch_card
   logic [MEM_W-1:0] wdata, rdata;
   logic [MEM_W/8-1:0] wstrb;
   logic mux_idle;
-  axi_mux #(
+  logic [MEM_W-1:0] bus_rdata;
+  host_bus #(
       .MANAGERS(MANAGERS),
-      .MEM_W(MEM_W)
-  ) u_mux (
+      .MEM_W(MEM_W),
+      .READ_WIDTHS(WIDTHS),
+      .WRITE_WIDTHS(WIDTHS)
+  ) u_bus (
       .clk,
       .rst,
       .s_req  (axi_reqs),
       .s_wdata(wdatas),
       .s_wstrb(wstrbs),
       .s_rsp  (axi_rsps),
+      .s_rdata(bus_rdata),
       .m_req  (axi_req),
       .m_wdata(wdata),
       .m_wstrb(wstrb),
       .m_rsp  (axi_rsp),
+      .m_rdata(rdata),
       .idle   (mux_idle)
   );
   axi_ports #(
@@ -152,19 +163,36 @@ module switch_card
       .rsp(axi_rsp)
   );
 
-  logic [PORTS-1:0] bad;
-  logic engine_idle, rings_idle;
-  logic [63:0] engine_wake_ns, rings_wake_ns;
+  logic [LANES-1:0] lane_rx_valid, lane_rx_ready, lane_rx_last, lane_tx_valid, lane_tx_ready, lane_tx_last, bad;
+  logic [LANES-1:0][DATA_W-1:0] lane_rx_data, lane_tx_data;
+  logic [LANES-1:0][DATA_W/8-1:0] lane_rx_keep, lane_tx_keep;
+  tx_meta_t [LANES-1:0] lane_tx_user;
+  logic engine_idle, rings_idle, functions_idle;
+  logic [2:0][63:0] wakes_ns;          // engine, rings, functions
+  logic [1:0] irqs_valid, irqs_ready;  // rings, functions
+  logic [1:0][15:0] irqs_function, irqs_vector;
   logic to_host_valid, to_host_ready, to_host_last;
   logic from_host_valid, from_host_ready, from_host_last, from_host_cut;
   logic [DATA_W-1:0] to_host_data, from_host_data;
   logic [DATA_W/8-1:0] to_host_keep, from_host_keep;
+  assign lane_rx_valid[PORTS-1:0] = rx_tvalid;
+  assign lane_rx_data[PORTS-1:0]  = rx_tdata;
+  assign lane_rx_keep[PORTS-1:0]  = rx_tkeep;
+  assign lane_rx_last[PORTS-1:0]  = rx_tlast;
+  assign rx_tready                = lane_rx_ready[PORTS-1:0];
+  assign tx_tvalid                = lane_tx_valid[PORTS-1:0];
+  assign tx_tdata                 = lane_tx_data[PORTS-1:0];
+  assign tx_tkeep                 = lane_tx_keep[PORTS-1:0];
+  assign tx_tlast                 = lane_tx_last[PORTS-1:0];
+  assign tx_tuser                 = lane_tx_user[PORTS-1:0];
+  assign lane_tx_ready[PORTS-1:0] = tx_tready;
   always_comb begin
+    bad = '0;
     for (int unsigned port = 0; port < PORTS; port++) bad[port] = rx_tuser[port].error;
   end
 
   switch_engine #(
-      .PORTS(PORTS),
+      .PORTS(LANES),
       .DATA_W(DATA_W),
       .TABLES(TABLES),
       .EXACT(EXACT),
@@ -179,18 +207,18 @@ module switch_card
       .time_ns,
       .axil_req(axil_req[0]),
       .axil_rsp(axil_rsp[0]),
-      .rx_tvalid,
-      .rx_tready,
-      .rx_tdata,
-      .rx_tkeep,
-      .rx_tlast,
-      .rx_error(bad),
-      .tx_tvalid,
-      .tx_tready,
-      .tx_tdata,
-      .tx_tkeep,
-      .tx_tlast,
-      .tx_tuser,
+      .rx_tvalid(lane_rx_valid),
+      .rx_tready(lane_rx_ready),
+      .rx_tdata (lane_rx_data),
+      .rx_tkeep (lane_rx_keep),
+      .rx_tlast (lane_rx_last),
+      .rx_error (bad),
+      .tx_tvalid(lane_tx_valid),
+      .tx_tready(lane_tx_ready),
+      .tx_tdata (lane_tx_data),
+      .tx_tkeep (lane_tx_keep),
+      .tx_tlast (lane_tx_last),
+      .tx_tuser (lane_tx_user),
       .from_host_valid,
       .from_host_ready,
       .from_host_data,
@@ -202,7 +230,7 @@ module switch_card
       .to_host_data,
       .to_host_keep,
       .to_host_last,
-      .wake_ns (engine_wake_ns),
+      .wake_ns (wakes_ns[0]),
       .idle    (engine_idle)
   );
 
@@ -226,20 +254,140 @@ module switch_card
       .m_axis_tkeep (from_host_keep),
       .m_axis_tlast (from_host_last),
       .m_axis_cut   (from_host_cut),
-      .axi_req      (axi_reqs),
-      .axi_wdata    (wdatas),
-      .axi_wstrb    (wstrbs),
-      .axi_rsp      (axi_rsps),
-      .axi_rdata    (rdata),
-      .irq_valid,
-      .irq_ready,
-      .irq_function,
-      .irq_vector,
-      .wake_ns      (rings_wake_ns),
+      .axi_req      (axi_reqs[RINGS-1:0]),
+      .axi_wdata    (wdatas[RINGS-1:0]),
+      .axi_wstrb    (wstrbs[RINGS-1:0]),
+      .axi_rsp      (axi_rsps[RINGS-1:0]),
+      .axi_rdata    (bus_rdata),
+      .irq_valid    (irqs_valid[0]),
+      .irq_ready    (irqs_ready[0]),
+      .irq_function (irqs_function[0]),
+      .irq_vector   (irqs_vector[0]),
+      .wake_ns      (wakes_ns[1]),
       .idle         (rings_idle)
   );
 
-  assign idle    = engine_idle && rings_idle && mux_idle && axil_idle;
-  assign wake_ns = engine_wake_ns < rings_wake_ns ? engine_wake_ns : rings_wake_ns;
+  if (FUNCTIONS == 0) begin : gen_no_functions
+    axil_refuse u_refuse (
+        .clk,
+        .rst,
+        .axil_req(axil_req[2]),
+        .axil_rsp(axil_rsp[2]),
+        .idle    (functions_idle)
+    );
+    assign axi_reqs[RINGS]   = '0;
+    assign wdatas[RINGS]     = '0;
+    assign wstrbs[RINGS]     = '0;
+    assign irqs_valid[1]     = 1'b0;
+    assign irqs_function[1]  = '0;
+    assign irqs_vector[1]    = '0;
+    assign wakes_ns[2]       = '1;
+  end else begin : gen_functions
+    localparam int unsigned QUEUE_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1;
+
+    logic up_valid, up_ready, up_last, down_valid, down_ready, down_last, ports_idle, host_idle;
+    logic [DATA_W-1:0] up_data, down_data;
+    logic [DATA_W/8-1:0] up_keep, down_keep;
+    logic [QUEUE_W-1:0] up_queue, down_queue;
+
+    function_ports #(
+        .FUNCTIONS(FUNCTIONS),
+        .DATA_W(DATA_W)
+    ) u_ports (
+        .clk,
+        .rst,
+        .s_axis_tvalid(up_valid),
+        .s_axis_tready(up_ready),
+        .s_axis_tdata (up_data),
+        .s_axis_tkeep (up_keep),
+        .s_axis_tlast (up_last),
+        .s_axis_queue (up_queue),
+        .rx_tvalid    (lane_rx_valid[LANES-1:PORTS]),
+        .rx_tready    (lane_rx_ready[LANES-1:PORTS]),
+        .rx_tdata     (lane_rx_data[LANES-1:PORTS]),
+        .rx_tkeep     (lane_rx_keep[LANES-1:PORTS]),
+        .rx_tlast     (lane_rx_last[LANES-1:PORTS]),
+        .tx_tvalid    (lane_tx_valid[LANES-1:PORTS]),
+        .tx_tready    (lane_tx_ready[LANES-1:PORTS]),
+        .tx_tdata     (lane_tx_data[LANES-1:PORTS]),
+        .tx_tkeep     (lane_tx_keep[LANES-1:PORTS]),
+        .tx_tlast     (lane_tx_last[LANES-1:PORTS]),
+        .m_axis_tvalid(down_valid),
+        .m_axis_tready(down_ready),
+        .m_axis_tdata (down_data),
+        .m_axis_tkeep (down_keep),
+        .m_axis_tlast (down_last),
+        .m_axis_queue (down_queue),
+        .idle         (ports_idle)
+    );
+
+    host_engine #(
+        .FUNCTIONS(FUNCTIONS),
+        .DATA_W(DATA_W)
+    ) u_host (
+        .clk,
+        .rst,
+        .time_ns,
+        .axil_req     (axil_req[2]),
+        .axil_rsp     (axil_rsp[2]),
+        .s_axis_tvalid(down_valid),
+        .s_axis_tready(down_ready),
+        .s_axis_tdata (down_data),
+        .s_axis_tkeep (down_keep),
+        .s_axis_tlast (down_last),
+        .s_axis_queue (down_queue),
+        .m_axis_tvalid(up_valid),
+        .m_axis_tready(up_ready),
+        .m_axis_tdata (up_data),
+        .m_axis_tkeep (up_keep),
+        .m_axis_tlast (up_last),
+        .m_axis_queue (up_queue),
+        .axi_req      (axi_reqs[RINGS]),
+        .axi_wdata    (wdatas[RINGS]),
+        .axi_wstrb    (wstrbs[RINGS]),
+        .axi_rsp      (axi_rsps[RINGS]),
+        .axi_rdata    (bus_rdata),
+        .irq_valid    (irqs_valid[1]),
+        .irq_ready    (irqs_ready[1]),
+        .irq_function (irqs_function[1]),
+        .irq_vector   (irqs_vector[1]),
+        .wake_ns      (wakes_ns[2]),
+        .idle         (host_idle)
+    );
+    assign functions_idle = ports_idle && host_idle;
+  end
+
+  // Interrupts in turn: what is offered stays.
+  typedef struct packed {
+    logic [15:0] owner;
+    logic [15:0] vector;
+  } irq_t;
+  logic irq_room, irq_idle, turn_q;
+  wire second = irqs_valid[1] && (turn_q || !irqs_valid[0]);
+  assign irqs_ready = irq_room ? (second ? 2'b10 : 2'b01) : 2'b00;
+  always_ff @(posedge clk) begin
+    if (|irqs_valid && irq_room) turn_q <= !second;
+    if (rst) turn_q <= 1'b0;
+  end
+  stream_queue #(
+      .WIDTH($bits(irq_t)),
+      .DEPTH(2)
+  ) u_irqs (
+      .clk,
+      .rst,
+      .s_valid(|irqs_valid),
+      .s_ready(irq_room),
+      .s_data ({irqs_function[second], irqs_vector[second]}),
+      .m_valid(irq_valid),
+      .m_ready(irq_ready),
+      .m_data ({irq_function, irq_vector}),
+      .idle   (irq_idle)
+  );
+
+  always_comb begin
+    wake_ns = '1;
+    for (int unsigned i = 0; i < 3; i++) if (wakes_ns[i] < wake_ns) wake_ns = wakes_ns[i];
+  end
+  assign idle = engine_idle && rings_idle && functions_idle && mux_idle && axil_idle && irq_idle;
 
 endmodule

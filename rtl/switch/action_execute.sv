@@ -11,7 +11,9 @@
 module action_execute
   import switch_pkg::*;
   import switch_step_pkg::*;
-(
+#(
+    parameter bit NARROW = 1'b0  // packets are narrowed_arrivals
+) (
     input  logic                 clk,
     input  logic                 rst,
     input  logic [PORTS_MAX-1:0] enabled,
@@ -340,6 +342,7 @@ module action_execute
         copy.host = 1'b0;
         copy.resubmit = 1'b0;
       end
+      if (NARROW) next = narrowed_edit(next);
       copy.edit       = next;
       copy.last       = step_q.last;
       copy.origin     = step_q.origin;

@@ -15,7 +15,8 @@ module action_processor
 #(
     parameter int unsigned TABLES = 8,
     parameter int unsigned PROGRAM_WORDS = 4096,
-    parameter int unsigned GROUPS = 256
+    parameter int unsigned GROUPS = 256,
+    parameter bit NARROW = 1'b0  // the parser is a narrow one: what it does not find counts as 0
 ) (
     input  logic                             clk,
     input  logic                             rst,
@@ -63,10 +64,11 @@ module action_processor
   // ------------------------------------------------------------------------------------------------------- the packets
   logic packets_ready, lists_ready, packet_there, packets_idle, fetch_idle;
   wire taken = s_valid && s_ready;
-  arrival_t arrival, packet;
+  arrival_t arrival, waiting, packet;
 
   assign s_ready = packets_ready && lists_ready;
-  assign arrival = '{
+  arrival_t whole;
+  assign whole = '{
       kinds: kinds_of(s_fields, s_layers),
       quiet: |(port_bit(s_fields.in_port) & quiet),
       fields: s_fields,
@@ -74,6 +76,7 @@ module action_processor
       bytes: s_bytes,
       metadata: s_metadata
   };
+  assign arrival = NARROW ? narrowed_arrival(whole) : whole;
 
   logic packet_taken;
   stream_queue #(
@@ -87,9 +90,10 @@ module action_processor
       .s_data (arrival),
       .m_valid(packet_there),
       .m_ready(packet_taken),
-      .m_data (packet),
+      .m_data (waiting),
       .idle   (packets_idle)
   );
+  assign packet = NARROW ? narrowed_arrival(waiting) : waiting;
 
   // What is computed of each: its sums, and the hash of its flow.
   logic [31:0] fold_q;
@@ -105,12 +109,12 @@ module action_processor
   always_ff @(posedge clk) begin
     if (taken) begin
       automatic logic [13:0][31:0] words = {
-        s_fields.src,
-        s_fields.dst,
-        s_fields.l4_src, s_fields.l4_dst,
-        s_fields.eth_src, s_fields.eth_dst,
-        s_fields.eth_type, s_fields.ip_proto, 8'd0,
-        20'd0, s_fields.vlan_vid
+        arrival.fields.src,
+        arrival.fields.dst,
+        arrival.fields.l4_src, arrival.fields.l4_dst,
+        arrival.fields.eth_src, arrival.fields.eth_dst,
+        arrival.fields.eth_type, arrival.fields.ip_proto, 8'd0,
+        20'd0, arrival.fields.vlan_vid
       };
       automatic logic [31:0] fold = '0;
       for (int unsigned i = 0; i < 14; i++) fold ^= rotated(words[i], 7 * i % 32);
@@ -134,7 +138,7 @@ module action_processor
       .rst,
       .s_valid(taken),
       .kinds  (arrival.kinds),
-      .fields (s_fields),
+      .fields (arrival.fields),
       .ttl    (s_layers.ttl),
       .m_valid(summed),
       .sums
@@ -186,7 +190,8 @@ module action_processor
   );
 
   action_sequence #(
-      .GROUPS(GROUPS)
+      .GROUPS(GROUPS),
+      .NARROW(NARROW)
   ) u_sequence (
       .clk,
       .rst,
@@ -216,7 +221,9 @@ module action_processor
   kinds_t kinds;
   sums_t old_sums;
 
-  action_execute u_execute (
+  action_execute #(
+      .NARROW(NARROW)
+  ) u_execute (
       .clk,
       .rst,
       .enabled,
@@ -336,6 +343,7 @@ module action_processor
 
   always_comb begin
     m_copy = copy_head;
+    if (NARROW) m_copy.edit = narrowed_edit(copy_head.edit);
     m_copy.edit.l3_delta = delta_head.l3;
     m_copy.edit.l4_delta = delta_head.l4;
   end

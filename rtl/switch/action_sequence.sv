@@ -12,7 +12,8 @@ module action_sequence
   import switch_pkg::*;
   import switch_step_pkg::*;
 #(
-    parameter int unsigned GROUPS = 256
+    parameter int unsigned GROUPS = 256,
+    parameter bit NARROW = 1'b0  // words become narrowed_actions
 ) (
     input  logic                 clk,
     input  logic                 rst,
@@ -96,6 +97,7 @@ module action_sequence
       end
       default: ;
     endcase
+    if (NARROW) word.action = narrowed_action(word.action);
   end
 
   assign closing = mode_q == PROGRAM ? word.closing : closing_q;

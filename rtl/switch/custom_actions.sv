@@ -29,8 +29,8 @@ module custom_actions
     input  logic [DATA_W-1:0] s_axis_tdata,
     input  logic [KEEP_W-1:0] s_axis_tkeep,
     input  logic              s_axis_tlast,
-    input  logic [USER_W-1:0] s_axis_tuser,
-    input  logic [1:0]        s_custom,       // these two the same on each beat of a packet
+    input  logic [USER_W-1:0] s_axis_tuser,   // these three the same on each beat of a packet
+    input  logic [1:0]        s_custom,
     input  logic [7:0]        s_payload_at,   // byte at which the UDP payload begins, 4 * n + 2; otherwise none does
 
     output logic              m_axis_tvalid,
@@ -96,7 +96,6 @@ module custom_actions
   typedef struct packed {
     logic              custom;
     logic              last;
-    logic [USER_W-1:0] user;
     logic [KEEP_W-1:0] keep;
     logic [15:0]       head;    // the first two bytes of the beat as it came
     logic [DATA_W-1:0] data;    // two bytes on
@@ -115,8 +114,7 @@ module custom_actions
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   payload_finder #(
-      .DATA_W(DATA_W),
-      .USER_W(USER_W)
+      .DATA_W(DATA_W)
   ) u_finder (
       .clk,
       .rst,
@@ -124,7 +122,6 @@ module custom_actions
       .s_data      (s_axis_tdata),
       .s_keep      (s_axis_tkeep),
       .s_last      (s_axis_tlast),
-      .s_user      (s_axis_tuser),
       .s_fir       (custom && s_custom[0]),
       .s_crc       (custom && s_custom[1]),
       .s_payload_at,
@@ -133,7 +130,6 @@ module custom_actions
       .beat_head   (beat0.head),
       .beat_keep   (beat0.keep),
       .beat_last   (beat0.last),
-      .beat_user   (beat0.user),
       .beat_custom (beat0.custom),
       .span_valid  (span3_valid),
       .span        (span3),
@@ -296,7 +292,6 @@ module custom_actions
   typedef struct packed {
     logic              custom;
     logic              last;
-    logic [USER_W-1:0] user;
     logic [KEEP_W-1:0] keep;
     logic [DATA_W-1:0] data;
   } stored_t;
@@ -317,11 +312,29 @@ module custom_actions
       .s_valid(beat_step[11]),
       .s_ready(),
       .s_data ({
-        beat11_q.custom, beat11_q.last, beat11_q.user, beat11_q.keep, beat11_q.data[DATA_W-17:0], head11
+        beat11_q.custom, beat11_q.last, beat11_q.keep, beat11_q.data[DATA_W-17:0], head11
       }),
       .m_valid(stored_valid),
       .m_ready(stored_ready),
       .m_data (stored),
+      .count  (),
+      .idle   ()
+  );
+
+  // What goes with a packet waits beside its beats, once.
+  logic [USER_W-1:0] stored_user;
+  stream_fifo #(
+      .WIDTH(USER_W),
+      .DEPTH(DEPTH)
+  ) u_users (
+      .clk,
+      .rst,
+      .s_valid(taken && !inside_q),
+      .s_ready(),
+      .s_data (s_axis_tuser),
+      .m_valid(),  // long before the packet's first beat
+      .m_ready(store_pop && stored.last),
+      .m_data (stored_user),
       .count  (),
       .idle   ()
   );
@@ -354,7 +367,7 @@ module custom_actions
       .s_data   (stored.data),
       .s_keep   (stored.keep),
       .s_last   (stored.last),
-      .s_user   (stored.user),
+      .s_user   (stored_user),
       .s_patched(stored.custom),
       .s_patch  (patch),
       .m_axis_tvalid,

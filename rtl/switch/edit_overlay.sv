@@ -6,6 +6,8 @@ module edit_overlay
   import editor_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
+    parameter bit NARROW = 1'b0,
+    localparam int unsigned WORDS = NARROW ? PATCH_WORDS_NARROW : PATCH_WORDS,
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -17,9 +19,9 @@ module edit_overlay
     // verilator lint_on UNUSEDSIGNAL
     input  logic [DATA_W-1:0] s_data,
     input  patch_t            front,    // with each of its beats
-    input  patch_t            l3,
+    input  patch_word_t [WORDS-1:0] l3,
     input  word_t             l3_at,
-    input  patch_t            l4,
+    input  patch_word_t [WORDS-1:0] l4,
     input  word_t             l4_at,
     input  sum_t              l3_sum,
     input  sum_t              l4_sum,
@@ -42,9 +44,14 @@ module edit_overlay
   typedef logic [LANES-1:0][3:0][7:0] words_t;
   typedef logic [4:0] beat_t;
 
-  // Words that share an index come PATCH_WORDS apart: a round.
-  function automatic logic covers(beat_t round, logic [3:0] index, word_t at);
-    return round == (index >= at[3:0] ? beat_t'(at[5:4]) : beat_t'(at[5:4]) + 1'b1);
+  // Words that share an index come WORDS apart: a round.
+  localparam int unsigned INDEX_W = $clog2(WORDS);
+  typedef logic [INDEX_W-1:0] index_t;
+  typedef logic [4+LANE_W:0] place_t;
+
+  function automatic logic covers(place_t place, word_t at);
+    automatic place_t begins = place_t'(at) >> INDEX_W;
+    return place >> INDEX_W == (index_t'(place) >= index_t'(at) ? begins : begins + 1'b1);
   endfunction
 
   function automatic logic [3:0][7:0] patched(logic [3:0][7:0] word, patch_word_t patch, logic enable);
@@ -59,7 +66,6 @@ module edit_overlay
   endfunction
 
   wire words_t words = s_data;
-  wire beat_t round = beat_t'({s_step.beat, LANE_W'(0)} >> 4);
 
   // ------------------------------------------------------------------- a checksum: picked out, added to, and put back
   typedef struct packed {
@@ -89,10 +95,10 @@ module edit_overlay
     valid_q <= {valid_q[1:0], s_valid};
     if (s_valid) begin
       for (int unsigned i = 0; i < LANES; i++) begin
-        automatic logic [3:0] index = 4'({s_step.beat, LANE_W'(i)});
-        automatic logic [3:0][7:0] word = patched(words[i], front[index], round == '0);
-        word = patched(word, l3[index], covers(round, index, l3_at));
-        patched_q[i] <= patched(word, l4[index], covers(round, index, l4_at));
+        automatic place_t place = {s_step.beat, LANE_W'(i)};
+        automatic logic [3:0][7:0] word = patched(words[i], front[4'(place)], place >> 4 == '0);
+        word = patched(word, l3[index_t'(place)], covers(place, l3_at));
+        patched_q[i] <= patched(word, l4[index_t'(place)], covers(place, l4_at));
       end
       for (int unsigned i = 0; i < SUMS; i++) begin
         automatic logic [3:0][7:0] word = words[sums[i].at[LANE_W-1:0]];

@@ -6,7 +6,10 @@
 module edit_patches
   import switch_pkg::*;
   import editor_pkg::*;
-(
+#(
+    parameter bit NARROW = 1'b0,  // edits are narrowed_edits
+    localparam int unsigned WORDS = NARROW ? PATCH_WORDS_NARROW : PATCH_WORDS
+) (
     input  logic         clk,
     input  logic   [2:0] load,
     // Of what the packet was like, not all is needed.
@@ -16,9 +19,9 @@ module edit_patches
     input  word_t        shift,  // of what comes behind the front
     input  logic         none,   // the packet is too short for its headers: nothing is edited
     output patch_t       front,  // valid for words below PATCH_WORDS
-    output patch_t       l3,     // valid for PATCH_WORDS words from l3_at on
+    output patch_word_t [WORDS-1:0] l3,  // valid for WORDS words from l3_at on
     output word_t        l3_at,
-    output patch_t       l4,
+    output patch_word_t [WORDS-1:0] l4,
     output word_t        l4_at,
     output sum_t         l3_sum,
     output sum_t         l4_sum,
@@ -39,8 +42,14 @@ module edit_patches
     end
   endfunction
 
-  function automatic patch_t turned(patch_t patch, logic [3:0] words);
-    for (int unsigned i = 0; i < PATCH_WORDS; i++) turned[i] = patch[4'(i)-words];
+  // What lies in a header, turned: by 4 words at a time, then by single ones.
+  localparam int unsigned INDEX_W = $clog2(WORDS);
+  localparam logic [INDEX_W-1:0] SINGLE = INDEX_W'(3);
+  typedef patch_word_t [WORDS-1:0] header_t;
+  typedef logic [INDEX_W-1:0] index_t;
+
+  function automatic header_t turned(header_t patch, index_t words);
+    for (int unsigned i = 0; i < WORDS; i++) turned[i] = patch[index_t'(i)-words];
   endfunction
 
   // The low `size` bytes of a value, from byte `at` on.
@@ -90,7 +99,7 @@ module edit_patches
 
   // --------------------------------------------------------------------------------------------------------- L3 and L4
   function automatic logic labelled(edit_t from);
-    return from.fields.l3 && from.fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST};
+    return !NARROW && from.fields.l3 && from.fields.eth_type inside {ETH_MPLS, ETH_MPLS_MULTICAST};
   endfunction
 
   // Byte 2 of these is the header's first one.
@@ -106,7 +115,7 @@ module edit_patches
       all = with_bytes(all, 2 + 12, 4, fields.src, edited.src);
       all = with_bytes(all, 2 + 16, 4, fields.dst, edited.dst);
     end
-    if (fields.l3 && fields.eth_type == ETH_IPV6) begin
+    if (!NARROW && fields.l3 && fields.eth_type == ETH_IPV6) begin
       all.low = 1'b1;  // the version stays
       all = with_bytes(all, 2 + 0, 1, 128'(tos[7:4]), edited.tos);
       all = with_bytes(all, 2 + 1, 1, 128'({tos[3:0], fields.label[19:16]}), edited.tos || edited.label);
@@ -121,7 +130,7 @@ module edit_patches
       all = with_bytes(all, 2 + 4 + 7, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV6);
       all = with_bytes(all, 2 + 4 + 8, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV4);
     end
-    if (fields.l3 && fields.eth_type == ETH_ARP) begin
+    if (!NARROW && fields.l3 && fields.eth_type == ETH_ARP) begin
       all = with_bytes(all, 2 + 6, 2, 128'(fields.l4_src), edited.l4_src);
       all = with_bytes(all, 2 + 8, 6, 128'(fields.link), edited.link);
       all = with_bytes(all, 2 + 14, 4, fields.src, edited.src);
@@ -154,7 +163,8 @@ module edit_patches
   // verilator lint_on UNUSEDSIGNAL
 
   // ------------------------------------------------------------------------------------------------------------ stages
-  patch_t [2:0] front_q, l3_q, l4_q;
+  patch_t [2:0] front_q;
+  header_t [2:0] l3_q, l4_q;
   word_t [2:0] l3_at_q, l4_at_q;
   sum_t [2:0] l3_sum_q, l4_sum_q, crc_sum_q;  // `at` of the first stage is behind the header's place
 
@@ -166,8 +176,8 @@ module edit_patches
       automatic logic udp = edit.l4_proto == IP_UDP;
       automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
       front_q[0]  <= none ? '0 : front_of(edit);
-      l3_q[0]     <= none ? '0 : l3_of(edit);
-      l4_q[0]     <= none ? '0 : l4_of(edit, control);
+      l3_q[0]     <= none ? '0 : header_t'(l3_of(edit));
+      l4_q[0]     <= none ? '0 : header_t'(l4_of(edit, control));
       l3_at_q[0]  <= edit.layers.l3[7:2] + shift;
       l4_at_q[0]  <= edit.layers.l4[7:2] + shift;
       l3_sum_q[0] <= '{
@@ -197,8 +207,8 @@ module edit_patches
     end
     if (load[1]) begin
       front_q[1]     <= front_q[0];
-      l3_q[1]        <= turned(l3_q[0], l3_at_q[0][3:0] & 4'b1100);
-      l4_q[1]        <= turned(l4_q[0], l4_at_q[0][3:0] & 4'b1100);
+      l3_q[1]        <= turned(l3_q[0], index_t'(l3_at_q[0]) & ~SINGLE);
+      l4_q[1]        <= turned(l4_q[0], index_t'(l4_at_q[0]) & ~SINGLE);
       l3_at_q[1]     <= l3_at_q[0];
       l4_at_q[1]     <= l4_at_q[0];
       l3_sum_q[1]    <= l3_sum_q[0];
@@ -210,8 +220,8 @@ module edit_patches
     end
     if (load[2]) begin
       front_q[2]  <= front_q[1];
-      l3_q[2]     <= turned(l3_q[1], l3_at_q[1][3:0] & 4'b0011);
-      l4_q[2]     <= turned(l4_q[1], l4_at_q[1][3:0] & 4'b0011);
+      l3_q[2]     <= turned(l3_q[1], index_t'(l3_at_q[1]) & SINGLE);
+      l4_q[2]     <= turned(l4_q[1], index_t'(l4_at_q[1]) & SINGLE);
       l3_at_q[2]  <= l3_at_q[1];
       l4_at_q[2]  <= l4_at_q[1];
       l3_sum_q[2] <= l3_sum_q[1];

@@ -35,8 +35,9 @@ package editor_pkg;
     logic [3:0][7:0] bytes;
   } patch_word_t;
 
-  // Words at places of equal low 4 bits share an index.
+  // Words at places of equal low bits share an index.
   localparam int unsigned PATCH_WORDS = 16;
+  localparam int unsigned PATCH_WORDS_NARROW = 8;  // of what is edited of a header, be it of IPv4 at most
   typedef patch_word_t [PATCH_WORDS-1:0] patch_t;
 
   // A checksum: 2 bytes at the beginning or in the second half of a word.

@@ -45,15 +45,8 @@ module exact_hash #(
 
   localparam constants_t CONSTANTS = constants();
 
-`ifdef SYNTHESIS
-  localparam bit ALL = 1'b1;
-`else
-  localparam bit ALL = 1'b0;  // a simulator passes over groups that add nothing: most of a key is 0
-`endif
-
   logic [GROUPS-1:0][TABLES-1:0][ADDR_W-1:0] part_q;
 
-  wire [GROUPS-1:0][31:0] bits = (32 * GROUPS)'(key);
   logic valid_q;
 
   always_ff @(posedge clk) valid_q <= valid;
@@ -62,9 +55,7 @@ module exact_hash #(
     if (valid) begin
       for (int unsigned group = 0; group < GROUPS; group++) begin
         automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
-        if (ALL || bits[group] != '0) begin
-          for (int unsigned i = 32 * group; i < 32 * group + 32 && i < KEY_W; i++) if (key[i]) sum ^= CONSTANTS[i];
-        end
+        for (int unsigned i = 32 * group; i < 32 * group + 32 && i < KEY_W; i++) if (key[i]) sum ^= CONSTANTS[i];
         part_q[group] <= sum;
       end
     end

@@ -33,73 +33,96 @@ module fir_filter #(
   logic [BEFORE-1:0][31:0] recent_q;          // samples, [0] the last one
   window_t window, window_q;
 
+  // The recent samples lie before the first one of the beat, in places that each leave another rest by BEFORE.
+  logic [LANE_W-1:0] first;
+  logic [1:0] phase;                          // what its place leaves
+  logic [BEFORE-1:0][31:0] turned;            // recent samples, by what theirs leave
+  logic [LANES+BEFORE-1:0] recent;            // places that have one
+  logic [LANES-1:0] last;                     // sample of the beat
+  logic [BEFORE-1:0][31:0] latest;            // and those before it
+
   always_comb begin
-    for (int unsigned i = 0; i < LANES; i++) window[BEFORE+i] = s_lanes[i] ? s_samples[i] : '0;
-    for (int unsigned i = 0; i < BEFORE; i++) window[BEFORE-1-i] = s_begins ? '0 : recent_q[i];
+    first  = s_begins ? s_start : '0;
+    phase  = '0;
+    recent = '0;
     for (int unsigned i = 0; i < LANES; i++) begin
-      if (s_begins && carry && s_start == LANE_W'(i)) begin
-        for (int unsigned k = 0; k < BEFORE; k++) window[BEFORE+i-1-k] = recent_q[k];
+      if (first == LANE_W'(i)) begin
+        phase = 2'(i % BEFORE);
+        recent[i+:BEFORE] = {BEFORE{!s_begins || carry}};
       end
+    end
+    for (int unsigned i = 0; i < BEFORE; i++) begin
+      turned[i] = recent_q[(2*BEFORE-1-i)%BEFORE];
+      if (phase == 2'd1) turned[i] = recent_q[(2*BEFORE-i)%BEFORE];
+      if (phase == 2'd2) turned[i] = recent_q[(2*BEFORE+1-i)%BEFORE];
+    end
+    for (int unsigned i = 0; i < LANES + BEFORE; i++) begin
+      window[i] = recent[i] ? turned[i%BEFORE] : '0;
+      if (i >= BEFORE) window[i] |= s_lanes[(i-BEFORE)%LANES] ? s_samples[(i-BEFORE)%LANES] : '0;
+    end
+    last   = s_lanes & ~(s_lanes >> 1);
+    latest = '0;
+    for (int unsigned i = 0; i < LANES; i++) begin
+      for (int unsigned k = 0; k < BEFORE; k++) latest[k] |= last[i] ? window[BEFORE+i-k] : '0;
     end
   end
 
   always_ff @(posedge clk) begin
     valid_q <= {valid_q[4:0], s_valid};
     if (s_valid) window_q <= window;
-    for (int unsigned i = 0; i < LANES; i++) begin
-      if (s_valid && s_lanes[i] && (i == LANES - 1 || !s_lanes[(i+1)%LANES])) begin
-        for (int unsigned k = 0; k < BEFORE; k++) recent_q[k] <= window[BEFORE+i-k];
-      end
-    end
+    if (s_valid && s_lanes != '0) recent_q <= latest;
     if (rst) begin
       valid_q  <= '0;
       recent_q <= '0;
     end
   end
 
-  // A product is made of four, each for a multiplier of 18 by 18 bits.
+  // A product is made of four, each for a multiplier of 18 by 18 bits; those of upper and of lower halves lie side by
+  // side. No more than two numbers are added in a cycle: of three Yosys makes LUTs, of two a carry chain.
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lanes
-    logic signed [TAPS-1:0][31:0] high_q;         // upper halves
-    logic signed [TAPS-1:0][32:0] left_q, right_q;  // of x and lower of h, and the other way round
-    logic [TAPS-1:0][31:0] low_q;
-    logic signed [33:0] sum_high_q;
-    logic signed [34:0] sum_left_q, sum_right_q;
-    logic [33:0] sum_low_q;
-    logic signed [35:0] middle_q;
-    logic signed [67:0] outer_q;
-    logic [37:0] total_q;
-    logic [31:0] result_q;
+    logic signed [TAPS-1:0][63:0] outer_q;          // both upper halves, both lower ones
+    logic signed [TAPS-1:0][32:0] left_q, right_q;  // upper half of x and lower of h, and the other way round
+    logic signed [1:0][64:0] outer_pair_q;
+    logic signed [1:0][33:0] left_pair_q, right_pair_q;
+    logic signed [34:0] left_sum_q, right_sum_q, rest_q;
+    // verilator lint_off UNUSEDSIGNAL
+    logic signed [65:0] outer_sum_q;                // its low 16 bits add to nothing,
+    logic signed [49:0] most_q, total_q;            // and have no place here; those behind the point have rounded
+    // verilator lint_on UNUSEDSIGNAL
 
     always_ff @(posedge clk) begin
       if (valid_q[0]) begin
         for (int unsigned k = 0; k < TAPS; k++) begin
-          high_q[k]  <= 32'($signed(window_q[BEFORE+lane-k][31:16])) * 32'($signed(coefficients[k][31:16]));
+          outer_q[k] <= {
+            32'($signed(window_q[BEFORE+lane-k][31:16])) * 32'($signed(coefficients[k][31:16])),
+            32'(window_q[BEFORE+lane-k][15:0]) * 32'(coefficients[k][15:0])
+          };
           left_q[k]  <= 33'($signed(window_q[BEFORE+lane-k][31:16])) * $signed(33'(coefficients[k][15:0]));
           right_q[k] <= $signed(33'(window_q[BEFORE+lane-k][15:0])) * 33'($signed(coefficients[k][31:16]));
-          low_q[k]   <= 32'(window_q[BEFORE+lane-k][15:0]) * 32'(coefficients[k][15:0]);
         end
       end
       if (valid_q[1]) begin
-        sum_high_q  <= (34'($signed(high_q[0])) + 34'($signed(high_q[1])))
-                       + (34'($signed(high_q[2])) + 34'($signed(high_q[3])));
-        sum_left_q  <= (35'($signed(left_q[0])) + 35'($signed(left_q[1])))
-                       + (35'($signed(left_q[2])) + 35'($signed(left_q[3])));
-        sum_right_q <= (35'($signed(right_q[0])) + 35'($signed(right_q[1])))
-                       + (35'($signed(right_q[2])) + 35'($signed(right_q[3])));
-        sum_low_q   <= (34'(low_q[0]) + 34'(low_q[1])) + (34'(low_q[2]) + 34'(low_q[3]));
+        for (int unsigned i = 0; i < 2; i++) begin
+          outer_pair_q[i] <= 65'($signed(outer_q[2*i])) + 65'($signed(outer_q[2*i+1]));
+          left_pair_q[i]  <= 34'($signed(left_q[2*i])) + 34'($signed(left_q[2*i+1]));
+          right_pair_q[i] <= 34'($signed(right_q[2*i])) + 34'($signed(right_q[2*i+1]));
+        end
       end
       if (valid_q[2]) begin
-        middle_q <= 36'(sum_left_q) + 36'(sum_right_q) + 36'sd8192;  // and a half of the last place
-        outer_q  <= (68'(sum_high_q) <<< 32) + $signed(68'(sum_low_q));
+        outer_sum_q <= 66'($signed(outer_pair_q[0])) + 66'($signed(outer_pair_q[1]));
+        left_sum_q  <= 35'($signed(left_pair_q[0])) + 35'($signed(left_pair_q[1]));
+        right_sum_q <= 35'($signed(right_pair_q[0])) + 35'($signed(right_pair_q[1]));
       end
-      if (valid_q[3]) total_q <= 38'((outer_q + (68'(middle_q) <<< 16)) >>> 30);
-      if (valid_q[4]) begin
-        result_q <= total_q[31:0];
-        if (total_q[37:31] != '0 && total_q[37:31] != '1) result_q <= {total_q[37], {31{!total_q[37]}}};
+      if (valid_q[3]) begin
+        most_q <= $signed(outer_sum_q[65:16]) + 50'(left_sum_q);
+        rest_q <= right_sum_q + 35'sd8192;  // a half of the last place
       end
+      if (valid_q[4]) total_q <= most_q + 50'(rest_q);
     end
 
-    assign m_samples[lane] = result_q;
+    wire fits = total_q[49:45] == '0 || total_q[49:45] == '1;
+
+    assign m_samples[lane] = fits ? total_q[45:14] : {total_q[49], {31{!total_q[49]}}};
   end
 
   assign idle = valid_q == '0;

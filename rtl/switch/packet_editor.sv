@@ -16,6 +16,7 @@ module packet_editor
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned STORE_KB = 64,
+    parameter bit NARROW = 1'b0,  // the parser is a narrow one: what it does not find counts as 0
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -46,7 +47,7 @@ module packet_editor
   localparam int unsigned SIZE_W = $clog2(STORE_KB * 1024);
   localparam int unsigned ADDR_W = SIZE_W - $clog2(KEEP_W);
   localparam int unsigned COPIES = 16;  // more than go between their beginning and the stage that reads them
-  localparam int unsigned ROOM = 32;    // beats: more than the stages from the store to the output
+  localparam int unsigned ROOM = 16;    // beats: more than the stages from the store to the output
   localparam int unsigned COUNT_W = $clog2(ROOM + 1);
 
   typedef logic [LANES-1:0][31:0] words_t;
@@ -54,7 +55,7 @@ module packet_editor
   // ------------------------------------------------------------------------------------------------------------ copies
   // Which beats a copy is made of is found out ahead of them; what is edited is read when they come.
   order_t order_s, order;
-  copy_t job;
+  copy_t job, waiting_job;
   logic orders_ready, order_valid, order_ready, jobs_ready, jobs_idle, job_taken;
   assign order_s = '{
           tags: s_copy.edit.tags,
@@ -91,9 +92,14 @@ module packet_editor
       .s_data (s_copy),
       .m_valid(),  // a copy comes here before its order is read
       .m_ready(job_taken),
-      .m_data (job),
+      .m_data (waiting_job),
       .idle   (jobs_idle)
   );
+
+  always_comb begin
+    job = waiting_job;
+    if (NARROW) job.edit = narrowed_edit(waiting_job.edit);
+  end
 
   // ------------------------------------------------------------------------------------------------------------- store
   logic packet_valid, packet_ready, store_idle, step_valid, free_valid, room_q, pop;
@@ -193,7 +199,9 @@ module packet_editor
   // verilator lint_off UNUSEDSIGNAL
   copy_t job_q;  // `last` and the like have been looked at
   // verilator lint_on UNUSEDSIGNAL
-  patch_t front, l3, l4;
+  localparam int unsigned WORDS = NARROW ? PATCH_WORDS_NARROW : PATCH_WORDS;
+  patch_t front;
+  patch_word_t [WORDS-1:0] l3, l4;
   word_t l3_at, l4_at;
   sum_t l3_sum, l4_sum, crc_sum;
   wire first_read = valid_q[2] && step_q[2].first;
@@ -231,7 +239,9 @@ module packet_editor
   );
   always_ff @(posedge clk) if (patched) crc_q <= crc_first;
 
-  edit_patches u_patches (
+  edit_patches #(
+      .NARROW(NARROW)
+  ) u_patches (
       .clk,
       .load ({
         patched,
@@ -256,7 +266,8 @@ module packet_editor
   logic [KEEP_W-1:0] edited_keep;
 
   edit_overlay #(
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .NARROW(NARROW)
   ) u_overlay (
       .clk,
       .rst,

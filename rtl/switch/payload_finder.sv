@@ -7,7 +7,6 @@ module payload_finder
   import custom_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned USER_W = 1,
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -17,7 +16,6 @@ module payload_finder
     input  logic [DATA_W-1:0] s_data,
     input  logic [KEEP_W-1:0] s_keep,
     input  logic              s_last,
-    input  logic [USER_W-1:0] s_user,
     input  logic              s_fir,         // these three the same on each beat of a packet
     input  logic              s_crc,
     input  logic [7:0]        s_payload_at,  // with one of these: 4 * n + 2
@@ -27,7 +25,6 @@ module payload_finder
     output logic [15:0]       beat_head,     // bytes 0 and 1 of the beat as it came, and the rest as it came
     output logic [KEEP_W-1:0] beat_keep,
     output logic              beat_last,
-    output logic [USER_W-1:0] beat_user,
     output logic              beat_custom,   // with a custom action
 
     output logic              span_valid,    // of beats with a custom action only
@@ -39,9 +36,6 @@ module payload_finder
 
   if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
     $fatal(1, "payload_finder: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
-  end
-  if (USER_W < 1) begin : gen_bad_user_w
-    $fatal(1, "payload_finder: USER_W must be at least 1, not %0d", USER_W);
   end
 
   localparam int unsigned LANES = DATA_W / 32;
@@ -65,7 +59,6 @@ module payload_finder
     logic              fir;
     logic              crc;
     logic [7:0]        payload_at;
-    logic [USER_W-1:0] user;
     logic [KEEP_W-1:0] keep;
     logic [DATA_W-1:0] data;
   } held_t;
@@ -81,7 +74,6 @@ module payload_finder
   assign beat_head   = held_q.data[15:0];
   assign beat_keep   = held_q.keep;
   assign beat_last   = held_q.last;
-  assign beat_user   = held_q.user;
 
   always_ff @(posedge clk) begin
     held_valid_q <= s_valid || (held_valid_q && !beat_valid);
@@ -91,7 +83,6 @@ module payload_finder
           fir: s_fir,
           crc: s_crc,
           payload_at: s_payload_at,
-          user: s_user,
           keep: s_keep,
           data: s_data
       };

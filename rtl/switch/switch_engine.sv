@@ -74,6 +74,7 @@ module switch_engine
   localparam int unsigned INPUTS = PORTS + 2;  // then the host, and copies that come again
   localparam int unsigned HOST = PORTS;
   localparam int unsigned AGAIN = PORTS + 1;
+  localparam int unsigned PARSED = NARROW ? 16 : 32;  // packets in the parser
   localparam int unsigned HEADS = 512;         // packets between the parser and their programs
 
   // -------------------------------------------------------------------------------------------------------- registers
@@ -317,7 +318,7 @@ module switch_engine
   // verilator lint_off PINCONNECTEMPTY
   stream_queue #(
       .WIDTH($bits(whole_t)),
-      .DEPTH(64)
+      .DEPTH(PARSED)
   ) u_whole (
       .clk,
       .rst,
@@ -333,8 +334,9 @@ module switch_engine
   // verilator lint_on PINCONNECTEMPTY
 
   // -------------------------------------------------------------------------------------------------------- the tables
+  localparam int unsigned FIELDS_W = NARROW ? 64 + $bits(narrow_match_t) : $bits(match_t);
   typedef struct packed {
-    match_t               fields;
+    logic [FIELDS_W-1:0]  fields;  // a match_t, of a narrow one what it has and tunnel_id
     layers_t              layers;
     logic [BYTES_W-1:0]   bytes;
     logic [PROGRAM_W-1:0] first;
@@ -368,6 +370,19 @@ module switch_engine
     lookup[0].fields.metadata = whole.metadata;
   end
 
+  logic [FIELDS_W-1:0] heads_fields;
+  match_t first_fields;
+  if (NARROW) begin : gen_narrow_heads
+    assign heads_fields = {whole.tunnel_id, narrow_match(head_fields)};
+    always_comb begin
+      first_fields           = from_narrow_match(heads_first.fields[$bits(narrow_match_t)-1:0]);
+      first_fields.tunnel_id = heads_first.fields[FIELDS_W-1-:64];
+    end
+  end else begin : gen_heads
+    assign heads_fields = joined_fields;
+    assign first_fields = heads_first.fields;
+  end
+
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
   stream_fifo #(
@@ -378,7 +393,7 @@ module switch_engine
       .rst,
       .s_valid(heads_push),
       .s_ready(heads_room),
-      .s_data ({joined_fields, head_layers, whole.bytes, whole.first}),
+      .s_data ({heads_fields, head_layers, whole.bytes, whole.first}),
       .m_valid(heads_valid),
       .m_ready(heads_pop),
       .m_data (heads_first),
@@ -433,7 +448,7 @@ module switch_engine
   logic [15:0] meter_number, counted_number;
   logic [BYTES_W-1:0] meter_bytes, counted_bytes;
   logic [2:0] meter_raise;
-  copy_t copy;
+  copy_t copy, copy_made;
 
   assign lookup_ready[TABLES] = heads_valid && run_ready;
   assign heads_pop            = lookup_valid[TABLES] && run_ready;
@@ -441,13 +456,14 @@ module switch_engine
   action_processor #(
       .TABLES(TABLES),
       .PROGRAM_WORDS(PROGRAM_WORDS),
-      .GROUPS(GROUPS)
+      .GROUPS(GROUPS),
+      .NARROW(NARROW)
   ) u_actions (
       .clk,
       .rst,
       .s_valid      (lookup_valid[TABLES] && heads_valid),
       .s_ready      (run_ready),
-      .s_fields     (NARROW ? narrowed(heads_first.fields) : heads_first.fields),
+      .s_fields     (first_fields),
       .s_layers     (heads_first.layers),
       .s_bytes      (heads_first.bytes),
       .s_metadata   (lookup[TABLES].fields.metadata),
@@ -455,7 +471,7 @@ module switch_engine
       .s_programs   (programs[TABLES]),
       .m_valid      (copy_valid),
       .m_ready      (copy_ready),
-      .m_copy       (copy),
+      .m_copy       (copy_made),
       .write_valid  (program_write),
       .write_address(program_address),
       .write_word   (program_word),
@@ -477,6 +493,12 @@ module switch_engine
       .count_bytes  (counted_bytes),
       .idle         (actions_idle)
   );
+
+  // No RAM keeps ports that are not there.
+  always_comb begin
+    copy       = copy_made;
+    copy.ports = PORTS_MAX'(copy_made.ports[PORTS-1:0]);
+  end
 
   meter_bank #(
       .METERS(METERS)
@@ -531,7 +553,8 @@ module switch_engine
   sent_t made_sent;
   packet_editor #(
       .DATA_W(DATA_W),
-      .STORE_KB(4 * STORE_KB)
+      .STORE_KB(4 * STORE_KB),
+      .NARROW(NARROW)
   ) u_editor (
       .clk,
       .rst,
@@ -555,7 +578,11 @@ module switch_engine
   logic sent_valid, sent_ready, sent_last, custom_idle;
   logic [DATA_W-1:0] sent_data;
   logic [KEEP_W-1:0] sent_keep;
-  sent_t sent;
+  sent_t sent, sent_made;
+  always_comb begin
+    sent       = sent_made;
+    sent.ports = PORTS_MAX'(sent_made.ports[PORTS-1:0]);
+  end
   custom_actions #(
       .DATA_W(DATA_W),
       .USER_W($bits(sent_t)),
@@ -578,7 +605,7 @@ module switch_engine
       .m_axis_tdata (sent_data),
       .m_axis_tkeep (sent_keep),
       .m_axis_tlast (sent_last),
-      .m_axis_tuser (sent),
+      .m_axis_tuser (sent_made),
       .dropped      (custom_dropped),
       .idle         (custom_idle)
   );

@@ -5,7 +5,7 @@
 // at. So what waits for the fields with the packet must hold the beats of that time.
 // Throughput: a beat a cycle, so a packet a cycle of packets of one beat.
 // Backpressure: s_axis_tready is made of registers. It is low when m_axis is stalled, and before a packet's first beat
-// while 32 packets are under way to m_head.
+// while 32 packets (NARROW: 16) are under way to m_head.
 module switch_parser
   import switch_pkg::*;
 #(
@@ -44,7 +44,7 @@ module switch_parser
   localparam int unsigned LEN_W = $clog2(BEATS * KEEP_W + 1);
   localparam int unsigned BEAT_W = $clog2(BEATS + 1);
   localparam int unsigned KEEP_COUNT_W = $clog2(KEEP_W + 1);
-  localparam int unsigned PACKETS = 32;  // more than the cycles from s_axis to m_head
+  localparam int unsigned PACKETS = NARROW ? 16 : 32;  // more than the cycles from s_axis to m_head
   localparam int unsigned COUNT_W = $clog2(PACKETS + 1);
 
   // ------------------------------------------------------------------------------------------------------- the packet

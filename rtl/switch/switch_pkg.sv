@@ -124,6 +124,28 @@ package switch_pkg;
     };
   endfunction
 
+  function automatic match_t from_narrow_match(narrow_match_t fields);
+    from_narrow_match = '{
+        in_port: fields.in_port,
+        eth_dst: fields.eth_dst,
+        eth_src: fields.eth_src,
+        eth_type: fields.eth_type,
+        vlan: fields.vlan,
+        vlan_vid: fields.vlan_vid,
+        vlan_pcp: fields.vlan_pcp,
+        l3: fields.l3,
+        l4: fields.l4,
+        ip_dscp: fields.ip_dscp,
+        ip_ecn: fields.ip_ecn,
+        ip_proto: fields.ip_proto,
+        src: 128'(fields.src),
+        dst: 128'(fields.dst),
+        l4_src: fields.l4_src,
+        l4_dst: fields.l4_dst,
+        default: '0
+    };
+  endfunction
+
   // The fields that a narrow parser finds; the others are 0, and so no RAM keeps them.
   function automatic match_t narrowed(match_t fields);
     narrowed = fields;
@@ -160,6 +182,14 @@ package switch_pkg;
     logic [7:0]  label_ttl;  // of the first MPLS label
     logic [15:0] l4_bytes;   // of the IP packet, from l4 on, be they there or not; 0: it is only a fragment
   } layers_t;
+
+  // And what of this a narrow parser finds
+  function automatic layers_t narrowed_layers(layers_t layers);
+    narrowed_layers = layers;
+    narrowed_layers.link = '0;
+    narrowed_layers.below = BELOW_UNKNOWN;
+    narrowed_layers.label_ttl = '0;
+  endfunction
 
   // ------------------------------------------------------------------------------------------------------- flow tables
   localparam int unsigned TABLES_MAX = 14;
@@ -341,6 +371,12 @@ package switch_pkg;
     logic [127:0] value;
   } action_t;
 
+  // A word for packets that a narrow parser has seen: none of their fields is longer than 64 bits.
+  function automatic action_t narrowed_action(action_t from);
+    narrowed_action = from;
+    narrowed_action.value[127:65] = '0;
+  endfunction
+
   localparam int unsigned ACTION_W = 160;  // of a word as software writes it: its low bits are an action_t
 
   localparam logic [7:0] REASON_NO_MATCH = 8'd0;
@@ -386,6 +422,16 @@ package switch_pkg;
     logic [15:0]     l3_delta;
     logic [31:0]     l4_delta;
   } edit_t;
+
+  // An edit of what a narrow parser finds
+  function automatic edit_t narrowed_edit(edit_t from);
+    narrowed_edit = from;
+    narrowed_edit.fields = narrowed(from.fields);
+    narrowed_edit.layers = narrowed_layers(from.layers);
+    narrowed_edit.edited.label = 1'b0;
+    narrowed_edit.edited.target = 1'b0;
+    narrowed_edit.edited.link = 1'b0;
+  endfunction
 
   // A copy that is to be sent. Each packet has one with `last`, be it to nowhere.
   typedef struct packed {

@@ -118,5 +118,21 @@ package switch_step_pkg;
     kinds_of.tll    = fields.nd && fields.l4_src == ND_ADVERTISE && layers.link != '0;
   endfunction
 
+  // A packet of which a narrow parser tells
+  function automatic arrival_t narrowed_arrival(arrival_t from);
+    narrowed_arrival        = from;
+    narrowed_arrival.fields = narrowed(from.fields);
+    narrowed_arrival.layers = narrowed_layers(from.layers);
+    narrowed_arrival.kinds  = '{
+        ipv4: from.kinds.ipv4,
+        proto: from.kinds.ipv4,
+        tcp: from.kinds.tcp,
+        udp: from.kinds.udp,
+        sctp: from.kinds.sctp,
+        icmp: from.kinds.icmp,
+        default: 1'b0
+    };
+  endfunction
+
   // verilator lint_on UNUSEDSIGNAL
 endpackage

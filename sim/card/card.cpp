@@ -17,6 +17,26 @@ constexpr uint64_t kDefaultHangLimitNs = 5'000'000;
 constexpr Cycle kRegisterTimeout = 10'000;
 constexpr const char* kOfDoorbell = "write of a doorbell to";
 
+// Goes on after errors; the first one is thrown in the end.
+class FirstError {
+ public:
+  template <class Action>
+  void attempt(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (!error_) error_ = error;
+    }
+  }
+
+  void raise() const {
+    if (error_) throw *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
 Error bus_error(const char* what, const char* access, uint32_t address) {
   char text[96];
   std::snprintf(text, sizeof text, "%s the %s register 0x%04x", what, access, address);
@@ -56,10 +76,25 @@ Card::Card(const std::string& library, uint64_t clock_hz, const char* trace)
 }
 
 Card::Port& Card::port(uint32_t number) {
-  if (number >= port_count_) {
+  const bool function = number >= port_count_ && number < ports_.size();
+  if (number >= ports_.size() || (function && function_port(number) == nullptr)) {
     throw Error(HR_ERROR_USAGE, "no port " + std::to_string(number) + ": the card has " + std::to_string(port_count_));
   }
   return ports_[number];
+}
+
+// Of a port that is a function's; nullptr: it is a MAC's.
+FunctionPort* Card::function_port(uint32_t number) const {
+  return number < port_count_ ? nullptr : functions_[number - port_count_].get();
+}
+
+// The MAC of a port that has one.
+MacRx& Card::mac(uint32_t number) {
+  port(number);
+  if (number >= port_count_) {
+    throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " is a function's, which has no line");
+  }
+  return rx_[number];
 }
 
 const Card::Port& Card::port(uint32_t number) const {
@@ -87,22 +122,24 @@ void Card::set_option(uint32_t option, uint64_t value) {
 }
 
 void Card::set_rate(uint32_t number, uint64_t bits_per_s) {
-  port(number);
+  mac(number);
   if (bits_per_s == 0) throw Error(HR_ERROR_USAGE, "a port's rate is at least 1 bit per second");
   rx_[number].set_rate(WireRate(bits_per_s, clock_.hz()));
   tx_[number].set_rate(WireRate(bits_per_s, clock_.hz()));
 }
 
 void Card::set_flow_control(uint32_t number, bool on) {
-  port(number);
-  rx_[number].set_flow_control(on);
+  mac(number).set_flow_control(on);
 }
 
 void Card::attach_source(const hr_source& request) {
   Port& to = port(request.port);
   check_free(request.port);
   MadeSource made = links_.source(request.link);
-  if (made.cable_from) port(*made.cable_from);
+  if (made.cable_from) {
+    mac(*made.cable_from);
+    mac(request.port);
+  }
   if (made.source != nullptr) check_link_type(request.port, *made.source);
   const bool own_rate = request.timing == HR_TIMING_LINE && made.bits_per_s;
   const bool own_times = request.timing == HR_TIMING_LINE && made.source != nullptr && made.source->live();
@@ -139,19 +176,23 @@ void Card::check_link_type(uint32_t number, const Source& source) const {
 
 void Card::check_free(uint32_t number) {
   const Port& to = port(number);
-  if (rx_[number].offering() || (to.queue != nullptr && to.queue->waiting_bytes() != 0)) {
+  const FunctionPort* function = function_port(number);
+  const bool offering = function != nullptr ? function->offering() : rx_[number].offering();
+  if (offering || (to.queue != nullptr && to.queue->waiting_bytes() != 0)) {
     throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " still has frames to receive");
   }
 }
 
 void Card::attach_cable(uint32_t number, std::shared_ptr<Cable> cable) {
-  port(number).cable = std::move(cable);
+  mac(number);
+  ports_[number].cable = std::move(cable);
 }
 
 void Card::attach_cable_end(uint32_t number, std::unique_ptr<CableSource> source) {
+  mac(number);
   check_free(number);
   remove_source(number);
-  Port& to = port(number);
+  Port& to = ports_[number];
   to.source = std::move(source);
   to.timing = HR_TIMING_RECORDED;
   to.packets = UINT64_MAX;
@@ -160,7 +201,11 @@ void Card::attach_cable_end(uint32_t number, std::unique_ptr<CableSource> source
 
 void Card::remove_source(uint32_t number) {
   Port& from = ports_[number];
-  rx_[number].detach();
+  if (FunctionPort* function = function_port(number)) {
+    function->detach();
+  } else {
+    rx_[number].detach();
+  }
   if (from.source) from.stats.rx_missed += from.source->missed();
   from.source.reset();
   from.queue = nullptr;
@@ -195,7 +240,7 @@ void Card::unload_slot(uint32_t number) {
 
 void Card::attach_sink(const hr_sink& request) {
   Port& from = port(request.port);
-  const int64_t own_bits = model_.sizes().tx_user_bits - kTxMetaBits;
+  const int64_t own_bits = function_port(request.port) == nullptr ? model_.sizes().tx_user_bits - kTxMetaBits : 0;
   if (request.select >= own_bits || (request.length_at >= 0 && request.length_at > own_bits - 32)) {
     throw Error(HR_ERROR_USAGE, "the card has " + std::to_string(own_bits) + " bits of its own beside a frame");
   }
@@ -214,13 +259,45 @@ void Card::attach_sink(const hr_sink& request) {
 
 void Card::end_source(uint32_t number) {
   Port& to = port(number);
-  rx_[number].end();
+  if (FunctionPort* function = function_port(number)) {
+    function->end();
+  } else {
+    rx_[number].end();
+  }
   if (!to.attached) to.packets = 0;  // the source that comes with the next run
 }
 
 bool Card::link_up(uint32_t number) {
   const Port& of = port(number);
   return of.source && of.source->fault().empty() && of.source->link_up();
+}
+
+uint32_t Card::attach_function(const hr_function& request, hr_virtqueue* queues) {
+  const auto place = std::find(functions_.begin(), functions_.end(), nullptr);
+  const auto number = port_count_ + static_cast<uint32_t>(place - functions_.begin());
+  Port fresh{};
+  Port& to = place == functions_.end() ? ports_.emplace_back() : ports_[number] = std::move(fresh);
+  auto function = std::make_unique<FunctionPort>(memory_, request, to.stats);
+  for (const bool receive : {false, true}) {
+    const VirtqueuePlaces places = function->places(receive);
+    queues[receive] = {places.ring, places.driver, places.device};
+  }
+  if (place == functions_.end()) {
+    functions_.push_back(std::move(function));
+  } else {
+    *place = std::move(function);
+  }
+  return number;
+}
+
+void Card::detach_function(uint32_t number) {
+  Port& of = port(number);
+  if (function_port(number) == nullptr) {
+    throw Error(HR_ERROR_USAGE, "port " + std::to_string(number) + " is no function's");
+  }
+  remove_source(number);
+  functions_[number - port_count_].reset();
+  close_sinks_of(of);
 }
 
 RecordWriter Card::make_writer(const hr_sink& request) {
@@ -245,8 +322,8 @@ bool Card::receive(uint32_t number, int32_t select, hr_frame& frame) {
 }
 
 void Card::expect_passthrough(uint32_t source, uint32_t destination) {
-  port(source);
-  port(destination);
+  mac(source);
+  mac(destination);
   Passthrough& check = checks_.emplace_back(source, destination);
   ports_[source].checks_in.push_back(&check);
   ports_[destination].checks_out.push_back(&check);
@@ -365,26 +442,24 @@ bool Card::passthrough_stats(uint32_t n, hr_passthrough_stats& stats) const {
 }
 
 void Card::close_sinks() {
-  std::optional<Error> first;
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      if (!first) first = error;
-    }
-  };
-  attempt([&] { begin_sinks(); });
-  attempt([&] { console_.close(); });
+  FirstError first;
+  first.attempt([&] { begin_sinks(); });
+  first.attempt([&] { console_.close(); });
+  for (Port& port : ports_) first.attempt([&] { close_sinks_of(port); });
+  first.raise();
+}
+
+void Card::close_sinks_of(Port& port) {
+  FirstError first;
+  first.attempt([&] { begin_sinks(); });
   std::vector<hr_port_stats> all(port_count_);
   for (unsigned p = 0; p < port_count_; ++p) all[p] = port_stats(p);
-  for (Port& port : ports_) {
-    for (AttachedSink& attached : port.sinks) {
-      attempt([&] { attached.sink->end(all, clock_.ns()); });
-      add(port.written[attached.select], without(attached.taken, attached.sink->lost()));
-    }
-    port.sinks.clear();
+  for (AttachedSink& attached : port.sinks) {
+    first.attempt([&] { attached.sink->end(all, clock_.ns()); });
+    add(port.written[attached.select], without(attached.taken, attached.sink->lost()));
   }
-  if (first) throw *first;
+  port.sinks.clear();
+  first.raise();
 }
 
 }  // namespace headrace

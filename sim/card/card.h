@@ -18,6 +18,7 @@
 #include "card/slots.h"
 #include "error.h"
 #include "headrace.h"
+#include "host/function_port.h"
 #include "links/links.h"
 #include "links/memory_sink.h"
 #include "links/queue_source.h"
@@ -65,6 +66,9 @@ class Card {
   void load_slot(uint32_t number, const std::string& library);
   void unload_slot(uint32_t number);
   Console& console() { return console_; }
+  // Fills in two queues' addresses, and gives the port's number.
+  uint32_t attach_function(const hr_function& request, hr_virtqueue* queues);
+  void detach_function(uint32_t port);
   BoundInterrupts& bound_interrupts() { return bound_interrupts_; }
   BoundDoorbells& doorbells() { return doorbells_; }
   HostMemory& memory() { return memory_; }
@@ -85,7 +89,7 @@ class Card {
   void attach_cable(uint32_t port, std::shared_ptr<Cable> cable);
   void attach_cable_end(uint32_t port, std::unique_ptr<CableSource> source);
   bool flow_control(uint32_t port) const { return rx_[port].flow_control(); }
-  void wake(uint32_t port) { rx_[port].wake(clock_.cycle()); }
+  void wake(uint32_t port);
 
   hr_port_stats port_stats(uint32_t port) const;
   hr_totals sink_totals(uint32_t port, int select) const;
@@ -131,12 +135,17 @@ class Card {
   void step_rx(unsigned number, bool ready, Cycle now);
   void step_tx(unsigned number, Cycle now);
   void deliver(Port& port, const TxFrame& frame, Cycle now);
+  void deliver_received(Port& port, std::span<const uint8_t> bytes);
+  bool call_function(const hr_irq& irq);
   void record(AttachedSink& to, const TxFrame& frame);
   RecordTime record_time(AttachedSink& to, const TxFrame& frame);
   bool cable_full(const Port& port) const;
+  FunctionPort* function_port(uint32_t number) const;
+  bool source_waits(uint32_t number) const;
   void wait_for_registers(const char* access, uint32_t address);
   void check_answers(const char* access, uint32_t address);
   void check_refusal(const char* access);
+  void serve_functions();
   void serve_doorbells();
   void finish_doorbells();
   bool step_console();
@@ -160,6 +169,8 @@ class Card {
   void check_link_type(uint32_t number, const Source& source) const;
   void remove_source(uint32_t number);
   void check_free(uint32_t number);
+  void close_sinks_of(Port& port);
+  MacRx& mac(uint32_t number);
   Port& port(uint32_t number);
   const Port& port(uint32_t number) const;
 
@@ -174,7 +185,7 @@ class Card {
   WordIn tx_tready_;
   bool traced_ = false;
   uint64_t trace_half_cycles_ = 0;
-  std::vector<Port> ports_;
+  std::deque<Port> ports_;  // the MACs', then the functions'
   std::vector<MacRx> rx_;
   std::vector<MacTx> tx_;
   Links links_{port_count_};
@@ -183,6 +194,8 @@ class Card {
   hr_memory_stats memory_stats_{};
   AxiMemory axi_memory_;
   AxiLite axi_lite_;
+  std::vector<std::unique_ptr<FunctionPort>> functions_;  // by port; none: it is detached
+  Cycle functions_due_ = kNever;
   std::deque<hr_irq> irqs_;
   Console console_{pins_};
   BoundInterrupts bound_interrupts_;

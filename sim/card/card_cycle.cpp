@@ -55,7 +55,7 @@ void Card::step() {
   const bool interrupt = *pins_.irq_valid;
   if (interrupt && *pins_.irq_ready) {
     const hr_irq irq{clock_.ns(), *pins_.irq_function, *pins_.irq_vector};
-    if (!bound_interrupts_.raise(irq.function, irq.vector)) irqs_.push_back(irq);
+    if (!bound_interrupts_.raise(irq.function, irq.vector) && !call_function(irq)) irqs_.push_back(irq);
     ++interrupts_;
     active = true;
   }
@@ -85,6 +85,17 @@ void Card::step() {
 
   evaluate(true);
   clock_.tick();
+}
+
+// Tells the driver of a function of an interrupt; false: nobody plays it.
+bool Card::call_function(const hr_irq& irq) {
+  const auto found = std::find_if(functions_.begin(), functions_.end(), [&](const auto& function) {
+    return function != nullptr && function->owns(irq.function, irq.vector);
+  });
+  if (found == functions_.end()) return false;
+  (*found)->call();
+  functions_due_ = 0;
+  return true;
 }
 
 bool Card::step_console() {
@@ -137,6 +148,19 @@ void Card::deliver(Port& port, const TxFrame& frame, Cycle now) {
     far.queue->push(frame.data, frame.length, frame.wire_length, frame.cut, frame.error);
     rx_[*port.cable_to].wake(now + 1);
   }
+}
+
+// What a function has received comes with the time at which its driver has it.
+void Card::deliver_received(Port& port, std::span<const uint8_t> bytes) {
+  constexpr uint8_t kUnknownPort = 0xFF;
+  TxFrame frame;
+  frame.data = bytes.data();
+  frame.length = static_cast<uint32_t>(bytes.size());
+  frame.port = kUnknownPort;
+  frame.timestamp_ns = clock_.ns();
+  ++port.stats.tx_frames;
+  port.stats.tx_bytes += bytes.size();
+  deliver(port, frame, clock_.cycle());
 }
 
 void Card::record(AttachedSink& to, const TxFrame& frame) {

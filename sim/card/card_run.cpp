@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 
 #include "card/card.h"
@@ -25,7 +24,7 @@ constexpr Cycle kLastCycle = Cycle{1} << 62;
 void Card::begin_run() {
   attach_sources();
   begin_sinks();
-  for (MacRx& mac : rx_) mac.wake(clock_.cycle());
+  for (unsigned p = 0; p < ports_.size(); ++p) wake(p);
   if (!sliced_) active_ = clock_.cycle();
   sliced_ = false;
   sink_full_ = false;
@@ -95,6 +94,7 @@ int Card::run_loop(const hr_run_limits& limits) {
       if (limits.until_idle) check_progress();
       wait_for_others(0);
     }
+    if (clock_.cycle() >= functions_due_) serve_functions();
     if (!rung_.empty() || !ringing_.empty()) serve_doorbells();
     if (quiet_ >= kSettled) {
       const Cycle arrival = next_due();
@@ -137,10 +137,41 @@ void Card::take_events() {
 // Whether something can come at any time: frames of live sources, doorbells, the console's input.
 bool Card::awaits_others() const {
   if (!doorbells_.empty() || console_.waits_for() >= 0) return true;
-  for (unsigned p = 0; p < port_count_; ++p) {
-    if (rx_[p].waiting() && ports_[p].source->waits_for() >= 0) return true;
+  for (unsigned p = 0; p < ports_.size(); ++p) {
+    if (source_waits(p) && ports_[p].source->waits_for() >= 0) return true;
   }
   return false;
+}
+
+// Whether a port's source may have a frame later.
+bool Card::source_waits(uint32_t number) const {
+  if (number < port_count_) return rx_[number].waiting();
+  const FunctionPort* function = function_port(number);
+  return function != nullptr && function->waiting();
+}
+
+void Card::wake(uint32_t number) {
+  if (number < port_count_) {
+    rx_[number].wake(clock_.cycle());
+  } else if (FunctionPort* function = function_port(number)) {
+    function->wake(clock_.cycle());
+    functions_due_ = std::min(functions_due_, function->due());
+  }
+}
+
+// Lets the drivers of functions do what is due.
+void Card::serve_functions() {
+  const Cycle now = clock_.cycle();
+  functions_due_ = kNever;
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    FunctionPort* function = functions_[n].get();
+    if (function == nullptr) continue;
+    if (function->due() <= now) {
+      Port& port = ports_[port_count_ + n];
+      function->serve(now, rung_, [&](std::span<const uint8_t> bytes) { deliver_received(port, bytes); });
+    }
+    functions_due_ = std::min(functions_due_, function->due());
+  }
 }
 
 // One that has broken off, while others may go on for ever.
@@ -152,11 +183,11 @@ bool Card::faulty_sources() const {
 // Wakes the ports whose sources can go on and takes events, after at most so many milliseconds (-1: however long).
 // False: there was nothing.
 bool Card::wait_for_others(int milliseconds) {
-  std::array<pollfd, kMostPorts + 2> waiting;
-  std::array<unsigned, kMostPorts> numbers;
+  std::vector<pollfd> waiting(ports_.size() + 2);
+  std::vector<unsigned> numbers(ports_.size());
   nfds_t count = 0;
-  for (unsigned p = 0; p < port_count_; ++p) {
-    const int descriptor = rx_[p].waiting() ? ports_[p].source->waits_for() : -1;
+  for (unsigned p = 0; p < ports_.size(); ++p) {
+    const int descriptor = source_waits(p) ? ports_[p].source->waits_for() : -1;
     if (descriptor < 0) continue;
     numbers[count] = p;
     waiting[count++] = {descriptor, POLLIN, 0};
@@ -174,7 +205,7 @@ bool Card::wait_for_others(int milliseconds) {
   bool woken = false;
   for (nfds_t n = 0; n < sources; ++n) {
     if (waiting[n].revents == 0) continue;
-    rx_[numbers[n]].wake(clock_.cycle());
+    wake(numbers[n]);
     woken = true;
   }
   take_events();
@@ -221,7 +252,7 @@ void Card::skip_to(Cycle cycle) {
 }
 
 Cycle Card::next_due() const {
-  Cycle due = kNever;
+  Cycle due = functions_due_;
   for (const MacRx& mac : rx_) due = std::min(due, mac.due());
   return due;
 }
@@ -248,7 +279,7 @@ void Card::attach_sources() {
     clock_.set_ns(*first);
     time_set_ = true;
   }
-  for (unsigned p = 0; p < port_count_; ++p) {
+  for (unsigned p = 0; p < ports_.size(); ++p) {
     Port& port = ports_[p];
     if (port.attached) continue;
     port.attached = true;
@@ -257,7 +288,11 @@ void Card::attach_sources() {
     if (port.timing == HR_TIMING_RECORDED) {
       pacing = Pacing::recorded(port.source->first_time_ns().value_or(clock_.ns()), clock_);
     }
-    rx_[p].attach(port.source.get(), pacing, port.packets);
+    if (FunctionPort* function = function_port(p)) {
+      function->attach(port.source.get(), pacing, port.packets);
+    } else {
+      rx_[p].attach(port.source.get(), pacing, port.packets);
+    }
   }
 }
 
@@ -294,7 +329,7 @@ void Card::raise_sink_error() {
 
 // A capture that broke off: everything before the fault has been handled.
 void Card::report_fault() {
-  for (unsigned p = 0; p < port_count_; ++p) {
+  for (unsigned p = 0; p < ports_.size(); ++p) {
     if (!ports_[p].source || ports_[p].source->fault().empty()) continue;
     const std::string fault = ports_[p].source->fault();
     remove_source(p);

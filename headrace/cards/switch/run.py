@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.card import Card
 from headrace.card.control import open_control
+from headrace.card.functions import Functions, Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
@@ -33,12 +36,14 @@ _YEAR_S = 3e7
 @dataclass(frozen=True)
 class SwitchJob:
     """What ports receive, by their OpenFlow numbers (``sources``; a live one is its port's sink, too), and the capture
-    files of what they send (``sinks``). ``controllers``: ``tcp:HOST:PORT`` or ``ssl:HOST:PORT``; ``listens``:
+    files of what they send (``sinks``). ``functions``: links of virtual functions, by their numbers from 0; their ports
+    follow the Ethernet ports'. ``controllers``: ``tcp:HOST:PORT`` or ``ssl:HOST:PORT``; ``listens``:
     ``ptcp:PORT`` or ``pssl:PORT``. ``flows``: a file in ovs-ofctl's syntax. ``rate``: "lossless", "line", "recorded" or
     bits per second. ``seconds`` of the card's time end the run. ``control``: the path of its control socket."""
 
     sources: Mapping[int, str]
     sinks: Mapping[int, str] = field(default_factory=dict)
+    functions: Mapping[int, str] = field(default_factory=dict)
     controllers: Sequence[str] = ()
     listens: Sequence[str] = ()
     tls: Tls | None = None
@@ -83,6 +88,16 @@ def ports_of(job: SwitchJob) -> int:
     return count
 
 
+def functions_of(job: SwitchJob) -> int:
+    """Virtual functions that the card has: as the parameters say, otherwise up to the highest that is named. Raises
+    HeadraceError for one that isn't there."""
+    named = max(job.functions, default=-1) + 1
+    count = int(job.parameters.get("FUNCTIONS", named))
+    if named > count:
+        raise HeadraceError(f"function {named - 1}: the card has {count}, from 0", 2)
+    return count
+
+
 def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> SwitchReport:
     """Runs until all packets are through; with live links or controllers, until SIGINT or SIGTERM. ``progress`` gets
     the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
@@ -90,10 +105,13 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
     say = tell or (lambda _: None)
     links = {port: parse_source(text) for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
-    count = ports_of(job)
+    count, functions = ports_of(job), functions_of(job)
     with (
-        open_switch_card(parameters={**job.parameters, "PORTS": count}, progress=progress is not None) as card,
+        open_switch_card(
+            parameters={**job.parameters, "PORTS": count, "FUNCTIONS": functions}, progress=progress is not None
+        ) as card,
         StopRequests() as stop,
+        _plugs(card, job, functions, say) as plugs,
     ):
         hardware = CardHardware(card)
         live = [port for port, link in links.items() if link.live]
@@ -103,7 +121,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             card.source(port - 1, links[port].link)
             card.sink(port - 1, links[port].link)
             card.set_rate(port - 1, _LIVE_BPS)
-        hardware.hold(sum(1 << port - 1 for port in links) if lossless else 0)
+        used = [*links, *(count + 1 + function for function in plugs)]
+        hardware.hold(sum(1 << port - 1 for port in used) if lossless else 0)
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():
@@ -111,8 +130,9 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         card.run(until=None, cycles=1)  # with live links its time is that of day from then on, for flows' timeouts too
         datapath = HardwareDatapath(hardware)
         infos = [_port(job.datapath_id, number, links.get(number)) for number in range(1, count + 1)]
+        infos += [_function_port(job, count, function) for function in range(functions)]
         switch = OpenFlowSwitch(datapath, job.datapath_id, infos, description="Headrace switch")
-        for number in set(range(1, count + 1)) - links.keys() - job.sinks.keys():
+        for number in set(switch.ports.numbers) - set(used) - job.sinks.keys():
             switch.set_link(number, False)
         if job.learning:
             Learning(switch)
@@ -120,7 +140,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             load_flows(switch, Path(job.flows))
         for port in links.keys() - set(live):  # now that the flows are there
             card.source(port - 1, links[port].link, timing="line" if lossless else job.rate)
-        waits = bool(live) or bool(job.controllers) or bool(job.listens)
+        plugs.begin("line" if lossless else job.rate)
+        waits = bool(live) or bool(job.controllers) or bool(job.listens) or plugs.live
         if waits:
             card.hang_limit(0)
         seconds = _YEAR_S if waits and job.seconds is None else job.seconds  # with an end idle time passes, too
@@ -137,7 +158,9 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             while not stop:
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1))
-                said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control)
+                for function in plugs:
+                    switch.set_link(count + 1 + function, plugs.link_up(function))
+                said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
                 to_host = hardware.received_packets
                 quiet = 0 if said else quiet + 1
@@ -165,6 +188,24 @@ def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
     name, bps = (link.name, _LIVE_BPS) if link is not None and link.live else (f"port{number}", _LINE_BPS)
     mac = bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:]
     return PortInfo(number, name, mac, round(bps / 1000))
+
+
+@contextmanager
+def _plugs(card: Card, job: SwitchJob, functions: int, say: Tell) -> Iterator[Plugs]:
+    """The functions in use, which are given up in the end."""
+    plugs = Plugs(Functions(card, card.regs.functions) if functions else None, say)
+    try:
+        for function, link in job.functions.items():
+            plugs.plug(function, link)
+        yield plugs
+    finally:
+        plugs.close()
+
+
+def _function_port(job: SwitchJob, ports: int, function: int) -> PortInfo:
+    link = job.functions.get(function)
+    name = f"vf{function}" if link is None or link.startswith("vhost:") else parse_source(link).name
+    return _port(job.datapath_id, ports + 1 + function, None)._replace(name=name, speed=round(_LIVE_BPS / 1000))
 
 
 def _report(datapath: HardwareDatapath, hardware: CardHardware, switch: OpenFlowSwitch) -> SwitchReport:

@@ -7,9 +7,11 @@ from typing import Any
 
 import cocotb
 from action_processor.model import Arrival, Run, Surroundings, Values, told, word
-from action_processor.programs import Programs, arrival
+from action_processor.programs import Programs
+from action_processor.programs import arrival as any_arrival
 from action_processor.scapy_packets import CHECKED, checksum, parsed, rebuilt, updated
 from cocotb.triggers import RisingEdge
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from streams import (
     PATTERNS,
@@ -38,6 +40,16 @@ ALL_PORTS = (1 << 64) - 1
 def meter_answer(number: int) -> tuple[bool, int]:
     """What the bench's meters say."""
     return number % 16 == 0, number % 7
+
+
+def narrow() -> bool:
+    """Whether the processor is one for a narrow parser."""
+    return bool(int(cocotb.top.NARROW.value))
+
+
+def arrival(programs: list[int], first: int = 0) -> Arrival:
+    """A packet of any kind that the processor's parser knows."""
+    return any_arrival(programs, first, narrow=narrow())
 
 
 class Bench:
@@ -305,6 +317,8 @@ KNOWN: list[tuple[str, list[Values], Values, list[dict[str, Any]]]] = [
 @cocotb.parametrize(case=[name for name, *_ in KNOWN])
 async def known_programs_have_known_copies(dut: Any, case: str) -> None:
     words, fields, due = next(rest for name, *rest in KNOWN if name == case)
+    if narrow() and fields.get("eth_type") == 0x8847:
+        return  # which its parser does not look into
     bench = Bench(dut)
     await bench.begin(program_of(*(dict(each) for each in words)) | program_of(output(5), at=40), {1: 40})
     packet = known(**fields)
@@ -321,6 +335,8 @@ async def known_programs_have_known_copies(dut: Any, case: str) -> None:
 @cocotb.parametrize(kind=sorted(CHECKED))
 async def checksums_become_what_scapy_says(dut: Any, kind: str) -> None:
     packet, edits = CHECKED[kind]
+    if narrow() and IPv6 in packet:
+        return  # which its parser does not look into
     bench = Bench(dut)
     before = Ether(bytes(Ether() / packet))
     numbers = random.sample(sorted(edits), len(edits))

@@ -22,8 +22,8 @@ def few_bits(width: int) -> int:
     return random.choice((0, (1 << width) - 1, *[random.getrandbits(width)] * 6))
 
 
-def arrival(programs: list[int], first: int = 0) -> Arrival:
-    """A packet of any kind."""
+def arrival(programs: list[int], first: int = 0, *, narrow: bool = False) -> Arrival:
+    """A packet of any kind, as the parser or a narrow one tells of it."""
     kind = random.choice((ETH_IPV4, ETH_IPV4, ETH_IPV6, ETH_IPV6, ETH_IPV6, ETH_ARP, 0x8847, 0x8848, 0x88CC, 0x05FF))
     tags = random.choice((0, 0, 1, 2))
     fields = dict.fromkeys(MATCH.members, 0)
@@ -36,7 +36,8 @@ def arrival(programs: list[int], first: int = 0) -> Arrival:
         layers |= {"dei": random.getrandbits(1), "qinq": random.randrange(1 << tags)}
         layers["inner"] = random.getrandbits(16) if tags == 2 else 0
     snap = 8 if random.random() < 0.1 else 0
-    if kind in (ETH_IPV4, ETH_IPV6, ETH_ARP, 0x8847, 0x8848) and random.random() < 0.9:
+    known = (ETH_IPV4,) if narrow else (ETH_IPV4, ETH_IPV6, ETH_ARP, 0x8847, 0x8848)
+    if kind in known and random.random() < 0.9:
         layers["l3"] = 14 + 4 * tags + snap
         fields |= {"l3": 1, "ip_dscp": few_bits(6), "ip_ecn": few_bits(2)}
         layers["ttl"] = random.choice((0, 1, 2, 64, 255, random.getrandbits(8)))

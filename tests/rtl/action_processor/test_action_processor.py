@@ -12,6 +12,9 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("tables", "words", "groups"), [(1, 1024, 64), (14, 4096, 256)])
-def test_action_processor(tables: int, words: int, groups: int) -> None:
-    simulation.simulate("action_processor", sources=SOURCES, TABLES=tables, PROGRAM_WORDS=words, GROUPS=groups)
+@pytest.mark.parametrize(
+    ("tables", "words", "groups", "narrow"), [(1, 1024, 64, 0), (14, 4096, 256, 0), (1, 1024, 64, 1)]
+)
+def test_action_processor(tables: int, words: int, groups: int, narrow: int) -> None:
+    parameters = {"TABLES": tables, "PROGRAM_WORDS": words, "GROUPS": groups, "NARROW": narrow}
+    simulation.simulate("action_processor", sources=SOURCES, **parameters)

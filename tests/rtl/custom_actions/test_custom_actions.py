@@ -1,4 +1,4 @@
-"""Custom actions, of the narrowest and the widest stream."""
+"""Custom actions, of streams of all widths."""
 
 import pytest
 import simulation
@@ -13,6 +13,6 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("width", [128, 512])
+@pytest.mark.parametrize("width", [128, 256, 512])
 def test_custom_actions(width: int) -> None:
     simulation.simulate("custom_actions", sources=SOURCES, DATA_W=width, USER_W=8, STORE_KB=8)

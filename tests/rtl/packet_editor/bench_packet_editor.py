@@ -37,6 +37,16 @@ COPIES = 16  # that wait at most
 NOWHERE: dict[str, int] = {}
 
 
+def narrow() -> bool:
+    """Whether the editor is one for a narrow parser."""
+    return bool(int(cocotb.top.NARROW.value))
+
+
+def plan_of(packet: bytes, port: int) -> Plan:
+    """A packet as the editor's parser sees it."""
+    return Plan(packet, port, narrow())
+
+
 def somewhere() -> dict[str, int]:
     """Where a copy goes, and what goes with it."""
     members = {"ports": random.choice((0, 0, random.getrandbits(64))), "host": random.getrandbits(1)}
@@ -104,14 +114,14 @@ def several(count: int) -> list[tuple[bytes, list[tuple[Plan, dict[str, int]]]]]
     copies = []
     for _ in range(count):
         packet, port = frame(), random.getrandbits(8)
-        plans = [random_plan(packet, port) for _ in range(random.choice((1, 1, 2, 3)))]
+        plans = [random_plan(packet, port, narrow=narrow()) for _ in range(random.choice((1, 1, 2, 3)))]
         copies.append((packet, [(plan, NOWHERE if random.random() < 0.2 else somewhere()) for plan in plans]))
     return copies
 
 
 def once(packets: list[bytes], *edits: Any, **members: int) -> list[tuple[bytes, list[tuple[Plan, dict[str, int]]]]]:
     """Packets with one copy each, edited alike."""
-    plans = [Plan(packet, 1) for packet in packets]
+    plans = [plan_of(packet, 1) for packet in packets]
     for plan in plans:
         for edit in edits:
             edit(plan)
@@ -155,14 +165,14 @@ async def neighbours_addresses_are_overwritten_where_they_lie(dut: Any) -> None:
     bench = Bench(dut, once(packets, Plan.set_l4, Plan.set_l3, Plan.push_tag))
     await bench.run()
     bench.check()
-    assert sum("link" in plan.edited for plan, _ in bench.sent) > 10
+    assert narrow() or sum("link" in plan.edited for plan, _ in bench.sent) > 10
 
 
 @behaviour()
 async def a_udp_checksum_that_becomes_0_is_sent_as_ones(dut: Any) -> None:
     before = Ether(bytes(Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9, dport=5) / b"payload"))
     port = fold(5 + before[UDP].chksum)
-    plan = Plan(bytes(before), 1)
+    plan = plan_of(bytes(before), 1)
     plan.fields["l4_dst"], plan.l4_delta = port, before[UDP].chksum
     plan.edited.add("l4_dst")
     bench = Bench(dut, [(plan.packet, [(plan, {"host": 1})])])
@@ -187,6 +197,7 @@ def moved_port(plan: Plan) -> None:
 @behaviour()
 async def a_crc_of_sctp_follows_its_ports_at_every_length(dut: Any) -> None:
     heads = (Ether(dst=A, src=B) / IP(src=HOST), Ether(dst=A, src=B) / Dot1Q(vlan=5) / IPv6(src=made.ipv6()))
+    heads = heads[:1] if narrow() else heads
     sizes = [*range(100), 1400, 1401, 3000]
     bench = Bench(dut, once([bytes(random.choice(heads) / sctp(size, 9)) for size in sizes], moved_port, Plan.push_tag))
     await bench.run()
@@ -283,9 +294,10 @@ KNOWN: list[tuple[Packet, Any, Packet]] = [
 
 @behaviour()
 async def known_edits_have_known_results(dut: Any) -> None:
-    bench = Bench(dut, [one for before, edit, _ in KNOWN for one in once([bytes(before)], edit)])
+    known = [case for case in KNOWN if not narrow() or (IPv6 not in case[0] and MPLS not in case[0])]
+    bench = Bench(dut, [one for before, edit, _ in known for one in once([bytes(before)], edit)])
     await bench.run()
-    for (before, _, after), (data, _) in zip(KNOWN, frames_of(bench.sink.taken), strict=True):
+    for (before, _, after), (data, _) in zip(known, frames_of(bench.sink.taken), strict=True):
         tail = bytes(before)[14:] if before is SNAP_FRAME else b""
         assert data == bytes(after) + tail
 
@@ -314,7 +326,7 @@ async def a_beat_that_a_copy_grows_by_costs_a_cycle(dut: Any) -> None:
 @behaviour()
 async def copies_of_a_packet_follow_without_gaps(dut: Any) -> None:
     packet = bytes(Ether(dst=A, src=B) / IP(src=HOST) / UDP(sport=9) / bytes(100))
-    plans = [(random_plan(packet, 3), somewhere()) for _ in range(60)]
+    plans = [(random_plan(packet, 3, narrow=narrow()), somewhere()) for _ in range(60)]
     kept = [one for one in plans if len(one[0].expected()) >= len(packet)]
     bench = Bench(dut, [(packet, kept)])
     await bench.run(packets_first=True)
@@ -336,7 +348,7 @@ async def packets_to_nowhere_take_a_cycle_and_are_freed(dut: Any) -> None:
     step = len(dut.s_axis_tdata) // 8
     room = int(dut.STORE_KB.value) * 1024 // step
     packets = [bytes(Ether(dst=A, src=B)).ljust(step, b"x") for _ in range(3 * room)]
-    copies = [(packet, [(Plan(packet, 1), NOWHERE)]) for packet in packets]
+    copies = [(packet, [(plan_of(packet, 1), NOWHERE)]) for packet in packets]
     bench = Bench(dut, [*copies, *once(packets[:1])])
     await bench.run()
     bench.check()

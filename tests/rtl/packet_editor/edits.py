@@ -43,6 +43,7 @@ class Plan:
 
     packet: bytes
     port: int
+    narrow: bool = False  # seen by a narrow parser
     dst: str = ""
     src: str = ""
     tags: list[Packet] = field(default_factory=list)
@@ -58,7 +59,7 @@ class Plan:
     l4_delta: int = 0
 
     def __post_init__(self) -> None:
-        self.seen = parsed(self.packet, self.port)
+        self.seen = parsed(self.packet, self.port, narrow=self.narrow)
         self.fields = {name: self.seen[name] for name, _ in PARSED_MATCH}
         self.fields["tunnel_id"] = random.getrandbits(64)
         self.ttl = self.seen["ttl"]
@@ -379,9 +380,9 @@ EDITS = (
 )
 
 
-def random_plan(packet: bytes, port: int) -> Plan:
+def random_plan(packet: bytes, port: int, *, narrow: bool = False) -> Plan:
     """Some edits of a packet, or none."""
-    plan = Plan(packet, port)
+    plan = Plan(packet, port, narrow)
     if len(packet) >= 14:
         for edit in random.choices(EDITS, k=random.randrange(5)):
             edit(plan)

@@ -1,0 +1,143 @@
+"""Who drives the functions of a card: the harness, between a link and the queues, or another process (vhost-user)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from headrace.card.functions.engine import Functions, Side, Virtqueue
+from headrace.card.functions.vhost_user import VhostUser
+from headrace.errors import HeadraceError
+
+ENTRIES = 256
+"""Descriptors of each queue that the harness drives."""
+
+_HEADER = 12
+_LINE = 64
+_VECTORS = {Side.TRANSMIT: 1, Side.RECEIVE: 0}
+_LIVE = ("tap", "iface", "xdp")
+
+
+class Plug(Protocol):
+    """What drives a function. ``live``: packets come as they happen. ``connected``: there is somebody to talk to."""
+
+    @property
+    def live(self) -> bool: ...
+
+    @property
+    def connected(self) -> bool: ...
+
+    def begin(self, timing: str | float) -> None:
+        """Packets may come from now on."""
+
+    def poll(self) -> int:
+        """Does what is due, and says how much."""
+
+    def close(self) -> None:
+        """Stops the function's queues, and takes their memory away."""
+
+
+class LinkPlug:
+    """A function whose driver the harness plays: what comes from a link is sent by the function, what the function
+    receives goes to it if it is live. ``port`` is the number for ``Card.sink`` and ``Card.port_stats``."""
+
+    def __init__(self, functions: Functions, function: int, link: str, entries: int = ENTRIES) -> None:
+        """Raises CardError when the link can't be opened."""
+        functions.check(function)
+        self._functions, self._queue, self._link = functions, function * functions.pairs, link
+        self.live = link.partition(":")[0] in _LIVE
+        card, number = functions.card, functions.number(function)
+        buffer = -(-(_HEADER + functions.max_frame) // _LINE) * _LINE
+        bells = {side: functions.bell(side, self._queue) for side in Side}
+        address = card.memory.reserve(2 * entries * (buffer + _LINE))
+        self.port, queues = card.attach_function(number, address, entries, buffer, bells, _VECTORS)
+        for side in Side:
+            ring, driver, device = queues[side]
+            functions.begin(side, self._queue, Virtqueue(ring, driver, device, entries, _VECTORS[side]))
+        card.write(*bells[Side.RECEIVE])
+        if self.live:
+            card.source(self.port, link)
+            card.sink(self.port, link)
+
+    @property
+    def connected(self) -> bool:
+        """Whether a live link is up; others always are."""
+        return not self.live or self._functions.card.link_up(self.port)
+
+    def begin(self, timing: str | float) -> None:
+        """Lets a file's or generator's packets come."""
+        if not self.live:
+            self._functions.card.source(self.port, self._link, timing=timing)
+
+    def poll(self) -> int:
+        """The harness does it all."""
+        return 0
+
+    def close(self) -> None:
+        """Stops the queues and finishes the link."""
+        for side in Side:
+            self._functions.stop(side, self._queue)
+        self._functions.card.detach_function(self.port)
+
+
+class Plugs:
+    """The functions of a card that are in use, by number. None: it has no function engine."""
+
+    def __init__(self, functions: Functions | None, tell: Callable[[str], None]) -> None:
+        self._functions, self._tell = functions, tell
+        self._plugs: dict[int, Plug] = {}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._plugs))
+
+    @property
+    def live(self) -> bool:
+        """Whether packets come as they happen."""
+        return any(plug.live for plug in self._plugs.values())
+
+    def link_up(self, function: int) -> bool:
+        """Whether there is somebody behind a function."""
+        return self._plugs[function].connected
+
+    def port(self, function: int) -> int | None:
+        """For ``Card.sink`` and ``Card.port_stats``; None: another process drives the function."""
+        plug = self._plugs[function]
+        return plug.port if isinstance(plug, LinkPlug) else None
+
+    def plug(self, function: int, link: str) -> None:
+        """Connects a function with ``vhost:SOCKET`` or a link of ``Card.source``. Raises HeadraceError where that can't
+        be."""
+        if self._functions is None:
+            raise HeadraceError("this card has no virtual functions", 2)
+        if function in self._plugs:
+            raise HeadraceError(f"function {function} is in use", 2)
+        kind, _, argument = link.partition(":")
+        if kind == "vhost":
+            self._plugs[function] = VhostUser(self._functions, function, argument, self._tell)
+        else:
+            self._plugs[function] = LinkPlug(self._functions, function, link)
+
+    def unplug(self, function: int) -> None:
+        """Takes a function out of use. Raises HeadraceError when it is in none."""
+        if function not in self._plugs:
+            raise HeadraceError(f"function {function} is not in use", 2)
+        self._plugs.pop(function).close()
+
+    def begin(self, timing: str | float) -> None:
+        """Lets the packets of files and generators come."""
+        for plug in self._plugs.values():
+            plug.begin(timing)
+
+    def poll(self) -> int:
+        """Does what other processes ask for, reports queues that failed; says how much there was."""
+        done = sum(plug.poll() for plug in self._plugs.values())
+        for side, queue, fault in self._functions.failures() if self._functions else ():
+            done += 1
+            function = queue // self._functions.pairs if self._functions else 0
+            self._tell(f"function {function}: its {side.name.lower()} queue has failed: {fault.text}")
+        return done
+
+    def close(self) -> None:
+        """Takes all functions out of use."""
+        for function in list(self._plugs):
+            self.unplug(function)

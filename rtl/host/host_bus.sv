@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins AXI4 managers that have IDs of their own into one. A manager's IDs stay apart from the others', on reads and
+// writes each by itself, so that no manager waits for another one's memory: above each comes a number of the manager's,
+// as short as the width of its IDs leaves it. Addresses are taken in turn, so that none starves; write data follow in
+// the order of their addresses, so that who offers an address must have the data, or get them without another's help.
+// Latency: 1 cycle for addresses, write data, answers and read data. Throughput: one address each way and one beat each
+// way a cycle. Backpressure: a manager that doesn't take its read data or answers holds up all others'.
+module host_bus
+  import axi_pkg::*;
+#(
+    parameter int unsigned MANAGERS = 2,
+    parameter int unsigned MEM_W = 512,
+    // Four bits for each manager, the first one's lowest: how wide the IDs are; 15: it has none of that kind.
+    parameter bit [63:0] READ_WIDTHS = '0,
+    parameter bit [63:0] WRITE_WIDTHS = '0,
+    localparam int unsigned BYTES = MEM_W / 8
+) (
+    input  logic                           clk,
+    input  logic                           rst,
+    input  axi_req_t [MANAGERS-1:0]        s_req,
+    input  logic [MANAGERS-1:0][MEM_W-1:0] s_wdata,
+    input  logic [MANAGERS-1:0][BYTES-1:0] s_wstrb,
+    output axi_rsp_t [MANAGERS-1:0]        s_rsp,
+    output logic [MEM_W-1:0]               s_rdata,  // for all of them
+    output axi_req_t                       m_req,
+    output logic [MEM_W-1:0]               m_wdata,
+    output logic [BYTES-1:0]               m_wstrb,
+    input  axi_rsp_t                       m_rsp,
+    input  logic [MEM_W-1:0]               m_rdata,
+    output logic                           idle      // no address or data inside
+);
+
+  if (MANAGERS < 2 || MANAGERS > 16) begin : gen_bad_managers
+    $fatal(1, "host_bus: MANAGERS must be 2 to 16, not %0d", MANAGERS);
+  end
+  if (MEM_W < 8 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
+    $fatal(1, "host_bus: MEM_W must be a power of two from 8 to 1024, not %0d", MEM_W);
+  end
+
+  // --------------------------------------------------------------------------------------------------------------- IDs
+  localparam int unsigned NONE = 15;
+
+  // Where a manager's IDs begin: the wider ones first, so that each begins at a multiple of how many it has. For the
+  // manager after the last one: how many IDs there are of all.
+  function automatic int unsigned base_of(bit [63:0] widths, int unsigned manager);
+    base_of = 0;
+    for (int unsigned i = 0; i < MANAGERS; i++) begin
+      if (i != manager && widths[4*i+:4] != 4'(NONE)) begin
+        if (manager == MANAGERS || widths[4*i+:4] > widths[4*manager+:4]
+            || (widths[4*i+:4] == widths[4*manager+:4] && i < manager)) begin
+          base_of += 1 << widths[4*i+:4];
+        end
+      end
+    end
+  endfunction
+
+  if (base_of(READ_WIDTHS, MANAGERS) > 256) begin : gen_bad_read_widths
+    $fatal(1, "host_bus: READ_WIDTHS make %0d IDs, more than 256", base_of(READ_WIDTHS, MANAGERS));
+  end
+  if (base_of(WRITE_WIDTHS, MANAGERS) > 256) begin : gen_bad_write_widths
+    $fatal(1, "host_bus: WRITE_WIDTHS make %0d IDs, more than 256", base_of(WRITE_WIDTHS, MANAGERS));
+  end
+
+  localparam int unsigned INDEX_W = $clog2(MANAGERS);
+  localparam int unsigned ORDER = 64;  // bursts whose data have not come
+  typedef logic [INDEX_W-1:0] index_t;
+  typedef struct packed {
+    logic [7:0]  id;
+    logic [63:0] addr;
+    logic [7:0]  len;
+    logic [2:0]  size;
+    logic [1:0]  burst;
+    logic [15:0] user;
+  } address_t;
+
+  logic [MANAGERS-1:0][7:0] read_id, write_id, read_own, write_own;
+  logic [MANAGERS-1:0] ar_valid, aw_valid, r_mine, b_mine;
+  logic [7:0] rid, bid;
+  for (genvar i = 0; i < int'(MANAGERS); i++) begin : gen_manager
+    localparam int unsigned READ_W = int'(READ_WIDTHS[4*i+:4]);
+    localparam int unsigned WRITE_W = int'(WRITE_WIDTHS[4*i+:4]);
+    localparam bit READS = READ_W != NONE;
+    localparam bit WRITES = WRITE_W != NONE;
+    localparam logic [7:0] READ_MASK = READS ? 8'((1 << READ_W) - 1) : '0;
+    localparam logic [7:0] WRITE_MASK = WRITES ? 8'((1 << WRITE_W) - 1) : '0;
+    localparam logic [7:0] READ_BASE = READS ? 8'(base_of(READ_WIDTHS, i)) : '0;
+    localparam logic [7:0] WRITE_BASE = WRITES ? 8'(base_of(WRITE_WIDTHS, i)) : '0;
+    assign ar_valid[i]  = s_req[i].arvalid && READS;
+    assign aw_valid[i]  = s_req[i].awvalid && WRITES;
+    assign read_id[i]   = READ_BASE | (s_req[i].arid & READ_MASK);
+    assign write_id[i]  = WRITE_BASE | (s_req[i].awid & WRITE_MASK);
+    assign r_mine[i]    = READS && (rid & ~READ_MASK) == READ_BASE;
+    assign b_mine[i]    = WRITES && (bid & ~WRITE_MASK) == WRITE_BASE;
+    assign read_own[i]  = rid & READ_MASK;
+    assign write_own[i] = bid & WRITE_MASK;
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) begin
+      if (!rst && s_req[i].arvalid) assert (READS && (s_req[i].arid & ~READ_MASK) == '0) else $error("%m: wrong ID");
+      if (!rst && s_req[i].awvalid) assert (WRITES && (s_req[i].awid & ~WRITE_MASK) == '0) else $error("%m: wrong ID");
+    end
+`endif
+  end
+
+  // --------------------------------------------------------------------------------------------------------- addresses
+  function automatic index_t next(logic [MANAGERS-1:0] asks, index_t last);
+    next = last;
+    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks[i]) next = index_t'(i);
+    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks[i] && index_t'(i) > last) next = index_t'(i);
+  endfunction
+
+  index_t ar_last_q, aw_last_q, ar, aw, w;
+  logic ar_ready, aw_reg_ready, aw_ready, order_ready, w_valid, w_ready, order_idle, ar_idle, aw_idle, w_idle;
+  address_t m_ar, m_aw;
+  assign ar       = next(ar_valid, ar_last_q);
+  assign aw       = next(aw_valid, aw_last_q);
+  assign aw_ready = aw_reg_ready && order_ready;
+
+  always_ff @(posedge clk) begin
+    if (ar_valid != '0 && ar_ready) ar_last_q <= ar;
+    if (aw_valid != '0 && aw_ready) aw_last_q <= aw;
+    if (rst) begin
+      ar_last_q <= '0;
+      aw_last_q <= '0;
+    end
+  end
+
+  stream_reg #(
+      .WIDTH($bits(address_t))
+  ) u_read (
+      .clk,
+      .rst,
+      .s_valid(ar_valid != '0),
+      .s_ready(ar_ready),
+      .s_data ({
+        read_id[ar], s_req[ar].araddr, s_req[ar].arlen, s_req[ar].arsize, s_req[ar].arburst, s_req[ar].aruser
+      }),
+      .m_valid(m_req.arvalid),
+      .m_ready(m_rsp.arready),
+      .m_data (m_ar),
+      .idle   (ar_idle)
+  );
+  stream_reg #(
+      .WIDTH($bits(address_t))
+  ) u_write (
+      .clk,
+      .rst,
+      .s_valid(aw_valid != '0 && order_ready),
+      .s_ready(aw_reg_ready),
+      .s_data ({
+        write_id[aw], s_req[aw].awaddr, s_req[aw].awlen, s_req[aw].awsize, s_req[aw].awburst, s_req[aw].awuser
+      }),
+      .m_valid(m_req.awvalid),
+      .m_ready(m_rsp.awready),
+      .m_data (m_aw),
+      .idle   (aw_idle)
+  );
+
+  // -------------------------------------------------------------------------------------------------------- write data
+  stream_queue #(
+      .WIDTH(INDEX_W),
+      .DEPTH(ORDER)
+  ) u_order (
+      .clk,
+      .rst,
+      .s_valid(aw_valid != '0 && aw_reg_ready),
+      .s_ready(order_ready),
+      .s_data (aw),
+      .m_valid(w_valid),
+      .m_ready(s_req[w].wvalid && s_req[w].wlast && w_ready),
+      .m_data (w),
+      .idle   (order_idle)
+  );
+  stream_reg #(
+      .WIDTH(MEM_W + BYTES + 1)
+  ) u_data (
+      .clk,
+      .rst,
+      .s_valid(w_valid && s_req[w].wvalid),
+      .s_ready(w_ready),
+      .s_data ({s_req[w].wlast, s_wstrb[w], s_wdata[w]}),
+      .m_valid(m_req.wvalid),
+      .m_ready(m_rsp.wready),
+      .m_data ({m_req.wlast, m_wstrb, m_wdata}),
+      .idle   (w_idle)
+  );
+
+  assign m_req.arid    = m_ar.id;
+  assign m_req.araddr  = m_ar.addr;
+  assign m_req.arlen   = m_ar.len;
+  assign m_req.arsize  = m_ar.size;
+  assign m_req.arburst = m_ar.burst;
+  assign m_req.aruser  = m_ar.user;
+  assign m_req.awid    = m_aw.id;
+  assign m_req.awaddr  = m_aw.addr;
+  assign m_req.awlen   = m_aw.len;
+  assign m_req.awsize  = m_aw.size;
+  assign m_req.awburst = m_aw.burst;
+  assign m_req.awuser  = m_aw.user;
+
+  // --------------------------------------------------------------------------------------------- read data and answers
+  logic r_valid, r_ready, r_last, r_idle, b_valid, b_ready, b_idle;
+  logic [1:0] r_resp, b_resp;
+  logic [MANAGERS-1:0] r_takes, b_takes;
+
+  stream_reg #(
+      .WIDTH(8 + 2 + 1 + MEM_W)
+  ) u_back (
+      .clk,
+      .rst,
+      .s_valid(m_rsp.rvalid),
+      .s_ready(m_req.rready),
+      .s_data ({m_rsp.rid, m_rsp.rresp, m_rsp.rlast, m_rdata}),
+      .m_valid(r_valid),
+      .m_ready(r_ready),
+      .m_data ({rid, r_resp, r_last, s_rdata}),
+      .idle   (r_idle)
+  );
+  stream_reg #(
+      .WIDTH(8 + 2)
+  ) u_answer (
+      .clk,
+      .rst,
+      .s_valid(m_rsp.bvalid),
+      .s_ready(m_req.bready),
+      .s_data ({m_rsp.bid, m_rsp.bresp}),
+      .m_valid(b_valid),
+      .m_ready(b_ready),
+      .m_data ({bid, b_resp}),
+      .idle   (b_idle)
+  );
+  assign r_ready = |(r_mine & r_takes);
+  assign b_ready = |(b_mine & b_takes);
+
+  always_comb begin
+    for (int i = 0; i < int'(MANAGERS); i++) begin
+      r_takes[i]       = s_req[i].rready;
+      b_takes[i]       = s_req[i].bready;
+      s_rsp[i].arready = ar_ready && ar == index_t'(i) && ar_valid[i];
+      s_rsp[i].awready = aw_ready && aw == index_t'(i) && aw_valid[i];
+      s_rsp[i].wready  = w_valid && w == index_t'(i) && w_ready;
+      s_rsp[i].rvalid  = r_valid && r_mine[i];
+      s_rsp[i].rid     = read_own[i];
+      s_rsp[i].rresp   = r_resp;
+      s_rsp[i].rlast   = r_last;
+      s_rsp[i].bvalid  = b_valid && b_mine[i];
+      s_rsp[i].bid     = write_own[i];
+      s_rsp[i].bresp   = b_resp;
+    end
+  end
+
+  assign idle = ar_idle && aw_idle && w_idle && order_idle && r_idle && b_idle;
+
+endmodule

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of the function engine (regs/host.rdl): sets queues and the moderation of their interrupts, rings
+// doorbells, reads counters, and keeps the queues that failed.
+module host_control
+  import axi_pkg::*;
+  import host_pkg::*;
+#(
+    parameter int unsigned FUNCTIONS = 16,
+    parameter int unsigned PAIRS = 1,
+    parameter int unsigned FIRST = 1,
+    parameter int unsigned MAX_FRAME = 9216,
+    parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
+    localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+) (
+    input  logic                    clk,
+    input  logic                    rst,
+    input  axil_req_t               axil_req,
+    output axil_rsp_t               axil_rsp,
+
+    // Of each side: 0 transmit, 1 receive
+    output logic [1:0]              set_valid,
+    output logic [1:0]              bell_valid,
+    output logic [1:0]              moderate_valid,
+    output logic [1:0]              count_valid,
+    output logic [QUEUE_W-1:0]      bell_queue,
+    output logic [QUEUE_W-1:0]      number,           // of the queue that everything else is about
+    output virtq_t                  set,
+    output logic [15:0]             moderate_packets,
+    output logic [31:0]             moderate_ns,
+    input  logic [1:0]              quiet,            // of the queue, some cycles later
+    input  place_t [1:0]            place,
+    input  logic [1:0]              counted_valid,
+    input  logic [1:0][4:0][63:0]   counted,
+    input  logic [1:0]              fail_valid,
+    output logic [1:0]              fail_ready,
+    input  logic [1:0][QUEUE_W-1:0] fail_queue,
+    input  fault_t [1:0]            fail_fault,
+
+    output logic                    irq_valid,
+    input  logic                    irq_ready,
+    output logic [15:0]             irq_vector,
+    output logic                    idle
+);
+
+  if (QUEUES < 1 || QUEUES > 65536) begin : gen_bad_queues
+    $fatal(1, "host_control: FUNCTIONS * PAIRS must be 1 to 65536, not %0d", QUEUES);
+  end
+
+  localparam int unsigned SETTLED = 64;  // cycles for which a queue is quiet that stays so
+
+  host_regs_pkg::host_regs__in_t regs_in;
+  host_regs_pkg::host_regs__out_t regs_out;
+
+  // Accesses wait while counters are read and, after a reset, while the units clear their memories.
+  localparam int unsigned CLEARING = (QUEUES > 64 ? QUEUES : 64) + 8;
+  logic counting_q;
+  logic [$clog2(CLEARING+1)-1:0] clearing_q;
+  wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value;
+  always_ff @(posedge clk) begin
+    if (clearing_q != '0) clearing_q <= clearing_q - 1'b1;
+    if (rst) clearing_q <= ($clog2(CLEARING + 1))'(CLEARING);
+  end
+  axil_req_t regs_req;
+  axil_rsp_t regs_rsp;
+  always_comb begin
+    regs_req         = axil_req;
+    regs_req.awvalid = axil_req.awvalid && !busy;
+    regs_req.wvalid  = axil_req.wvalid && !busy;
+    regs_req.arvalid = axil_req.arvalid && !busy;
+    axil_rsp         = regs_rsp;
+    axil_rsp.awready = regs_rsp.awready && !busy;
+    axil_rsp.wready  = regs_rsp.wready && !busy;
+    axil_rsp.arready = regs_rsp.arready && !busy;
+  end
+
+  host_regs u_regs (
+      .clk,
+      .rst,
+      .s_axil_awaddr (regs_req.awaddr[15:0]),
+      .s_axil_awprot (regs_req.awprot),
+      .s_axil_awvalid(regs_req.awvalid),
+      .s_axil_awready(regs_rsp.awready),
+      .s_axil_wdata  (regs_req.wdata),
+      .s_axil_wstrb  (regs_req.wstrb),
+      .s_axil_wvalid (regs_req.wvalid),
+      .s_axil_wready (regs_rsp.wready),
+      .s_axil_bresp  (regs_rsp.bresp),
+      .s_axil_bvalid (regs_rsp.bvalid),
+      .s_axil_bready (regs_req.bready),
+      .s_axil_araddr (regs_req.araddr[15:0]),
+      .s_axil_arprot (regs_req.arprot),
+      .s_axil_arvalid(regs_req.arvalid),
+      .s_axil_arready(regs_rsp.arready),
+      .s_axil_rdata  (regs_rsp.rdata),
+      .s_axil_rresp  (regs_rsp.rresp),
+      .s_axil_rvalid (regs_rsp.rvalid),
+      .s_axil_rready (regs_req.rready),
+      .hwif_in (regs_in),
+      .hwif_out(regs_out)
+  );
+
+  // ------------------------------------------------------------------------------------------------ what is asked for
+  logic [1:0] side;          // that is selected, a bit each
+  logic known;               // there is such a queue
+  logic rung_q, rung_side_q;
+  logic [15:0] rung_queue;
+  assign side             = regs_out.queue.select.side.value ? 2'b10 : 2'b01;
+  assign number           = QUEUE_W'(regs_out.queue.select.item.value);
+  assign known            = 32'(regs_out.queue.select.item.value) < QUEUES;
+  assign moderate_packets = regs_out.queue.moderate_packets.count.value;
+  assign moderate_ns      = regs_out.queue.moderate_ns.value.value;
+  assign rung_queue       = rung_side_q ? regs_out.bell.receive.queue.value : regs_out.bell.transmit.queue.value;
+  assign bell_queue       = QUEUE_W'(rung_queue);
+  assign set = '{
+          enabled: regs_out.queue.start.begin_queue.value,
+          mergeable: regs_out.queue.kind.mergeable.value,
+          indirect: regs_out.queue.kind.indirect.value,
+          event_index: regs_out.queue.kind.event_index.value,
+          checksum: regs_out.queue.kind.checksum.value,
+          start: '{wrap: regs_out.queue.at.wrap.value, index: regs_out.queue.at.place.value},
+          size: regs_out.queue.kind.size.value,
+          vector: regs_out.queue.at.vector.value,
+          ring: {regs_out.queue.ring[1].value.value, regs_out.queue.ring[0].value.value},
+          driver: {regs_out.queue.driver[1].value.value, regs_out.queue.driver[0].value.value},
+          device: {regs_out.queue.device[1].value.value, regs_out.queue.device[0].value.value}
+      };
+
+  wire changes = regs_out.queue.start.begin_queue.value || regs_out.queue.start.stop.value;
+  always_comb begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      set_valid[i]      = changes && side[i] && known;
+      moderate_valid[i] = regs_out.queue.start.moderate.value && side[i] && known;
+      count_valid[i]    = regs_out.queue.start.count.value && side[i] && known;
+      bell_valid[i]     = rung_q && rung_side_q == 1'(i) && 32'(rung_queue) < QUEUES;
+    end
+  end
+
+  // A bell's value is there a cycle after it is written.
+  logic [$clog2(SETTLED+1)-1:0] quiet_q;
+  logic [QUEUE_W:0] probed_q;
+  wire [QUEUE_W:0] probed = {regs_out.queue.select.side.value, number};
+  always_ff @(posedge clk) begin
+    rung_q      <= regs_out.bell.transmit.queue.swmod || regs_out.bell.receive.queue.swmod;
+    rung_side_q <= regs_out.bell.receive.queue.swmod;
+    if (|count_valid) counting_q <= 1'b1;
+    if (|counted_valid) counting_q <= 1'b0;
+    probed_q <= probed;
+    if (probed != probed_q || (quiet & side) == '0) quiet_q <= '0;
+    else if (32'(quiet_q) != SETTLED) quiet_q <= quiet_q + 1'b1;
+    if (rst) begin
+      rung_q     <= 1'b0;
+      counting_q <= 1'b0;
+      quiet_q    <= '0;
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------- queues that failed
+  typedef struct packed {
+    logic               side;
+    logic [QUEUE_W-1:0] number;
+    fault_t             fault;
+  } failed_t;
+
+  logic failed_ready, failed_valid, told_q;
+  failed_t failed;
+  wire which = !fail_valid[0];
+  assign fail_ready = fail_valid[0] ? {1'b0, failed_ready} : {failed_ready, 1'b0};
+  stream_fifo #(
+      .WIDTH($bits(failed_t)),
+      .DEPTH(4)
+  ) u_failed (
+      .clk,
+      .rst,
+      .s_valid(|fail_valid),
+      .s_ready(failed_ready),
+      .s_data ({which, fail_queue[which], fail_fault[which]}),
+      .m_valid(failed_valid),
+      .m_ready(regs_out.failed.advance.start.value),
+      .m_data (failed),
+      .count  (),
+      .idle   ()
+  );
+  assign irq_valid  = failed_valid && !told_q;
+  assign irq_vector = 16'(FAULT_VECTOR);
+  always_ff @(posedge clk) begin
+    if (irq_valid && irq_ready) told_q <= 1'b1;
+    if (!failed_valid || regs_out.failed.advance.start.value) told_q <= 1'b0;
+    if (rst) told_q <= 1'b0;
+  end
+
+  always_comb begin
+    regs_in                             = '{default: '0};
+    regs_in.sizes.functions.next        = 16'(FUNCTIONS);
+    regs_in.sizes.pairs.next            = 4'(PAIRS);
+    regs_in.sizes.first.next            = 8'(FIRST);
+    regs_in.max_frame.bytes.next        = MAX_FRAME;
+    regs_in.queue.state.quiet.next      = 32'(quiet_q) == SETTLED && probed == probed_q;
+    regs_in.queue.state.place.next      = place[regs_out.queue.select.side.value].index;
+    regs_in.queue.state.wrap.next       = place[regs_out.queue.select.side.value].wrap;
+    regs_in.failed.first.valid.next     = failed_valid;
+    regs_in.failed.first.side.next      = failed.side;
+    regs_in.failed.first.fault.next     = failed.fault;
+    regs_in.failed.first.queue.next     = 16'(failed.number);
+    for (int unsigned i = 0; i < 10; i++) begin
+      regs_in.queue.counted[i].value.next = counted[regs_out.queue.select.side.value][i/2][32*(i%2)+:32];
+    end
+  end
+
+  assign idle = !rung_q && !counting_q && !irq_valid && fail_valid == '0;
+
+endmodule

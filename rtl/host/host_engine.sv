@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function engine: FUNCTIONS virtual functions, each a virtio network device with packed virtqueues in host memory.
+// What drivers send comes out of one stream, what goes to them comes in by another, both with the number of a queue.
+// Each side fetches descriptors ahead (virtq_fetch), moves packets (host_transmit, host_receive), and makes descriptors
+// used (virtq_used); host_interrupt says when drivers are told.
+// Latency, throughput and backpressure: those units. s_axis_tready is high but in the first cycles after a reset.
+module host_engine
+  import axi_pkg::*;
+  import host_pkg::*;
+#(
+    parameter int unsigned FUNCTIONS = 16,
+    parameter int unsigned PAIRS = 1,
+    parameter int unsigned FIRST = 1,       // number of function 0 beside accesses of host memory, and of interrupts
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned STORE_KB = 64,   // for packets, each way
+    parameter int unsigned MAX_FRAME = 9216,
+    localparam int unsigned KEEP_W = DATA_W / 8,
+    localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic [63:0]        time_ns,
+    input  axil_req_t          axil_req,
+    output axil_rsp_t          axil_rsp,
+
+    input  logic               s_axis_tvalid,   // to drivers
+    output logic               s_axis_tready,
+    input  logic [DATA_W-1:0]  s_axis_tdata,
+    input  logic [KEEP_W-1:0]  s_axis_tkeep,
+    input  logic               s_axis_tlast,
+    input  logic [QUEUE_W-1:0] s_axis_queue,
+    output logic               m_axis_tvalid,   // from drivers
+    input  logic               m_axis_tready,
+    output logic [DATA_W-1:0]  m_axis_tdata,
+    output logic [KEEP_W-1:0]  m_axis_tkeep,
+    output logic               m_axis_tlast,
+    output logic [QUEUE_W-1:0] m_axis_queue,
+
+    output axi_req_t           axi_req,
+    output logic [DATA_W-1:0]  axi_wdata,
+    output logic [KEEP_W-1:0]  axi_wstrb,
+    input  axi_rsp_t           axi_rsp,
+    input  logic [DATA_W-1:0]  axi_rdata,
+
+    output logic               irq_valid,
+    input  logic               irq_ready,
+    output logic [15:0]        irq_function,
+    output logic [15:0]        irq_vector,
+    output logic [63:0]        wake_ns,
+    output logic               idle
+);
+  // Managers of host memory: what each reads and writes with
+  localparam int unsigned MANAGERS = 7;
+  localparam int unsigned TRANSMIT_DATA = 0;
+  localparam int unsigned TRANSMIT_FETCH = 1;
+  localparam int unsigned RECEIVE_FETCH = 2;
+  localparam int unsigned RECEIVE_DATA = 3;
+  localparam int unsigned TRANSMIT_USED = 4;
+  localparam int unsigned RECEIVE_USED = 5;
+  localparam int unsigned INTERRUPT = 6;
+  localparam int unsigned JOBS = 64;   // packets that are read at once
+  localparam int unsigned READS = 16;  // fetches of descriptors at once, each side
+  localparam int unsigned IDS = 16;    // of used elements, each side
+  localparam bit [63:0] READ_WIDTHS = 64'h5FF_F446;   // of IDs, from manager 0 on; F: none
+  localparam bit [63:0] WRITE_WIDTHS = 64'hF44_644F;
+
+  axi_req_t [MANAGERS-1:0] reqs;
+  axi_rsp_t [MANAGERS-1:0] rsps;
+  logic [MANAGERS-1:0][DATA_W-1:0] wdatas;
+  logic [MANAGERS-1:0][KEEP_W-1:0] wstrbs;
+  logic [DATA_W-1:0] rdata;
+  logic bus_idle;
+
+  host_bus #(
+      .MANAGERS(MANAGERS),
+      .MEM_W(DATA_W),
+      .READ_WIDTHS(READ_WIDTHS),
+      .WRITE_WIDTHS(WRITE_WIDTHS)
+  ) u_bus (
+      .clk,
+      .rst,
+      .s_req  (reqs),
+      .s_wdata(wdatas),
+      .s_wstrb(wstrbs),
+      .s_rsp  (rsps),
+      .s_rdata(rdata),
+      .m_req  (axi_req),
+      .m_wdata(axi_wdata),
+      .m_wstrb(axi_wstrb),
+      .m_rsp  (axi_rsp),
+      .m_rdata(axi_rdata),
+      .idle   (bus_idle)
+  );
+
+  // Both sides: 0 transmit, 1 receive
+  virtq_t set;
+  logic [1:0] set_valid, bell_valid, moderate_valid, count_valid, counted_valid, fail_valid, fail_ready;
+  logic [1:0] fetch_quiet, packets_quiet, used_quiet, interrupt_quiet, quiet_q;
+  logic [1:0] fetch_idle, packets_idle, used_idle, counters_idle, faults_idle;
+  logic [QUEUE_W-1:0] bell_queue, number;
+  logic [15:0] moderate_packets;
+  logic [31:0] moderate_ns;
+  place_t [1:0] place, done_place;
+  logic [1:0][4:0][63:0] counted;
+  logic [1:0][QUEUE_W-1:0] fail_queue, done_queue;
+  fault_t [1:0] fail_fault;
+  logic [1:0] done_valid;
+  logic [1:0][15:0] done_count;
+  logic [1:0][16:0] done_slots;
+  logic control_irq_valid, control_irq_ready, queue_irq_valid, queue_irq_ready;
+  logic [15:0] control_vector, queue_function, queue_vector;
+  logic control_idle, interrupt_idle;
+
+  host_control #(
+      .FUNCTIONS(FUNCTIONS),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_control (
+      .clk,
+      .rst,
+      .axil_req,
+      .axil_rsp,
+      .set_valid,
+      .bell_valid,
+      .moderate_valid,
+      .count_valid,
+      .bell_queue,
+      .number,
+      .set,
+      .moderate_packets,
+      .moderate_ns,
+      .quiet     (quiet_q),
+      .place,
+      .counted_valid,
+      .counted,
+      .fail_valid,
+      .fail_ready,
+      .fail_queue,
+      .fail_fault,
+      .irq_valid (control_irq_valid),
+      .irq_ready (control_irq_ready),
+      .irq_vector(control_vector),
+      .idle      (control_idle)
+  );
+  always_ff @(posedge clk) quiet_q <= fetch_quiet & packets_quiet & used_quiet & interrupt_quiet;
+
+  // From descriptors to those used, each side
+  logic [1:0] fresh_valid, open_valid, open_ready, buffer_valid, buffer_ready, buffer_none, close;
+  logic [1:0] used_valid, used_ready, event_valid, event_ready, room;
+  logic [1:0][QUEUE_W-1:0] fresh_queue, open_queue, used_queue, event_queue, room_queue;
+  buffer_t [1:0] buffer;
+  used_t [1:0] used;
+  logic [1:0][1:0] event_kind;
+  logic [1:0][16:0] event_bytes;
+  logic [1:0][2:0] failed;  // packets, used elements, interrupts
+  logic [1:0][2:0][QUEUE_W-1:0] failed_queue;
+  fault_t [1:0][2:0] failed_fault;
+
+  for (genvar side = 0; side < 2; side++) begin : gen_side
+    localparam int unsigned FETCH = side == 0 ? TRANSMIT_FETCH : RECEIVE_FETCH;
+    localparam int unsigned ELEMENTS = side == 0 ? TRANSMIT_USED : RECEIVE_USED;
+
+    virtq_fetch #(
+        .QUEUES(QUEUES),
+        .PAIRS(PAIRS),
+        .FIRST(FIRST),
+        .DATA_W(DATA_W),
+        .WRITABLE(side == 1),
+        .READS(READS)
+    ) u_fetch (
+        .clk,
+        .rst,
+        .set_valid   (set_valid[side]),
+        .set_queue   (number),
+        .set,
+        .probe_queue (number),
+        .probe_quiet (fetch_quiet[side]),
+        .bell_valid  (bell_valid[side]),
+        .bell_queue,
+        .m_req       (reqs[FETCH]),
+        .m_wdata     (wdatas[FETCH]),
+        .m_wstrb     (wstrbs[FETCH]),
+        .m_rsp       (rsps[FETCH]),
+        .m_rdata     (rdata),
+        .fresh_valid (fresh_valid[side]),
+        .fresh_queue (fresh_queue[side]),
+        .open_valid  (open_valid[side]),
+        .open_ready  (open_ready[side]),
+        .open_queue  (open_queue[side]),
+        .buffer_valid(buffer_valid[side]),
+        .buffer_ready(buffer_ready[side]),
+        .buffer      (buffer[side]),
+        .buffer_none (buffer_none[side]),
+        .close       (close[side]),
+        .idle        (fetch_idle[side])
+    );
+
+    virtq_used #(
+        .QUEUES(QUEUES),
+        .PAIRS(PAIRS),
+        .FIRST(FIRST),
+        .DATA_W(DATA_W),
+        .IDS(IDS)
+    ) u_used (
+        .clk,
+        .rst,
+        .set_valid  (set_valid[side]),
+        .set_queue  (number),
+        .set,
+        .probe_queue(number),
+        .probe_quiet(used_quiet[side]),
+        .place_queue(number),
+        .place_next (place[side]),
+        .room_queue (room_queue[side]),
+        .room       (room[side]),
+        .used_valid (used_valid[side]),
+        .used_ready (used_ready[side]),
+        .used_queue (used_queue[side]),
+        .used       (used[side]),
+        .done_valid (done_valid[side]),
+        .done_queue (done_queue[side]),
+        .done_count (done_count[side]),
+        .done_place (done_place[side]),
+        .done_slots (done_slots[side]),
+        .fail_valid (failed[side][1]),
+        .fail_queue (failed_queue[side][1]),
+        .fail_fault (failed_fault[side][1]),
+        .axi_req    (reqs[ELEMENTS]),
+        .axi_wdata  (wdatas[ELEMENTS]),
+        .axi_wstrb  (wstrbs[ELEMENTS]),
+        .axi_rsp    (rsps[ELEMENTS]),
+        .idle       (used_idle[side])
+    );
+
+    host_counters #(
+        .QUEUES(QUEUES)
+    ) u_counters (
+        .clk,
+        .rst,
+        .event_valid(event_valid[side]),
+        .event_ready(event_ready[side]),
+        .event_queue(event_queue[side]),
+        .event_kind (event_kind[side]),
+        .event_bytes(event_bytes[side]),
+        .read       (count_valid[side]),
+        .read_queue (number),
+        .read_valid (counted_valid[side]),
+        .counted    (counted[side]),
+        .idle       (counters_idle[side])
+    );
+
+    host_faults #(
+        .QUEUES(QUEUES)
+    ) u_faults (
+        .clk,
+        .rst,
+        .failed      (failed[side]),
+        .failed_queue(failed_queue[side]),
+        .failed_fault(failed_fault[side]),
+        .fail_valid  (fail_valid[side]),
+        .fail_ready  (fail_ready[side]),
+        .fail_queue  (fail_queue[side]),
+        .fail_fault  (fail_fault[side]),
+        .idle        (faults_idle[side])
+    );
+  end
+
+  logic transmit_packet, transmit_dropped;
+  host_transmit #(
+      .DATA_W(DATA_W),
+      .QUEUES(QUEUES),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .STORE_KB(STORE_KB),
+      .JOBS(JOBS),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_transmit (
+      .clk,
+      .rst,
+      .set_valid   (set_valid[0]),
+      .set_queue   (number),
+      .set,
+      .probe_queue (number),
+      .probe_quiet (packets_quiet[0]),
+      .idle        (packets_idle[0]),
+      .fresh_valid (fresh_valid[0]),
+      .fresh_queue (fresh_queue[0]),
+      .open_valid  (open_valid[0]),
+      .open_ready  (open_ready[0]),
+      .open_queue  (open_queue[0]),
+      .buffer_valid(buffer_valid[0]),
+      .buffer_ready(buffer_ready[0]),
+      .buffer      (buffer[0]),
+      .buffer_none (buffer_none[0]),
+      .close       (close[0]),
+      .m_axi_req   (reqs[TRANSMIT_DATA]),
+      .m_axi_rsp   (rsps[TRANSMIT_DATA]),
+      .m_axi_rdata (rdata),
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_queue,
+      .used_valid  (used_valid[0]),
+      .used_ready  (used_ready[0]),
+      .used_queue  (used_queue[0]),
+      .used        (used[0]),
+      .fail_valid  (failed[0][0]),
+      .fail_queue  (failed_queue[0][0]),
+      .fail_fault  (failed_fault[0][0]),
+      .packet      (transmit_packet),
+      .dropped     (transmit_dropped),
+      .event_queue (event_queue[0]),
+      .event_bytes (event_bytes[0])
+  );
+  assign room_queue[0]  = number;
+  assign event_valid[0] = transmit_packet || transmit_dropped;
+  assign event_kind[0]  = {1'b0, transmit_dropped};
+  assign {wdatas[TRANSMIT_DATA], wstrbs[TRANSMIT_DATA]} = '0;
+
+  host_receive #(
+      .QUEUES(QUEUES),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .DATA_W(DATA_W),
+      .STORE_KB(STORE_KB),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_receive (
+      .clk,
+      .rst,
+      .set_valid       (set_valid[1]),
+      .set_queue       (number),
+      .set,
+      .probe_queue     (number),
+      .probe_quiet     (packets_quiet[1]),
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .s_axis_queue,
+      .s_axis_cut      (1'b0),
+      .s_axis_valid_sum(1'b0),
+      .fresh_valid     (fresh_valid[1]),
+      .fresh_queue     (fresh_queue[1]),
+      .open_valid      (open_valid[1]),
+      .open_ready      (open_ready[1]),
+      .open_queue      (open_queue[1]),
+      .buffer_valid    (buffer_valid[1]),
+      .buffer_ready    (buffer_ready[1]),
+      .buffer          (buffer[1]),
+      .buffer_none     (buffer_none[1]),
+      .close           (close[1]),
+      .room_queue      (room_queue[1]),
+      .room            (room[1]),
+      .used_valid      (used_valid[1]),
+      .used_ready      (used_ready[1]),
+      .used_queue      (used_queue[1]),
+      .used            (used[1]),
+      .fail_valid      (failed[1][0]),
+      .fail_queue      (failed_queue[1][0]),
+      .fail_fault      (failed_fault[1][0]),
+      .axi_req         (reqs[RECEIVE_DATA]),
+      .axi_wdata       (wdatas[RECEIVE_DATA]),
+      .axi_wstrb       (wstrbs[RECEIVE_DATA]),
+      .axi_rsp         (rsps[RECEIVE_DATA]),
+      .event_valid     (event_valid[1]),
+      .event_ready     (event_ready[1]),
+      .event_queue     (event_queue[1]),
+      .event_kind      (event_kind[1]),
+      .event_bytes     (event_bytes[1]),
+      .idle            (packets_idle[1])
+  );
+
+  host_interrupt #(
+      .QUEUES(QUEUES),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .DATA_W(DATA_W)
+  ) u_interrupt (
+      .clk,
+      .rst,
+      .time_ns,
+      .set_valid,
+      .set_queue     (number),
+      .set,
+      .moderate_valid,
+      .moderate_queue(number),
+      .moderate_packets,
+      .moderate_ns,
+      .probe_queue   (number),
+      .probe_quiet   (interrupt_quiet),
+      .done_valid,
+      .done_queue,
+      .done_count,
+      .done_place,
+      .done_slots,
+      .axi_req       (reqs[INTERRUPT]),
+      .axi_rsp       (rsps[INTERRUPT]),
+      .axi_rdata     (rdata),
+      .irq_valid     (queue_irq_valid),
+      .irq_ready     (queue_irq_ready),
+      .irq_function  (queue_function),
+      .irq_vector    (queue_vector),
+      .fail_valid    ({failed[1][2], failed[0][2]}),
+      .fail_queue    ({failed_queue[1][2], failed_queue[0][2]}),
+      .fail_fault    ({failed_fault[1][2], failed_fault[0][2]}),
+      .wake_ns,
+      .idle          (interrupt_idle)
+  );
+  assign {wdatas[INTERRUPT], wstrbs[INTERRUPT]} = '0;
+
+  // A failure is told by the card's own function, 0; what is offered stays.
+  logic told_q;
+  wire tells = control_irq_valid && (told_q || !queue_irq_valid);
+  always_ff @(posedge clk) begin
+    told_q <= tells && !irq_ready;
+    if (rst) told_q <= 1'b0;
+  end
+  assign irq_valid         = tells || queue_irq_valid;
+  assign irq_function      = tells ? 16'd0 : queue_function;
+  assign irq_vector        = tells ? control_vector : queue_vector;
+  assign control_irq_ready = tells && irq_ready;
+  assign queue_irq_ready   = !tells && irq_ready;
+
+  assign idle = bus_idle && control_idle && interrupt_idle && &fetch_idle && &packets_idle && &used_idle &&
+      &counters_idle && &faults_idle;
+
+endmodule

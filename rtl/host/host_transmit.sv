@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transmit side of virtual functions: takes the chains of descriptors that virtq_fetch delivers, reads the packets that
+// they hold from host memory, as many as JOBS at once and data in any order, and sends their frames. Buffers may be of
+// any number, length and alignment; checksums are put in where the driver asks for it. Frames of a queue go out in
+// order, those of different queues as they are complete.
+// Dropped, counted and used: frames shorter than 14 bytes or longer than MAX_FRAME, those to be cut into segments, and
+// those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue: its chain and those
+// after it are dropped and not used, until the queue is set again.
+// A queue is set max(QUEUES, JOBS) + 4 cycles after a reset at the earliest; until then `idle` is low.
+// Latency: 20 to 35 cycles beside host memory's. Throughput: a beat of host memory and one of m_axis a cycle, a packet
+// in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under way.
+// Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
+// at a time, when a packet's last data make two beats. A queue that waits for its memory holds up no other.
+module host_transmit
+  import axi_pkg::*;
+  import host_pkg::*;
+  import transmit_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned QUEUES = 16,
+    parameter int unsigned PAIRS = 1,
+    parameter int unsigned FIRST = 1,
+    parameter int unsigned STORE_KB = 64,
+    parameter int unsigned JOBS = 64,
+    parameter int unsigned MAX_FRAME = 9216,
+    localparam int unsigned BYTES = DATA_W / 8,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+) (
+    input  logic               clk,
+    input  logic               rst,
+
+    input  logic               set_valid,
+    input  logic [QUEUE_W-1:0] set_queue,
+    // verilator lint_off UNUSEDSIGNAL
+    input  virtq_t             set,
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [QUEUE_W-1:0] probe_queue,
+    output logic               probe_quiet,
+    output logic               idle,
+
+    input  logic               fresh_valid,
+    input  logic [QUEUE_W-1:0] fresh_queue,
+    output logic               open_valid,
+    input  logic               open_ready,
+    output logic [QUEUE_W-1:0] open_queue,
+    input  logic               buffer_valid,
+    output logic               buffer_ready,
+    input  buffer_t            buffer,
+    input  logic               buffer_none,
+    output logic               close,
+
+    output axi_req_t           m_axi_req,    // reads only; arid is below JOBS
+    // verilator lint_off UNUSEDSIGNAL
+    input  axi_rsp_t           m_axi_rsp,
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [ DATA_W-1:0] m_axi_rdata,
+
+    output logic               m_axis_tvalid,
+    input  logic               m_axis_tready,
+    output logic [ DATA_W-1:0] m_axis_tdata,
+    output logic [  BYTES-1:0] m_axis_tkeep,
+    output logic               m_axis_tlast,
+    output logic [QUEUE_W-1:0] m_axis_queue, // the same on each beat of a frame
+
+    output logic               used_valid,
+    input  logic               used_ready,
+    output logic [QUEUE_W-1:0] used_queue,
+    output used_t              used,
+    output logic               fail_valid,
+    output logic [QUEUE_W-1:0] fail_queue,
+    output fault_t             fail_fault,
+    output logic               packet,       // is sent, of event_queue
+    output logic               dropped,
+    output logic [QUEUE_W-1:0] event_queue,
+    output logic [FRAME_W-1:0] event_bytes   // of the frame, with packet
+);
+
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : gen_bad_data_w
+    $fatal(1, "host_transmit: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (STORE_KB < 4 || STORE_KB > 1024 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store_kb
+    $fatal(1, "host_transmit: STORE_KB must be a power of two from 4 to 1024, not %0d", STORE_KB);
+  end
+
+  localparam int unsigned CELLS = STORE_KB * 1024 / CELL_BYTES;
+  localparam int unsigned CELL_BEATS = CELL_BYTES / BYTES;
+  localparam int unsigned CELL_W = $clog2(CELLS);
+  localparam int unsigned CELLS_W = $clog2(CELLS + 1);
+  localparam int unsigned BEAT_W = $clog2(CELL_BEATS);
+  localparam int unsigned JOB_W = $clog2(JOBS);
+  localparam int unsigned JOBS_W = $clog2(JOBS + 1);
+  localparam int unsigned LANE_W = $clog2(BYTES);
+  localparam int unsigned INDEX_W = $clog2((MAX_FRAME + BYTES - 1) / BYTES + 2);
+  localparam int unsigned SWEEP = QUEUES > JOBS ? QUEUES : JOBS;
+  localparam int unsigned SWEEP_W = $clog2(SWEEP);
+
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef logic [JOB_W-1:0] job_t;
+  typedef logic [CELLS_W-1:0] cells_t;
+
+  // After a reset, RAMs are cleared.
+  logic sweep_q;
+  logic [SWEEP_W-1:0] sweep_at_q;
+  wire queue_t sweep_queue = queue_t'(sweep_at_q);
+  wire job_t sweep_job = job_t'(sweep_at_q);
+
+  always_ff @(posedge clk) begin
+    sweep_at_q <= sweep_at_q + 1'b1;
+    if (sweep_at_q == SWEEP_W'(SWEEP - 1)) sweep_q <= 1'b0;
+    if (rst) begin
+      sweep_q    <= 1'b1;
+      sweep_at_q <= '0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------ chains to reads
+  logic look, crowded, job_valid, start, start_follows, chain_valid, piece_valid, piece_ready, visit, freed;
+  logic [JOBS_W-1:0] look_jobs, jobs, begun_jobs, ended_jobs;
+  cells_t look_cells, cells, reserve, give_back, waiting_q;
+  job_t job, start_after, chain_job, piece_job, came_of, asked_of, next_job, ready_job, end_job, done_job;
+  chain_t chain, record_chain;
+  piece_t piece;
+  logic [BURST_W:0] came, asked;
+  queue_t look_queue, visit_queue, next_queue, record_queue_q, end_queue;
+  logic gather_idle, room_idle, end_valid;
+  logic [8:0] end_cells;
+
+  transmit_gather #(
+      .QUEUES(QUEUES),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .JOBS(JOBS),
+      .CELLS(CELLS),
+      .MAX_FRAME(MAX_FRAME)
+  ) u_gather (
+      .clk,
+      .rst,
+      .sweep       (sweep_q),
+      .sweep_queue,
+      .sweep_job,
+      .set_valid,
+      .set_queue,
+      .set_enabled (set.enabled),
+      .set_checksum(set.checksum),
+      .fail_valid,
+      .fail_queue,
+      .fresh_valid,
+      .fresh_queue,
+      .open_valid,
+      .open_ready,
+      .open_queue,
+      .buffer_valid,
+      .buffer_ready,
+      .buffer,
+      .buffer_none,
+      .close,
+      .look,
+      .look_queue,
+      .look_jobs,
+      .look_cells,
+      .jobs,
+      .cells,
+      .crowded,
+      .reserve,
+      .give_back,
+      .job_valid,
+      .job,
+      .start,
+      .start_follows,
+      .start_after,
+      .chain_valid,
+      .chain_job,
+      .chain,
+      .piece_valid,
+      .piece_ready,
+      .piece_job,
+      .piece,
+      .came_of,
+      .came,
+      .asked_of,
+      .asked,
+      .probe_queue,
+      .probe_jobs  (begun_jobs),
+      .visit,
+      .visit_queue,
+      .owner_of    (next_job),
+      .owner       (next_queue),
+      .idle        (gather_idle)
+  );
+
+  transmit_room #(
+      .QUEUES(QUEUES),
+      .JOBS(JOBS),
+      .CELLS(CELLS)
+  ) u_room (
+      .clk,
+      .rst,
+      .sweep      (sweep_q),
+      .sweep_queue,
+      .start,
+      .reserve,
+      .give_back,
+      .freed,
+      .waiting    (waiting_q),
+      .end_valid,
+      .end_queue,
+      .end_cells  (cells_t'(end_cells)),
+      .jobs,
+      .cells,
+      .crowded,
+      .look,
+      .look_queue,
+      .look_jobs,
+      .look_cells,
+      .probe_queue,
+      .probe_jobs (ended_jobs),
+      .idle       (room_idle)
+  );
+
+  logic note, token_valid, token_ready, reads_idle, arvalid;
+  job_t note_job, token_job, arid;
+  logic [BURST_W-1:0] note_slot;
+  burst_t note_burst;
+  logic [63:0] araddr;
+  logic [7:0] arlen;
+  logic [15:0] aruser;
+
+  transmit_reads #(
+      .DATA_W(DATA_W),
+      .JOBS(JOBS)
+  ) u_reads (
+      .clk,
+      .rst,
+      .s_valid(piece_valid),
+      .s_ready(piece_ready),
+      .s_job  (piece_job),
+      .s_piece(piece),
+      .note,
+      .note_job,
+      .note_slot,
+      .note_burst,
+      .token_valid,
+      .token_ready,
+      .token_job,
+      .arvalid,
+      .arready(m_axi_rsp.arready),
+      .arid,
+      .araddr,
+      .arlen,
+      .aruser,
+      .idle   (reads_idle)
+  );
+
+  logic rready;
+  always_comb begin
+    m_axi_req         = '0;
+    m_axi_req.arvalid = arvalid;
+    m_axi_req.arid    = 8'(arid);
+    m_axi_req.araddr  = araddr;
+    m_axi_req.arlen   = arlen;
+    m_axi_req.arsize  = 3'(LANE_W);
+    m_axi_req.arburst = 2'b01;
+    m_axi_req.aruser  = aruser;
+    m_axi_req.rready  = rready;
+    m_axi_req.bready  = 1'b1;
+  end
+
+  // -------------------------------------------------------------------------------------------------- data to cells
+  logic alloc_valid, alloc_ready, link, write, beat_valid, beat_header, assemble_done, record_en, assemble_idle;
+  logic [CELL_W-1:0] alloc_cell, link_cell, link_next, write_cell, record_cell, next_of, next_cell, read_cell;
+  logic [BEAT_W-1:0] write_beat, read_beat;
+  logic [INDEX_W-1:0] beat_index, record_beats;
+  logic [LANE_W:0] beat_lanes;
+  logic [DATA_W-1:0] beat_data, read_data;
+  job_t beat_job;
+  logic record_error, next_en, read, unused_error, sum_done, sum_idle;
+  header_t record_header;
+  logic [31:0] record_sum;
+  logic [CELLS_W-1:0] unused_free;
+  logic unused_store_idle;
+
+  transmit_assemble #(
+      .DATA_W(DATA_W),
+      .JOBS(JOBS),
+      .CELLS(CELLS),
+      .INDEX_W(INDEX_W)
+  ) u_assemble (
+      .clk,
+      .rst,
+      .sweep       (sweep_q),
+      .sweep_job,
+      .note,
+      .note_job,
+      .note_slot,
+      .note_burst,
+      .token_valid,
+      .token_ready,
+      .token_job,
+      .came_of,
+      .came,
+      .asked_of,
+      .asked,
+      .rvalid      (m_axi_rsp.rvalid),
+      .rready,
+      .rid         (job_t'(m_axi_rsp.rid)),
+      .rdata       (m_axi_rdata),
+      .rerror      (m_axi_rsp.rresp >= SLVERR),
+      .rlast       (m_axi_rsp.rlast),
+      .alloc_valid,
+      .alloc_ready,
+      .alloc_cell,
+      .link,
+      .link_cell,
+      .link_next,
+      .write,
+      .write_cell,
+      .write_beat,
+      .beat_valid,
+      .beat_header,
+      .beat_index,
+      .beat_lanes,
+      .beat_data,
+      .done        (assemble_done),
+      .done_error  (unused_error),
+      .beat_job,
+      .record_en,
+      .record_job  (next_job),
+      .record_cell,
+      .record_beats,
+      .record_error,
+      .idle        (assemble_idle)
+  );
+
+  cell_store #(
+      .DATA_W(DATA_W),
+      .CELLS(CELLS),
+      .CELL_BEATS(CELL_BEATS)
+  ) u_store (
+      .clk,
+      .rst,
+      .alloc_valid,
+      .alloc_ready,
+      .alloc_cell,
+      .free_valid(freed),
+      .free_cell (read_cell),
+      .free      (unused_free),
+      .link_en   (link),
+      .link_cell,
+      .link_next,
+      .next_en,
+      .next_of,
+      .next_cell,
+      .wr_en     (write),
+      .wr_cell   (write_cell),
+      .wr_beat   (write_beat),
+      .wr_data   (beat_data),
+      .rd_en     (read),
+      .rd_cell   (read_cell),
+      .rd_beat   (read_beat),
+      .rd_data   (read_data),
+      .idle      (unused_store_idle)
+  );
+
+  transmit_sum #(
+      .DATA_W(DATA_W),
+      .JOBS(JOBS),
+      .INDEX_W(INDEX_W)
+  ) u_sum (
+      .clk,
+      .rst,
+      .s_valid      (beat_valid),
+      .s_done       (assemble_done),
+      .s_job        (beat_job),
+      .s_header     (beat_header),
+      .s_index      (beat_index),
+      .s_lanes      (beat_lanes),
+      .s_data       (beat_data),
+      .done         (sum_done),
+      .done_job,
+      .record_en,
+      .record_job   (next_job),
+      .record_header,
+      .record_sum,
+      .idle         (sum_idle)
+  );
+
+  // -------------------------------------------------------------------------------------------------- frames go out
+  logic ready_valid, next_valid, next_ready;
+  logic [8:0] ready_cells;
+
+  transmit_order #(
+      .JOBS(JOBS)
+  ) u_order (
+      .clk,
+      .rst,
+      .job_valid,
+      .job,
+      .start,
+      .start_follows,
+      .start_after,
+      .done_valid(sum_done),
+      .done_job,
+      .ready_valid,
+      .ready_job,
+      .next_valid,
+      .next_ready,
+      .next_job,
+      .end_valid,
+      .end_job
+  );
+
+  ram_fit #(
+      .WIDTH($bits(chain_t)),
+      .DEPTH(JOBS)
+  ) u_chains (
+      .clk,
+      .wr_en  (chain_valid),
+      .wr_addr(chain_job),
+      .wr_data(chain),
+      .rd_en  (record_en),
+      .rd_addr(next_job),
+      .rd_data(record_chain)
+  );
+
+  ram_dist #(
+      .WIDTH(9),
+      .DEPTH(JOBS)
+  ) u_cells (
+      .clk,
+      .wr_en  (chain_valid),
+      .wr_addr(chain_job),
+      .wr_data(chain.cells),
+      .rd_addr(ready_job),
+      .rd_data(ready_cells)
+  );
+
+  always_ff @(posedge clk) begin
+    if (record_en) record_queue_q <= next_queue;
+    waiting_q <= ready_valid ? cells_t'(ready_cells) : '0;
+    if (rst) waiting_q <= '0;
+  end
+
+  // Here a packet is known whole, and its frame in cells: the place for a part that cuts it into segments.
+  logic verdict_valid, verdict_ready, verdict_patch, verdict_idle, output_idle;
+  job_t verdict_job;
+  queue_t verdict_queue;
+  chain_t verdict_chain;
+  logic [CELL_W-1:0] verdict_cell;
+  logic [INDEX_W-1:0] verdict_beats;
+  logic [FRAME_W-1:0] verdict_place;
+  logic [15:0] verdict_value;
+
+  transmit_verdict #(
+      .QUEUES(QUEUES),
+      .JOBS(JOBS),
+      .CELL_W(CELL_W),
+      .INDEX_W(INDEX_W)
+  ) u_verdict (
+      .clk,
+      .rst,
+      .sweep       (sweep_q),
+      .sweep_queue,
+      .set_valid,
+      .set_queue,
+      .set_enabled (set.enabled),
+      .next_valid,
+      .next_ready,
+      .next_job,
+      .record_en,
+      .record_queue(record_queue_q),
+      .record_chain,
+      .record_header,
+      .record_sum,
+      .record_cell,
+      .record_beats,
+      .record_error,
+      .m_valid     (verdict_valid),
+      .m_ready     (verdict_ready),
+      .m_job       (verdict_job),
+      .m_queue     (verdict_queue),
+      .m_chain     (verdict_chain),
+      .m_cell      (verdict_cell),
+      .m_beats     (verdict_beats),
+      .m_patch     (verdict_patch),
+      .m_place     (verdict_place),
+      .m_value     (verdict_value),
+      .fail_valid,
+      .fail_queue,
+      .fail_fault,
+      .packet,
+      .dropped,
+      .event_queue,
+      .event_bytes,
+      .idle        (verdict_idle)
+  );
+
+  transmit_output #(
+      .DATA_W(DATA_W),
+      .QUEUES(QUEUES),
+      .JOBS(JOBS),
+      .CELLS(CELLS),
+      .INDEX_W(INDEX_W)
+  ) u_output (
+      .clk,
+      .rst,
+      .s_valid(verdict_valid),
+      .s_ready(verdict_ready),
+      .s_job  (verdict_job),
+      .s_queue(verdict_queue),
+      .s_chain(verdict_chain),
+      .s_cell (verdict_cell),
+      .s_beats(verdict_beats),
+      .s_patch(verdict_patch),
+      .s_place(verdict_place),
+      .s_value(verdict_value),
+      .next_en,
+      .next_of,
+      .next_cell,
+      .read,
+      .read_cell,
+      .read_beat,
+      .read_data,
+      .freed,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_queue,
+      .used_valid,
+      .used_ready,
+      .used_queue,
+      .used,
+      .end_valid,
+      .end_job,
+      .end_queue,
+      .end_cells,
+      .idle   (output_idle)
+  );
+
+  // A queue is quiet while no visit is under way and as many of its jobs ended as began.
+  logic visited_q, quiet_q;
+  wire visited = visit && visit_queue == probe_queue;
+  always_ff @(posedge clk) begin
+    visited_q <= visited;
+    quiet_q   <= begun_jobs == ended_jobs && !visited && !visited_q && !sweep_q;
+  end
+  assign probe_quiet = quiet_q;
+
+  assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
+                output_idle;
+
+endmodule

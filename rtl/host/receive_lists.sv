@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lists of frames that wait for buffers, one a queue. A frame comes in if its queue is enabled and has no more
+// cells than are free then; else it is dropped. The first one of a queue is taken by `pop`, but its cells count until
+// they are freed. When a frame comes into an empty list, the queue wants a turn.
+// Latency: 2 cycles from a pop to what it found. Throughput: a frame or a pop a cycle, of the same queue in 3; frames
+// go first, and every other one lets a pop go.
+// Backpressure: frame_ready is low while drops, turns or cells to free aren't taken.
+module receive_lists
+  import receive_pkg::*;
+#(
+    parameter int unsigned QUEUES = 16,
+    parameter int unsigned CELLS = 256,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               wipe,
+    input  logic [QUEUE_W-1:0] wipe_queue,
+    input  logic               change_valid,    // the queue is enabled, or not
+    input  logic [QUEUE_W-1:0] change_queue,
+    input  logic               change_enabled,
+    input  logic [QUEUE_W-1:0] probe_queue,
+    output logic               probe_waiting,   // frames of it are in the list; 1 cycle later
+
+    // verilator lint_off UNUSEDSIGNAL
+    input  cells_t             free,
+    input  logic               freed_valid,     // so many cells of the queue's were freed since reset, modulo
+    input  logic [QUEUE_W-1:0] freed_queue,
+    input  cells_t             freed_cells,
+    // verilator lint_on UNUSEDSIGNAL
+
+    input  logic               frame_valid,
+    output logic               frame_ready,
+    // verilator lint_off UNUSEDSIGNAL
+    input  frame_t             frame,           // with the widest numbers
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic               pop_valid,
+    output logic               pop_ready,
+    input  logic [QUEUE_W-1:0] pop_queue,
+    output logic               popped_valid,    // one cycle, for each pop in turn
+    output logic               popped_none,     // else:
+    output cell_t              popped_first,
+    output bytes_t             popped_bytes,
+    output logic               popped_valid_sum,
+
+    output logic               turn_valid,
+    input  logic               turn_ready,
+    output logic [QUEUE_W-1:0] turn_queue,
+    output logic               drop_valid,
+    input  logic               drop_ready,
+    output event_t             drop,
+    output logic               free_valid,
+    input  logic               free_ready,
+    output cell_t              free_first,
+    output cells_t             free_cells,
+    output logic               idle
+);
+
+  localparam int unsigned CELL_W = $clog2(CELLS);
+
+  if (QUEUES < 1 || QUEUES > 65536) begin : gen_bad_queues
+    $fatal(1, "receive_lists: QUEUES must be 1 to 65536, not %0d", QUEUES);
+  end
+  if (CELLS < 16 || CELLS > 4096 || 2 ** CELL_W != CELLS) begin : gen_bad_cells
+    $fatal(1, "receive_lists: CELLS must be a power of two from 16 to 4096, not %0d", CELLS);
+  end
+
+  typedef logic [CELL_W-1:0] at_t;
+  typedef logic [CELL_W:0] number_t;
+  typedef struct packed {
+    number_t frames;
+    number_t cells;  // that came in since reset, modulo
+    at_t     head;
+    at_t     tail;   // first cells of the first and last frame
+  } list_t;
+
+  // ------------------------------------------------------------------------------- one after the other of each queue
+  // Stage 1: the queue's words are there. Stage 2: the frame's; all is known, and noted.
+  typedef struct packed {
+    logic               pop;
+    logic [QUEUE_W-1:0] owner;
+    end_t               what;
+    logic               valid_sum;
+    at_t                first;
+    number_t            cells;
+    bytes_t             bytes;
+  } work_t;
+
+  logic valid1_q, valid2_q, room, after_frame_q;
+  work_t work, work1_q, work2_q;
+  wire frame_conflict = (valid1_q && work1_q.owner == QUEUE_W'(frame.owner))
+      || (valid2_q && work2_q.owner == QUEUE_W'(frame.owner));
+  wire pop_conflict = (valid1_q && work1_q.owner == pop_queue) || (valid2_q && work2_q.owner == pop_queue);
+  wire frame_go = frame_valid && room && !frame_conflict && !wipe;
+  wire pop_go = pop_valid && !pop_conflict && !wipe;
+  wire pop_first = pop_go && (!frame_go || after_frame_q);
+  wire go = frame_go || pop_go;
+
+  assign frame_ready = frame_go && !pop_first;
+  assign pop_ready   = pop_first;
+  always_comb begin
+    work.pop       = pop_first;
+    work.owner     = pop_first ? pop_queue : QUEUE_W'(frame.owner);
+    work.what      = frame.what;
+    work.valid_sum = frame.valid_sum;
+    work.first     = at_t'(frame.first);
+    work.cells     = number_t'(frame.cells);
+    work.bytes     = frame.bytes;
+  end
+
+  list_t list1, list2_q, list_next;
+  logic enabled1, enabled2_q;
+  number_t freed1, used2_q;
+  at_t next2;
+  bytes_t bytes2;
+  logic valid_sum2;
+
+  always_ff @(posedge clk) begin
+    valid1_q   <= go;
+    valid2_q   <= valid1_q;
+    work1_q    <= work;
+    work2_q    <= work1_q;
+    list2_q    <= list1;
+    enabled2_q <= enabled1;
+    used2_q    <= list1.cells - freed1;
+    if (go) after_frame_q <= !pop_first;
+    if (rst) begin
+      valid1_q      <= 1'b0;
+      valid2_q      <= 1'b0;
+      after_frame_q <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------ what is decided
+  wire arrives = valid2_q && !work2_q.pop;
+  wire whole = work2_q.what == WHOLE;
+  number_t limit_q;  // cells that are free; this one's are not
+  wire fits = {1'b0, used2_q} + {1'b0, work2_q.cells} <= {1'b0, limit_q};
+  wire enters = arrives && whole && enabled2_q && fits;
+  wire removes = valid2_q && work2_q.pop && list2_q.frames != 0;
+  wire listed = list2_q.frames != 0;
+  always_ff @(posedge clk) limit_q <= number_t'(free);
+
+  always_comb begin
+    list_next = list2_q;
+    if (removes) begin
+      list_next.frames = list2_q.frames - 1'b1;
+      list_next.head   = next2;
+    end
+    if (enters) begin
+      list_next.frames = list2_q.frames + 1'b1;
+      list_next.cells  = list2_q.cells + work2_q.cells;
+      list_next.tail   = work2_q.first;
+      if (!listed) list_next.head = work2_q.first;
+    end
+  end
+
+  ram_fit #(
+      .WIDTH($bits(list_t)),
+      .DEPTH(QUEUES)
+  ) u_lists (
+      .clk,
+      .wr_en  (wipe || enters || removes),
+      .wr_addr(wipe ? wipe_queue : work2_q.owner),
+      .wr_data(wipe ? '0 : list_next),
+      .rd_en  (1'b1),
+      .rd_addr(work.owner),
+      .rd_data(list1)
+  );
+  ram_fit #(
+      .WIDTH(1),
+      .DEPTH(QUEUES)
+  ) u_waiting (
+      .clk,
+      .wr_en  (wipe || enters || removes),
+      .wr_addr(wipe ? wipe_queue : work2_q.owner),
+      .wr_data(!wipe && list_next.frames != 0),
+      .rd_en  (1'b1),
+      .rd_addr(probe_queue),
+      .rd_data(probe_waiting)
+  );
+  ram_fit #(
+      .WIDTH(1),
+      .DEPTH(QUEUES)
+  ) u_enabled (
+      .clk,
+      .wr_en  (wipe || change_valid),
+      .wr_addr(wipe ? wipe_queue : change_queue),
+      .wr_data(!wipe && change_enabled),
+      .rd_en  (1'b1),
+      .rd_addr(work.owner),
+      .rd_data(enabled1)
+  );
+  ram_fit #(
+      .WIDTH(CELL_W + 1),
+      .DEPTH(QUEUES)
+  ) u_freed (
+      .clk,
+      .wr_en  (wipe || freed_valid),
+      .wr_addr(wipe ? wipe_queue : freed_queue),
+      .wr_data(wipe ? '0 : number_t'(freed_cells)),
+      .rd_en  (1'b1),
+      .rd_addr(work.owner),
+      .rd_data(freed1)
+  );
+  // By a frame's first cell: what it is, and the frame that follows it.
+  ram_fit #(
+      .WIDTH($bits(bytes_t) + 1),
+      .DEPTH(CELLS)
+  ) u_frames (
+      .clk,
+      .wr_en  (enters),
+      .wr_addr(work2_q.first),
+      .wr_data({work2_q.valid_sum, work2_q.bytes}),
+      .rd_en  (1'b1),
+      .rd_addr(list1.head),
+      .rd_data({valid_sum2, bytes2})
+  );
+  ram_fit #(
+      .WIDTH(CELL_W),
+      .DEPTH(CELLS)
+  ) u_following (
+      .clk,
+      .wr_en  (enters && listed),
+      .wr_addr(list2_q.tail),
+      .wr_data(work2_q.first),
+      .rd_en  (1'b1),
+      .rd_addr(list1.head),
+      .rd_data(next2)
+  );
+
+  assign popped_valid     = valid2_q && work2_q.pop;
+  assign popped_none      = !listed;
+  assign popped_first     = cell_t'(list2_q.head);
+  assign popped_bytes     = bytes2;
+  assign popped_valid_sum = valid_sum2;
+
+  // --------------------------------------------------------------------------------------------------- who is told
+  // There is room in each queue for what stages 1 and 2 and the next one may put there.
+  logic [3:0] turns, drops, frees;
+  logic [2:0] idles;
+  logic turns_ready, drops_ready, frees_ready;
+  wire fate_off = whole && !enabled2_q;
+  always_ff @(posedge clk) room <= turns < 5 && drops < 5 && frees < 5;
+
+  stream_fifo #(
+      .WIDTH(QUEUE_W),
+      .DEPTH(8)
+  ) u_turns (
+      .clk,
+      .rst,
+      .s_valid(enters && !listed),
+      .s_ready(turns_ready),
+      .s_data (work2_q.owner),
+      .m_valid(turn_valid),
+      .m_ready(turn_ready),
+      .m_data (turn_queue),
+      .count  (turns),
+      .idle   (idles[0])
+  );
+  stream_fifo #(
+      .WIDTH($bits(event_t)),
+      .DEPTH(8)
+  ) u_drops (
+      .clk,
+      .rst,
+      .s_valid(arrives && work2_q.what != CUT && !enters),
+      .s_ready(drops_ready),
+      .s_data (event_t'{queue_t'(work2_q.owner), fate_off ? EVENT_OFF : EVENT_FULL, work2_q.bytes}),
+      .m_valid(drop_valid),
+      .m_ready(drop_ready),
+      .m_data (drop),
+      .count  (drops),
+      .idle   (idles[1])
+  );
+  stream_fifo #(
+      .WIDTH(2 * CELL_W + 1),
+      .DEPTH(8)
+  ) u_frees (
+      .clk,
+      .rst,
+      .s_valid(arrives && !enters && work2_q.cells != 0),
+      .s_ready(frees_ready),
+      .s_data ({work2_q.first, work2_q.cells}),
+      .m_valid(free_valid),
+      .m_ready(free_ready),
+      .m_data ({free_first[CELL_W-1:0], free_cells[CELL_W:0]}),
+      .count  (frees),
+      .idle   (idles[2])
+  );
+  if (CELL_W < 12) begin : gen_rest
+    assign free_first[11:CELL_W]   = '0;
+    assign free_cells[12:CELL_W+1] = '0;
+  end
+  assign idle = !valid1_q && !valid2_q && &idles;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (turns_ready && drops_ready && frees_ready || !arrives) else $error("%m: a frame's fate is lost");
+    end
+  end
+`else
+  wire unused = &{1'b0, turns_ready, drops_ready, frees_ready};
+`endif
+
+endmodule

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs the bytes of jobs' reads, whose data come in any order and interleaved, into beats and those into cells. A job
+// begins so far up in its first beat that its header ends there: the frame's first byte is in lane 0 of the second one.
+// The header isn't stored; transmit_sum gets it, as all beats.
+// A beat of data ends one beat of the job at most, and then the job may have a rest; for that, and for jobs whose last
+// read didn't say that it was, a token goes down the pipeline in a cycle without data.
+// Latency: 5 cycles from data to the cell. Throughput: a beat of data, or a token, a cycle.
+// Backpressure: rready is high, but for a cycle when a token has waited for two; it is a register. Cells are reserved:
+// alloc_valid is high when one is taken.
+module transmit_assemble
+  import transmit_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned JOBS = 64,
+    parameter int unsigned CELLS = 256,
+    parameter int unsigned INDEX_W = 11,  // of beats of a frame, and one more
+    localparam int unsigned BYTES = DATA_W / 8,
+    localparam int unsigned LANE_W = $clog2(BYTES),
+    localparam int unsigned CELL_BEATS = CELL_BYTES / BYTES,
+    localparam int unsigned BEAT_W = $clog2(CELL_BEATS),
+    localparam int unsigned CELL_W = $clog2(CELLS),
+    localparam int unsigned JOB_W = $clog2(JOBS)
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               sweep,       // clears sweep_job; nothing else goes on
+    input  logic [  JOB_W-1:0] sweep_job,
+
+    input  logic               note,        // of a read
+    input  logic [  JOB_W-1:0] note_job,
+    input  logic [BURST_W-1:0] note_slot,
+    input  burst_t             note_burst,
+    input  logic               token_valid,
+    output logic               token_ready,
+    input  logic [  JOB_W-1:0] token_job,
+    input  logic [  JOB_W-1:0] came_of,     // reads of that job, modulo, whose data are here
+    output logic [  BURST_W:0] came,
+    output logic [  JOB_W-1:0] asked_of,
+    input  logic [  BURST_W:0] asked,       // and that were asked for
+
+    input  logic               rvalid,
+    output logic               rready,
+    input  logic [  JOB_W-1:0] rid,
+    input  logic [ DATA_W-1:0] rdata,
+    input  logic               rerror,
+    input  logic               rlast,
+
+    input  logic               alloc_valid, // cell_store
+    output logic               alloc_ready,
+    input  logic [ CELL_W-1:0] alloc_cell,
+    output logic               link,
+    output logic [ CELL_W-1:0] link_cell,
+    output logic [ CELL_W-1:0] link_next,
+    output logic               write,
+    output logic [ CELL_W-1:0] write_cell,
+    output logic [ BEAT_W-1:0] write_beat,
+
+    output logic               beat_valid,  // of a job, in order: to write, and to sum
+    output logic               beat_header, // the header, in the upper lanes
+    output logic [INDEX_W-1:0] beat_index,  // in the frame
+    output logic [   LANE_W:0] beat_lanes,
+    output logic [ DATA_W-1:0] beat_data,
+    output logic               done,        // beat_job has no more; beat_index beats were before this one, if it is one
+    output logic               done_error,
+    output logic [  JOB_W-1:0] beat_job,
+
+    input  logic               record_en,
+    input  logic [  JOB_W-1:0] record_job,
+    output logic [ CELL_W-1:0] record_cell, // the first one, 1 cycle later
+    output logic [INDEX_W-1:0] record_beats,
+    output logic               record_error,
+    output logic               idle         // nothing under way in here; jobs may be
+);
+
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : gen_bad_data_w
+    $fatal(1, "transmit_assemble: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+
+  localparam logic [LANE_W-1:0] START = LANE_W'(BYTES - host_pkg::HEADER_BYTES);
+
+  // ----------------------------------------------------------------------------------------------- tokens, data come in
+  // Each job's token waits for the data of its reads. One whose data aren't here goes to the end of the queue.
+  logic push_valid, push_ready, wait_valid, rest_2;
+  logic [JOB_W-1:0] push_job, wait_job, job_2;
+  logic looked_q, complete_q, stall_q, waits_idle;
+  logic [BURST_W:0] wait_came;
+  logic valid_0, token_0, last_0, error_0;
+  logic [JOB_W-1:0] job_0;
+  logic [DATA_W-1:0] data_0;
+  wire insert = looked_q && complete_q && (stall_q || !rvalid);
+  wire back = looked_q && !complete_q && !rest_2;
+
+  assign asked_of    = wait_job;
+  assign push_valid  = rest_2 || back || token_valid;
+  assign push_job    = rest_2 ? job_2 : back ? wait_job : token_job;
+  assign token_ready = !rest_2 && !back && push_ready;
+  assign rready      = !stall_q;
+
+  stream_fifo #(
+      .WIDTH(JOB_W),
+      .DEPTH(JOBS + 2)
+  ) u_tokens (
+      .clk,
+      .rst,
+      .s_valid(push_valid),
+      .s_ready(push_ready),
+      .s_data (push_job),
+      .m_valid(wait_valid),
+      .m_ready(insert || back),
+      .m_data (wait_job),
+      .count  (),
+      .idle   (waits_idle)
+  );
+
+  always_ff @(posedge clk) begin
+    looked_q   <= wait_valid && !insert && !back;
+    complete_q <= asked == wait_came;
+    stall_q    <= looked_q && complete_q && !insert;
+    valid_0    <= (rvalid && rready) || insert;
+    token_0    <= insert;
+    job_0      <= insert ? wait_job : rid;
+    last_0     <= rlast;
+    error_0    <= rerror;
+    data_0     <= rdata;
+    if (rst) begin
+      looked_q <= 1'b0;
+      stall_q  <= 1'b0;
+      valid_0  <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------- stage 0: which read they are of
+  logic [BURST_W:0] read;
+  logic begun;
+  logic valid_1, token_1, last_1, error_1, begun_1;
+  logic [JOB_W-1:0] job_1;
+  logic [DATA_W-1:0] data_1;
+  burst_t burst;
+  wire came_wr = (valid_0 && !token_0) || sweep;
+  wire [JOB_W-1:0] came_at = sweep ? sweep_job : job_0;
+  wire [BURST_W+1:0] came_data = sweep ? '0 : {read + (BURST_W + 1)'(last_0), !last_0};
+
+  for (genvar i = 0; i < 3; i++) begin : gen_came
+    logic [BURST_W:0] found;
+    // verilator lint_off UNUSEDSIGNAL
+    logic inside_burst;
+    // verilator lint_on UNUSEDSIGNAL
+    ram_dist #(
+        .WIDTH(BURST_W + 2),
+        .DEPTH(JOBS)
+    ) u_came (
+        .clk,
+        .wr_en  (came_wr),
+        .wr_addr(came_at),
+        .wr_data(came_data),
+        .rd_addr(i == 0 ? job_0 : i == 1 ? came_of : wait_job),
+        .rd_data({found, inside_burst})
+    );
+  end
+  assign read      = gen_came[0].found;
+  assign begun     = gen_came[0].inside_burst;
+  assign came      = gen_came[1].found;
+  assign wait_came = gen_came[2].found;
+
+  ram_fit #(
+      .WIDTH($bits(burst_t)),
+      .DEPTH(JOBS * BURSTS)
+  ) u_bursts (
+      .clk,
+      .wr_en  (note),
+      .wr_addr({note_job, note_slot}),
+      .wr_data(note_burst),
+      .rd_en  (1'b1),
+      .rd_addr({job_0, read[BURST_W-1:0]}),
+      .rd_data(burst)
+  );
+
+  always_ff @(posedge clk) begin
+    valid_1 <= valid_0;
+    token_1 <= token_0;
+    job_1   <= job_0;
+    last_1  <= last_0;
+    error_1 <= error_0;
+    begun_1 <= begun;
+    data_1  <= data_0;
+    if (rst) valid_1 <= 1'b0;
+  end
+
+  // ------------------------------------------------------------------------------ stage 1: which of their bytes are meant
+  logic valid_2, error_2, final_2;
+  logic [LANE_W-1:0] first_2;
+  logic [LANE_W:0] count_2;
+  logic [DATA_W-1:0] data_2;
+  wire [LANE_W-1:0] first_lane = begun_1 ? '0 : LANE_W'(burst.first_lane);
+  wire [LANE_W-1:0] last_lane = last_1 ? LANE_W'(burst.last_lane) : '1;
+
+  always_ff @(posedge clk) begin
+    valid_2 <= valid_1;
+    job_2   <= job_1;
+    error_2 <= error_1 && !token_1;
+    final_2 <= token_1 || (last_1 && burst.last);
+    first_2 <= first_lane;
+    count_2 <= token_1 ? '0 : (LANE_W + 1)'(last_lane) - (LANE_W + 1)'(first_lane) + 1'b1;
+    data_2  <= data_1;
+    if (rst) valid_2 <= 1'b0;
+  end
+
+  // --------------------------------------------------------------------------------- stage 2: where they go in the job
+  typedef struct packed {
+    logic               header;  // is not complete
+    logic               error;
+    logic [INDEX_W-1:0] index;
+    logic [LANE_W-1:0]  fill;    // lanes of the beat in the making
+  } place_t;
+  localparam place_t BEGIN = '{header: 1'b1, error: 1'b0, index: '0, fill: START};
+
+  place_t place_2, place_3;
+  logic valid_3, full_3, done_3, emit_3;
+  logic [JOB_W-1:0] job_3;
+  logic [LANE_W-1:0] turn_3;
+  logic [LANE_W:0] lanes_3;
+  logic [DATA_W-1:0] data_3;
+  wire [LANE_W:0] sum_2 = {1'b0, place_2.fill} + count_2;
+  wire full_2 = sum_2[LANE_W];
+  wire rest_of_beat_2 = sum_2[LANE_W-1:0] != '0;
+  wire done_2 = final_2 && !(full_2 && rest_of_beat_2);
+  wire place_t placed_2 = '{header: place_2.header && !full_2, error: place_2.error || error_2,
+                            index: place_2.index + INDEX_W'(full_2 && !place_2.header), fill: sum_2[LANE_W-1:0]};
+
+  assign rest_2 = valid_2 && final_2 && full_2 && rest_of_beat_2;
+
+  ram_dist #(
+      .WIDTH($bits(place_t)),
+      .DEPTH(JOBS)
+  ) u_places (
+      .clk,
+      .wr_en  (valid_2 || sweep),
+      .wr_addr(sweep ? sweep_job : job_2),
+      .wr_data(sweep || done_2 ? BEGIN : placed_2),
+      .rd_addr(job_2),
+      .rd_data(place_2)
+  );
+
+  always_ff @(posedge clk) begin
+    valid_3       <= valid_2;
+    job_3         <= job_2;
+    place_3       <= place_2;
+    place_3.error <= place_2.error || error_2;
+    full_3        <= full_2;
+    emit_3        <= valid_2 && (full_2 || (final_2 && rest_of_beat_2 && !place_2.header));
+    done_3        <= valid_2 && done_2;
+    turn_3        <= place_2.fill - first_2;
+    lanes_3       <= full_2 ? (LANE_W + 1)'(BYTES) : {1'b0, sum_2[LANE_W-1:0]};
+    data_3        <= data_2;
+    if (rst) begin
+      valid_3 <= 1'b0;
+      emit_3  <= 1'b0;
+      done_3  <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------------- stage 3: bytes to their lanes, and a cell
+  logic valid_4, full_4, emit_4, done_4, same_4;
+  place_t place_4;
+  logic [JOB_W-1:0] job_4;
+  logic [LANE_W:0] lanes_4;
+  logic [DATA_W-1:0] data_4, old, kept_q;
+  logic [CELL_W-1:0] cell_4, current;
+  wire store_3 = emit_3 && !place_3.header;
+  wire new_cell = place_3.index[BEAT_W-1:0] == '0;
+  logic [LANE_W:0][DATA_W-1:0] turned;
+
+  assign turned[0] = data_3;
+  for (genvar i = 0; i < LANE_W; i++) begin : gen_turn
+    localparam int unsigned BY = 8 * 2 ** i;
+    assign turned[i+1] = turn_3[i] ? {turned[i][DATA_W-BY-1:0], turned[i][DATA_W-1-:BY]} : turned[i];
+  end
+
+  assign alloc_ready = store_3 && new_cell;
+  assign link        = store_3 && new_cell && place_3.index != '0;
+  assign link_cell   = current;
+  assign link_next   = alloc_cell;
+
+  ram_dist #(
+      .WIDTH(CELL_W),
+      .DEPTH(JOBS)
+  ) u_cells (
+      .clk,
+      .wr_en  (alloc_ready),
+      .wr_addr(job_3),
+      .wr_data(alloc_cell),
+      .rd_addr(job_3),
+      .rd_data(current)
+  );
+
+  always_ff @(posedge clk) begin
+    valid_4 <= valid_3;
+    job_4   <= job_3;
+    place_4 <= place_3;
+    full_4  <= full_3;
+    emit_4  <= emit_3;
+    done_4  <= done_3;
+    lanes_4 <= lanes_3;
+    data_4  <= turned[LANE_W];
+    cell_4  <= new_cell ? alloc_cell : current;
+    same_4  <= valid_4 && job_4 == job_3;
+    if (rst) begin
+      valid_4 <= 1'b0;
+      emit_4  <= 1'b0;
+      done_4  <= 1'b0;
+    end
+  end
+
+  // ----------------------------------------------------------------- stage 4: together with the bytes that are there
+  logic [DATA_W-1:0] merged;
+  wire [DATA_W-1:0] earlier = same_4 ? kept_q : old;
+  wire [DATA_W-1:0] kept = full_4 ? data_4 : merged;
+  wire [BYTES-1:0] there = ~({BYTES{1'b1}} << place_4.fill);
+
+  always_comb begin
+    for (int unsigned i = 0; i < BYTES; i++) merged[8*i+:8] = there[i] ? earlier[8*i+:8] : data_4[8*i+:8];
+  end
+
+  ram_fit #(
+      .WIDTH(DATA_W),
+      .DEPTH(JOBS)
+  ) u_kept (
+      .clk,
+      .wr_en  (valid_4),
+      .wr_addr(job_4),
+      .wr_data(kept),
+      .rd_en  (valid_3),
+      .rd_addr(job_3),
+      .rd_data(old)
+  );
+
+  always_ff @(posedge clk) begin
+    kept_q      <= kept;
+    beat_valid  <= emit_4;
+    beat_header <= place_4.header;
+    beat_index  <= place_4.index;
+    beat_lanes  <= lanes_4;
+    beat_data   <= merged;
+    beat_job    <= job_4;
+    done        <= done_4;
+    done_error  <= place_4.error;
+    write       <= emit_4 && !place_4.header;
+    write_cell  <= cell_4;
+    write_beat  <= place_4.index[BEAT_W-1:0];
+    if (rst) begin
+      beat_valid <= 1'b0;
+      done       <= 1'b0;
+      write      <= 1'b0;
+    end
+  end
+
+  ram_fit #(
+      .WIDTH(CELL_W),
+      .DEPTH(JOBS)
+  ) u_first_cells (
+      .clk,
+      .wr_en  (alloc_ready && place_3.index == '0),
+      .wr_addr(job_3),
+      .wr_data(alloc_cell),
+      .rd_en  (record_en),
+      .rd_addr(record_job),
+      .rd_data(record_cell)
+  );
+
+  ram_fit #(
+      .WIDTH(INDEX_W + 1),
+      .DEPTH(JOBS)
+  ) u_results (
+      .clk,
+      .wr_en  (done),
+      .wr_addr(beat_job),
+      .wr_data({done_error, beat_index + INDEX_W'(write)}),
+      .rd_en  (record_en),
+      .rd_addr(record_job),
+      .rd_data({record_error, record_beats})
+  );
+
+  assign idle = waits_idle && !valid_0 && !valid_1 && !valid_2 && !valid_3 && !valid_4 && !beat_valid && !done;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!alloc_ready || alloc_valid) else $error("%m: a cell is taken that is not there");
+      assert (!rest_2 || push_ready) else $error("%m: a job has two tokens");
+      assert (!back || push_ready) else $error("%m: a token is lost");
+    end
+  end
+`else
+  wire unused = &{1'b0, alloc_valid};
+`endif
+
+endmodule

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes turns over the queues that have buffers, makes a job of each chain of theirs and cuts its buffers into reads.
+// A visit goes on while there are buffers, credit by bytes, and what a packet needs: a job, cells, and room for its
+// reads. A queue gets no more of the free jobs and cells than it leaves free, so that those whose memory is slow can't
+// have all. What a visit can't go on with waits for the queue's next turn; its rest is kept with its job. Cells are
+// reserved for the whole packet before its first read: as many as it has bytes if its first buffer is its last, for
+// MAX_FRAME otherwise; what it doesn't need is given back at its last buffer.
+// Throughput: a buffer in two cycles, a read a cycle; a visit takes some 10 cycles more.
+module transmit_gather
+  import host_pkg::*;
+  import transmit_pkg::*;
+#(
+    parameter int unsigned QUEUES = 16,
+    parameter int unsigned PAIRS = 1,
+    parameter int unsigned FIRST = 1,
+    parameter int unsigned JOBS = 64,
+    parameter int unsigned CELLS = 256,
+    parameter int unsigned MAX_FRAME = 9216,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned JOB_W = $clog2(JOBS),
+    localparam int unsigned JOBS_W = $clog2(JOBS + 1),
+    localparam int unsigned CELLS_W = $clog2(CELLS + 1)
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               sweep,          // clears sweep_queue and sweep_job; nothing else goes on
+    input  logic [QUEUE_W-1:0] sweep_queue,
+    input  logic [  JOB_W-1:0] sweep_job,
+
+    input  logic               set_valid,
+    input  logic [QUEUE_W-1:0] set_queue,
+    input  logic               set_enabled,
+    input  logic               set_checksum,
+    input  logic               fail_valid,     // the queue begins no chain until it is set again
+    input  logic [QUEUE_W-1:0] fail_queue,
+
+    input  logic               fresh_valid,    // virtq_fetch
+    input  logic [QUEUE_W-1:0] fresh_queue,
+    output logic               open_valid,
+    input  logic               open_ready,
+    output logic [QUEUE_W-1:0] open_queue,
+    input  logic               buffer_valid,
+    output logic               buffer_ready,
+    input  buffer_t            buffer,
+    input  logic               buffer_none,
+    output logic               close,
+
+    output logic               look,           // transmit_room
+    output logic [QUEUE_W-1:0] look_queue,
+    input  logic [ JOBS_W-1:0] look_jobs,
+    input  logic [CELLS_W-1:0] look_cells,
+    input  logic [ JOBS_W-1:0] jobs,
+    input  logic [CELLS_W-1:0] cells,
+    input  logic               crowded,
+    output logic [CELLS_W-1:0] reserve,
+    output logic [CELLS_W-1:0] give_back,
+
+    input  logic               job_valid,      // transmit_order
+    input  logic [  JOB_W-1:0] job,
+    output logic               start,
+    output logic               start_follows,
+    output logic [  JOB_W-1:0] start_after,
+
+    output logic               chain_valid,    // the chain of chain_job is complete
+    output logic [  JOB_W-1:0] chain_job,
+    output chain_t             chain,
+    output logic               piece_valid,
+    input  logic               piece_ready,
+    output logic [  JOB_W-1:0] piece_job,
+    output piece_t             piece,
+    output logic [  JOB_W-1:0] came_of,        // reads of that job, modulo, whose data are here
+    input  logic [  BURST_W:0] came,
+    input  logic [  JOB_W-1:0] asked_of,       // and that were asked for
+    output logic [  BURST_W:0] asked,
+
+    input  logic [QUEUE_W-1:0] probe_queue,
+    output logic [ JOBS_W-1:0] probe_jobs,     // that the queue began, modulo, 1 cycle later
+    output logic               visit,          // of visit_queue
+    output logic [QUEUE_W-1:0] visit_queue,
+    input  logic [  JOB_W-1:0] owner_of,
+    output logic [QUEUE_W-1:0] owner,          // whose job that is
+    output logic               idle
+);
+
+  localparam int unsigned MAX_CELLS = (MAX_FRAME + CELL_BYTES - 1) / CELL_BYTES;
+  localparam int unsigned MAX_CHAIN = MAX_FRAME + HEADER_BYTES;
+  localparam int unsigned MIN_CHAIN = SHORTEST_FRAME + HEADER_BYTES;
+  localparam int unsigned QUANTUM = 2048;   // bytes a visit
+  localparam int unsigned LEAST = 64;       // that a buffer counts as
+  localparam int unsigned MOST = 64;        // buffers a visit
+  localparam int unsigned CREDIT_W = 19;
+  localparam int unsigned FUNCTION_W = QUEUE_W + 4;
+
+  if (PAIRS < 1 || PAIRS > 8) begin : gen_bad_pairs
+    $fatal(1, "transmit_gather: PAIRS must be 1 to 8, not %0d", PAIRS);
+  end
+  if (QUEUES < 1 || QUEUES > 16384) begin : gen_bad_queues
+    $fatal(1, "transmit_gather: QUEUES must be 1 to 16384, not %0d", QUEUES);
+  end
+  if (FIRST + (QUEUES - 1) / PAIRS > 65535) begin : gen_bad_first
+    $fatal(1, "transmit_gather: FIRST leaves no numbers for the functions: %0d", FIRST);
+  end
+  if (MAX_FRAME < 64 || MAX_FRAME > 65600) begin : gen_bad_max_frame
+    $fatal(1, "transmit_gather: MAX_FRAME must be 64 to 65600, not %0d", MAX_FRAME);
+  end
+  if (CELLS < 2 * MAX_CELLS) begin : gen_bad_cells
+    $fatal(1, "transmit_gather: CELLS must be enough for two frames of MAX_FRAME, not %0d", CELLS);
+  end
+
+  typedef logic [CELLS_W-1:0] cells_t;
+  typedef logic [CREDIT_W-1:0] credit_t;
+
+  typedef struct packed {
+    logic              open;      // of the chain that `last_job` is for, more buffers are to come
+    logic [JOB_W-1:0]  last_job;
+    credit_t           debt;      // negative or 0
+    logic [JOBS_W-1:0] begun;     // jobs, modulo
+    cells_t            reserved;  // cells, modulo, without those given back
+  } turn_t;
+
+  // Of a job in the making
+  typedef struct packed {
+    logic        valid;           // a buffer's rest
+    logic        last;
+    logic [63:0] addr;
+    logic [16:0] bytes;
+    logic [15:0] id;
+    logic [15:0] slots;
+  } rest_t;
+  typedef struct packed {
+    logic [2:0]         fault;
+    logic               checksum;
+    logic               skip;     // no more is read
+    logic [FRAME_W:0]   total;    // bytes of its buffers
+    logic [FRAME_W-1:0] read;     // that are read
+    cells_t             reserved;
+  } job_t;
+
+  typedef enum logic [2:0] {
+    WAIT, READ, LOAD, OPEN, VISIT, CLOSE, AGAIN
+  } state_t;
+  state_t state_q;
+
+  // ------------------------------------------------------------------------------------------------ whose turn it is
+  logic turn_valid, turns_idle, add_again;
+  logic [QUEUE_W-1:0] turn_queue, queue_q;
+  wire take = state_q == WAIT && turn_valid && !sweep;
+
+  turn_list #(
+      .ITEMS(QUEUES)
+  ) u_turns (
+      .clk,
+      .rst,
+      .add_valid(fresh_valid || add_again),
+      .add_item (fresh_valid ? fresh_queue : queue_q),
+      .m_valid  (turn_valid),
+      .m_ready  (take),
+      .m_item   (turn_queue),
+      .idle     (turns_idle)
+  );
+
+  // What software set. A queue that fails is as if it were not enabled. What is read while it is written is not known:
+  // then the queue takes another turn.
+  logic fail_q, found_enabled, found_checksum, conflict_q;
+  logic [QUEUE_W-1:0] fail_queue_q;
+  wire fail_now = fail_q && !set_valid && !sweep;
+  wire setting_wr = set_valid || sweep || fail_q;
+  wire [QUEUE_W-1:0] setting_at = set_valid ? set_queue : sweep ? sweep_queue : fail_queue_q;
+
+  always_ff @(posedge clk) begin
+    if (fail_now) fail_q <= 1'b0;
+    if (fail_valid) begin
+      fail_q       <= 1'b1;
+      fail_queue_q <= fail_queue;
+    end
+    conflict_q <= setting_wr && setting_at == turn_queue;
+    if (rst) fail_q <= 1'b0;
+  end
+
+  ram_fit #(
+      .WIDTH(2),
+      .DEPTH(QUEUES)
+  ) u_settings (
+      .clk,
+      .wr_en  (setting_wr),
+      .wr_addr(setting_at),
+      .wr_data({set_valid && set_enabled, set_checksum}),
+      .rd_en  (take),
+      .rd_addr(turn_queue),
+      .rd_data({found_enabled, found_checksum})
+  );
+
+  // ---------------------------------------------------------------------------------------- a visit's state, and ends
+  // verilator lint_off UNUSEDSIGNAL
+  turn_t turn_q, found_turn;  // turn_q.debt is credit_q
+  // verilator lint_on UNUSEDSIGNAL
+  rest_t rest_q, found_rest;
+  job_t job_q, found_job;
+  logic enabled_q, checksum_q, again_q, want_q, opened_q, ours_q;
+  logic [JOBS_W-1:0] used_jobs_q;
+  cells_t used_cells_q;
+  credit_t credit_q;
+  logic jobs_ok_q, crowded_q;
+  logic signed [CELLS_W+1:0] slack_q;
+  logic [15:0] function_q;
+  logic [5:0] count_q;
+  logic [4:0] patience_q;
+  logic [BURST_W:0] asked_q, came_q, asked_new;
+  cells_t give_q;
+
+  wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
+                             begun: turn_q.begun, reserved: turn_q.reserved};
+  wire turn_wr = state_q == CLOSE || sweep;
+  wire [QUEUE_W-1:0] turn_at = sweep ? sweep_queue : queue_q;
+
+  ram_fit #(
+      .WIDTH($bits(turn_t)),
+      .DEPTH(QUEUES)
+  ) u_visits (
+      .clk,
+      .wr_en  (turn_wr),
+      .wr_addr(turn_at),
+      .wr_data(sweep ? '0 : turn_saved),
+      .rd_en  (take),
+      .rd_addr(turn_queue),
+      .rd_data(found_turn)
+  );
+
+  ram_fit #(
+      .WIDTH(JOBS_W),
+      .DEPTH(QUEUES)
+  ) u_begun (
+      .clk,
+      .wr_en  (turn_wr),
+      .wr_addr(turn_at),
+      .wr_data(sweep ? '0 : turn_q.begun),
+      .rd_en  (1'b1),
+      .rd_addr(probe_queue),
+      .rd_data(probe_jobs)
+  );
+
+  ram_fit #(
+      .WIDTH($bits(rest_t) + $bits(job_t)),
+      .DEPTH(JOBS)
+  ) u_rests (
+      .clk,
+      .wr_en  (state_q == CLOSE && turn_q.open),
+      .wr_addr(turn_q.last_job),
+      .wr_data({rest_q, job_q}),
+      .rd_en  (state_q == READ),
+      .rd_addr(found_turn.last_job),
+      .rd_data({found_rest, found_job})
+  );
+
+  // Whose job it is: the one that the queue started last may by now be another's.
+  logic [QUEUE_W-1:0] last_queue;
+  for (genvar i = 0; i < 2; i++) begin : gen_queue_of
+    logic [QUEUE_W-1:0] found;
+    ram_dist #(
+        .WIDTH(QUEUE_W),
+        .DEPTH(JOBS)
+    ) u_queues (
+        .clk,
+        .wr_en  (start),
+        .wr_addr(job),
+        .wr_data(queue_q),
+        .rd_addr(i == 0 ? turn_q.last_job : owner_of),
+        .rd_data(found)
+    );
+  end
+  assign last_queue = gen_queue_of[0].found;
+  assign owner      = gen_queue_of[1].found;
+
+  // --------------------------------------------------------------------------- the next buffer, before it is taken
+  logic next_q, next_skip_q;
+  buffer_t next_buffer_q;
+  cells_t next_need_q;
+
+  // Bytes of a buffer, header among them, to cells of the frame; saturated by who asks
+  function automatic logic [FRAME_W-8:0] cells_of(logic [FRAME_W-1:0] bytes);
+    return (FRAME_W - 7)'(((FRAME_W + 1)'(bytes) + (FRAME_W + 1)'(CELL_BYTES - 1 - HEADER_BYTES)) >> 8);
+  endfunction
+
+  wire unread = buffer.failed || buffer.bytes > FRAME_W'(MAX_CHAIN) ||
+                (buffer.last && buffer.bytes < FRAME_W'(MIN_CHAIN));
+
+  always_ff @(posedge clk) begin
+    next_q        <= state_q == VISIT && buffer_valid && !buffer_ready;
+    next_buffer_q <= buffer;
+    next_skip_q   <= unread;
+    next_need_q   <= unread ? '0 : buffer.last ? cells_t'(cells_of(buffer.bytes)) : cells_t'(MAX_CELLS);
+    if (rst) next_q <= 1'b0;
+  end
+
+  // ------------------------------------------------------------------------------------------- what a cycle brings
+  // Counts that a start changed are right again two cycles later, when the next one may be.
+  wire fits = next_need_q == '0 || slack_q >= signed'((CELLS_W + 2)'({next_need_q, 1'b0}));
+  wire begins = enabled_q && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits;
+  wire tired = count_q == 6'(MOST - 1);
+  wire accept = state_q == VISIT && next_q && !rest_q.valid && !tired && (turn_q.open || begins);
+  wire too_long = job_q.skip || job_q.total + (FRAME_W + 1)'(next_buffer_q.bytes) > (FRAME_W + 1)'(MAX_CHAIN);
+  wire skip = turn_q.open ? too_long || next_buffer_q.failed : next_skip_q;
+  wire [FRAME_W-1:0] reads = skip ? '0 : next_buffer_q.bytes;
+  wire charged = credit_q[CREDIT_W-1-:2] != 2'b10;      // so that debts have an end
+
+  wire [9:0] space = 10'(BURST_BYTES) - 10'(rest_q.addr[8:0]);
+  wire final_piece = rest_q.bytes[16:10] == '0 && rest_q.bytes[9:0] <= space;
+  wire empty = rest_q.bytes == '0;
+  wire full = asked_q - came_q == (BURST_W + 1)'(BURSTS);
+  wire cut = state_q == VISIT && rest_q.valid && piece_ready && !full;
+  wire ends = cut && rest_q.last && (empty || final_piece);
+  wire [FRAME_W-9:0] net = (FRAME_W - 8)'(cells_of(job_q.read));
+
+  // The visit ends: nothing more there, or nothing more to be done now.
+  wire none = !rest_q.valid && !next_q && !buffer_valid && (buffer_none || patience_q[4]);
+  wire stuck = !rest_q.valid && next_q && (tired || (!turn_q.open && !begins));
+  wire held = rest_q.valid && full && came == came_q;
+
+  // A visit that can do nothing is seen before virtq_fetch is asked.
+  wire few_jobs = used_jobs_q >= jobs || !job_valid;
+  wire blocked = turn_q.open ? found_rest.valid && asked_new - came == (BURST_W + 1)'(BURSTS) :
+                               few_jobs || crowded_q || credit_q[CREDIT_W-1];
+
+  assign start         = accept && !turn_q.open;
+  assign start_follows = ours_q;
+  assign start_after   = turn_q.last_job;
+  assign reserve       = start ? next_need_q : '0;
+  assign give_back     = give_q;
+  assign buffer_ready  = accept;
+  assign open_valid    = state_q == OPEN;
+  assign open_queue    = queue_q;
+  assign look          = take;
+  assign look_queue    = turn_queue;
+  assign close         = state_q == CLOSE && opened_q;
+  assign add_again     = again_q && !fresh_valid && (state_q == CLOSE || state_q == AGAIN);
+  assign came_of       = turn_q.last_job;
+  assign visit         = state_q != WAIT;
+  assign visit_queue   = queue_q;
+  assign idle          = state_q == WAIT && turns_idle && !fresh_valid && !fail_q && give_q == '0;
+
+  assign piece_valid = state_q == VISIT && rest_q.valid && !full && (!empty || rest_q.last);
+  assign piece_job   = turn_q.last_job;
+  assign piece       = '{token: empty, last: rest_q.last && final_piece, slot: asked_q[BURST_W-1:0], user: function_q,
+                         addr: rest_q.addr, bytes: final_piece ? rest_q.bytes[9:0] : space};
+
+  assign chain_valid = ends;
+  assign chain_job   = turn_q.last_job;
+  assign chain       = '{fault: job_q.fault, dropped: job_q.skip || job_q.total < (FRAME_W + 1)'(MIN_CHAIN),
+                         checksum: job_q.checksum, bytes: FRAME_W'(job_q.total) - FRAME_W'(HEADER_BYTES),
+                         id: rest_q.id, slots: rest_q.slots, cells: 9'(net)};
+
+  // A function's number by a product: exact for all queues.
+  localparam logic [FUNCTION_W:0] RECIPROCAL = (FUNCTION_W + 1)'((2 ** FUNCTION_W + PAIRS - 1) / PAIRS);
+  wire [QUEUE_W+FUNCTION_W:0] product = (QUEUE_W + FUNCTION_W + 1)'(queue_q) * (QUEUE_W + FUNCTION_W + 1)'(RECIPROCAL);
+
+  always_ff @(posedge clk) begin
+    jobs_ok_q <= !few_jobs;
+    crowded_q <= crowded;
+    slack_q   <= signed'((CELLS_W + 2)'(cells)) - signed'((CELLS_W + 2)'(used_cells_q));
+    came_q    <= came;
+    give_q    <= ends ? job_q.reserved - cells_t'(net) : '0;
+    if (state_q == VISIT && give_q != '0) begin
+      turn_q.reserved <= turn_q.reserved - give_q;
+      used_cells_q    <= used_cells_q - give_q;
+    end
+
+    unique case (state_q)
+      WAIT: begin
+        queue_q <= turn_queue;
+        if (take) state_q <= READ;
+      end
+      READ: begin
+        turn_q       <= found_turn;
+        enabled_q    <= found_enabled && !conflict_q;
+        checksum_q   <= found_checksum;
+        again_q      <= conflict_q;
+        used_jobs_q  <= found_turn.begun - look_jobs;
+        used_cells_q <= found_turn.reserved - look_cells;
+        credit_q     <= found_turn.debt + credit_t'(QUANTUM);
+        want_q       <= found_turn.open || (found_enabled && !conflict_q);
+        function_q   <= 16'(FIRST);
+        opened_q     <= 1'b0;
+        state_q      <= LOAD;
+      end
+      LOAD: begin
+        rest_q       <= found_rest;
+        rest_q.valid <= found_rest.valid && turn_q.open;
+        job_q        <= found_job;
+        asked_q      <= asked_new;
+        came_q       <= asked_new - (BURST_W + 1)'(BURSTS);  // until it is read
+        ours_q       <= last_queue == queue_q;
+        function_q   <= function_q + 16'(product >> FUNCTION_W);
+        count_q      <= '0;
+        opened_q     <= want_q && !blocked;
+        again_q      <= again_q || (want_q && blocked);
+        state_q      <= want_q && !blocked ? OPEN : CLOSE;
+      end
+      OPEN: if (open_ready) state_q <= VISIT;
+      VISIT: begin
+        patience_q <= buffer_valid || rest_q.valid ? '0 : patience_q + 1'b1;
+        if (none || stuck || held) begin
+          state_q <= CLOSE;
+          again_q <= stuck ? turn_q.open || enabled_q : held || !buffer_none;
+        end
+      end
+      CLOSE: state_q <= again_q && fresh_valid ? AGAIN : WAIT;
+      AGAIN: if (!fresh_valid) state_q <= WAIT;
+      default: ;
+    endcase
+    if (state_q != VISIT) patience_q <= '0;
+    if (set_valid && set_queue == queue_q) enabled_q <= 1'b0;  // in this visit
+
+    if (accept) begin
+      rest_q       <= '{valid: 1'b1, last: next_buffer_q.last || next_buffer_q.failed, addr: next_buffer_q.addr,
+                        bytes: reads, id: next_buffer_q.id, slots: next_buffer_q.slots};
+      job_q.skip   <= skip;
+      job_q.fault  <= next_buffer_q.failed ? next_buffer_q.bytes[2:0] : 3'(FAULT_NONE);
+      job_q.total  <= (turn_q.open ? job_q.total : '0) + (turn_q.open && job_q.skip ? '0 :
+                      (FRAME_W + 1)'(next_buffer_q.bytes));
+      job_q.read   <= (turn_q.open ? job_q.read : '0) + reads;
+      count_q      <= count_q + 1'b1;
+      if (charged) credit_q <= credit_q - (reads < FRAME_W'(LEAST) ? credit_t'(LEAST) : credit_t'(reads));
+    end
+    if (start) begin
+      turn_q.open     <= 1'b1;
+      turn_q.last_job <= job;
+      turn_q.begun    <= turn_q.begun + 1'b1;
+      turn_q.reserved <= turn_q.reserved + next_need_q - give_q;
+      used_jobs_q     <= used_jobs_q + 1'b1;
+      used_cells_q    <= used_cells_q + next_need_q - give_q;
+      job_q.checksum  <= checksum_q;
+      job_q.reserved  <= next_need_q;
+      asked_q         <= asked_new;
+      came_q          <= asked_new;
+      ours_q          <= 1'b1;
+    end
+    if (cut) begin
+      rest_q.valid <= !final_piece && !empty;
+      rest_q.addr  <= {rest_q.addr[63:9] + 1'b1, 9'd0};
+      rest_q.bytes <= rest_q.bytes - FRAME_W'(space);
+      if (!empty) asked_q <= asked_q + 1'b1;
+    end
+    if (ends) turn_q.open <= 1'b0;
+    if (rst) begin
+      state_q <= WAIT;
+      give_q  <= '0;
+    end
+  end
+
+  // Reads that were asked for, of each job, modulo: by how many there are places for more.
+  for (genvar i = 0; i < 2; i++) begin : gen_asked
+    logic [BURST_W:0] found;
+    ram_dist #(
+        .WIDTH(BURST_W + 1),
+        .DEPTH(JOBS)
+    ) u_asked (
+        .clk,
+        .wr_en  ((cut && !empty) || sweep),
+        .wr_addr(sweep ? sweep_job : turn_q.last_job),
+        .wr_data(sweep ? '0 : asked_q + 1'b1),
+        .rd_addr(i == 1 ? asked_of : state_q == LOAD ? turn_q.last_job : job),
+        .rd_data(found)
+    );
+  end
+  assign asked_new = gen_asked[0].found;
+  assign asked     = gen_asked[1].found;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!next_q || buffer_valid) else $error("%m: a buffer that was offered is not there any more");
+      assert (!set_valid || !sweep) else $error("%m: a queue is set before its state is cleared");
+      assert (!fresh_valid || 32'(fresh_queue) < QUEUES) else $error("%m: a queue that can't be");
+    end
+  end
+`endif
+
+endmodule

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of host_transmit: gives free ones out, and says which may go to the output: those that are done, and whose
+// queue's earlier ones went before. Jobs of different queues go in the order in which they may.
+// A job knows the one of its queue that follows it; the first of a queue follows none that is still here.
+// Latency: 5 cycles from done to next_valid. Throughput: a job started, one done or gone and one ended a cycle.
+module transmit_order #(
+    parameter int unsigned JOBS = 64,
+    localparam int unsigned JOB_W = $clog2(JOBS)
+) (
+    input  logic             clk,
+    input  logic             rst,
+
+    output logic             job_valid,     // a free one
+    output logic [JOB_W-1:0] job,
+    input  logic             start,         // it is taken,
+    input  logic             start_follows, // and its queue's last one, if it is still here, is start_after
+    input  logic [JOB_W-1:0] start_after,
+
+    input  logic             done_valid,    // always taken
+    input  logic [JOB_W-1:0] done_job,
+    output logic             ready_valid,   // a job waits for nothing but the output from now on
+    output logic [JOB_W-1:0] ready_job,
+    output logic             next_valid,
+    input  logic             next_ready,
+    output logic [JOB_W-1:0] next_job,
+    input  logic             end_valid,     // it is free again
+    input  logic [JOB_W-1:0] end_job
+);
+
+  if (JOBS < 16 || JOBS > 256 || 2 ** JOB_W != JOBS) begin : gen_bad_jobs
+    $fatal(1, "transmit_order: JOBS must be a power of two from 16 to 256, not %0d", JOBS);
+  end
+
+  // Jobs that were never used come from a counter, the others from a queue of those that ended.
+  logic [JOB_W:0] fresh_q;
+  logic ended_valid, unused_ready_0;
+  logic [JOB_W-1:0] ended_job;
+  wire fresh = !fresh_q[JOB_W];
+  assign job_valid = fresh || ended_valid;
+  assign job       = fresh ? fresh_q[JOB_W-1:0] : ended_job;
+
+  stream_fifo #(
+      .WIDTH(JOB_W),
+      .DEPTH(JOBS)
+  ) u_ended (
+      .clk,
+      .rst,
+      .s_valid(end_valid),
+      .s_ready(unused_ready_0),
+      .s_data (end_job),
+      .m_valid(ended_valid),
+      .m_ready(start && !fresh),
+      .m_data (ended_job),
+      .count  (),
+      .idle   ()
+  );
+
+  logic [JOBS-1:0] here_q;                  // started and not gone
+  logic [JOBS-1:0] first_q;                 // of those of its queue
+  logic [JOBS-1:0] done_q, led_q;           // led: one follows
+  logic gone_q;
+  logic [JOB_W-1:0] gone_job_q, follower;
+
+  wire link = start_follows && here_q[start_after] && !(gone_q && gone_job_q == start_after);
+
+  ram_dist #(
+      .WIDTH(JOB_W),
+      .DEPTH(JOBS)
+  ) u_followers (
+      .clk,
+      .wr_en  (start && link),
+      .wr_addr(start_after),
+      .wr_data(job),
+      .rd_addr(gone_job_q),
+      .rd_data(follower)
+  );
+
+  logic came_valid;
+  logic [JOB_W-1:0] came_job;
+  logic unused_ready_1, unused_ready_2;
+  wire came = came_valid && !gone_q;
+
+  stream_fifo #(
+      .WIDTH(JOB_W),
+      .DEPTH(JOBS)
+  ) u_done (
+      .clk,
+      .rst,
+      .s_valid(done_valid),
+      .s_ready(unused_ready_1),
+      .s_data (done_job),
+      .m_valid(came_valid),
+      .m_ready(!gone_q),
+      .m_data (came_job),
+      .count  (),
+      .idle   ()
+  );
+
+  // One becomes ready when it is done as the first of its queue, or becomes the first when it is done.
+  wire freed = gone_q && led_q[gone_job_q];
+  wire push = (freed && done_q[follower]) || (came && first_q[came_job]);
+  wire [JOB_W-1:0] push_job = gone_q ? follower : came_job;
+
+  always_ff @(posedge clk) begin
+    gone_q     <= next_valid && next_ready;
+    gone_job_q <= next_job;
+    ready_valid <= push;
+    ready_job   <= push_job;
+    if (start && fresh) fresh_q <= fresh_q + 1'b1;
+    if (came) done_q[came_job] <= 1'b1;
+    if (freed) first_q[follower] <= 1'b1;
+    if (gone_q) here_q[gone_job_q] <= 1'b0;
+    if (start) begin
+      here_q[job]  <= 1'b1;
+      first_q[job] <= !link;
+      done_q[job]  <= 1'b0;
+      led_q[job]   <= 1'b0;
+    end
+    if (start && link) led_q[start_after] <= 1'b1;
+    if (rst) begin
+      fresh_q     <= '0;
+      here_q      <= '0;
+      gone_q      <= 1'b0;
+      ready_valid <= 1'b0;
+    end
+  end
+
+  stream_fifo #(
+      .WIDTH(JOB_W),
+      .DEPTH(JOBS)
+  ) u_ready (
+      .clk,
+      .rst,
+      .s_valid(ready_valid),
+      .s_ready(unused_ready_2),
+      .s_data (ready_job),
+      .m_valid(next_valid),
+      .m_ready(next_ready),
+      .m_data (next_job),
+      .count  (),
+      .idle   ()
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!start || job_valid) else $error("%m: a job is started that is not there");
+      assert (!end_valid || unused_ready_0) else $error("%m: a job ends twice");
+      assert (!done_valid || unused_ready_1) else $error("%m: a job is done twice");
+      assert (!ready_valid || unused_ready_2) else $error("%m: a job is ready twice");
+    end
+  end
+`else
+  wire unused = &{1'b0, unused_ready_0, unused_ready_1, unused_ready_2};
+`endif
+
+endmodule

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the virtio-net header of each job, and sums its frame in ones' complement from the place on that the header
+// names. Words begin at even bytes of the frame: for a sum that begins at an odd one, its bytes change places.
+// Latency: 4 cycles from a beat to done. Throughput: a beat a cycle of any job. Never stalls.
+module transmit_sum
+  import transmit_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned JOBS = 64,
+    parameter int unsigned INDEX_W = 11,
+    localparam int unsigned BYTES = DATA_W / 8,
+    localparam int unsigned LANE_W = $clog2(BYTES),
+    localparam int unsigned JOB_W = $clog2(JOBS)
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               s_valid,       // a beat
+    input  logic               s_done,        // the job's end, with its last beat or without one
+    input  logic [  JOB_W-1:0] s_job,
+    input  logic               s_header,
+    input  logic [INDEX_W-1:0] s_index,
+    input  logic [   LANE_W:0] s_lanes,
+    input  logic [ DATA_W-1:0] s_data,
+
+    output logic               done,
+    output logic [  JOB_W-1:0] done_job,
+    input  logic               record_en,
+    input  logic [  JOB_W-1:0] record_job,
+    output header_t            record_header, // 1 cycle later
+    output logic [       31:0] record_sum,    // of up to 32,800 words
+    output logic               idle
+);
+
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : gen_bad_data_w
+    $fatal(1, "transmit_sum: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+
+  localparam int unsigned WORDS = BYTES / 2;
+  localparam int unsigned GROUPS = WORDS / 4;
+
+  // ------------------------------------------------------------------------------------------ stage 0: header, place
+  // verilator lint_off UNUSEDSIGNAL
+  host_pkg::net_header_t net;
+  // verilator lint_on UNUSEDSIGNAL
+  assign net = s_data[DATA_W-1-:$bits(host_pkg::net_header_t)];
+  wire header_t header = '{segment: net.gso_type != '0, needs_sum: net.flags[host_pkg::NEEDS_CSUM],
+                           sum_start: net.csum_start, sum_offset: net.csum_offset};
+  wire header_wr = s_valid && s_header;
+  logic [15:0] start;
+
+  ram_fit #(
+      .WIDTH($bits(header_t)),
+      .DEPTH(JOBS)
+  ) u_headers (
+      .clk,
+      .wr_en  (header_wr),
+      .wr_addr(s_job),
+      .wr_data(header),
+      .rd_en  (record_en),
+      .rd_addr(record_job),
+      .rd_data(record_header)
+  );
+
+  ram_dist #(
+      .WIDTH(16),
+      .DEPTH(JOBS)
+  ) u_starts (
+      .clk,
+      .wr_en  (header_wr),
+      .wr_addr(s_job),
+      .wr_data(header.sum_start),
+      .rd_addr(s_job),
+      .rd_data(start)
+  );
+
+  logic valid_0, done_0, first_0, none_0, some_0;
+  logic [JOB_W-1:0] job_0;
+  logic [LANE_W-1:0] from_0;
+  logic [LANE_W:0] lanes_0;
+  logic [DATA_W-1:0] data_0;
+  wire [15:0] start_beat = 16'(start[15:LANE_W]);
+
+  always_ff @(posedge clk) begin
+    valid_0 <= s_valid && !s_header;
+    done_0  <= s_done;
+    job_0   <= s_job;
+    first_0 <= s_index == '0;
+    none_0  <= 16'(s_index) < start_beat;
+    some_0  <= 16'(s_index) == start_beat;
+    from_0  <= start[LANE_W-1:0];
+    lanes_0 <= s_lanes;
+    data_0  <= s_data;
+    if (rst) begin
+      valid_0 <= 1'b0;
+      done_0  <= 1'b0;
+    end
+  end
+
+  // --------------------------------------------------------------------------------- stages 1 and 2: the beat's words
+  logic [BYTES-1:0] counts;
+  logic [WORDS-1:0][15:0] words;
+  logic valid_1, done_1, first_1, valid_2, done_2, first_2;
+  logic [JOB_W-1:0] job_1, job_2;
+  logic [GROUPS-1:0][17:0] groups_1;
+  logic [21:0] total, sum_2;
+
+  always_comb begin
+    for (int unsigned i = 0; i < BYTES; i++) begin
+      counts[i] = !none_0 && !(some_0 && LANE_W'(i) < from_0) && (LANE_W + 1)'(i) < lanes_0;
+    end
+    for (int unsigned i = 0; i < WORDS; i++) begin
+      words[i] = {data_0[16*i+:8] & {8{counts[2*i]}}, data_0[16*i+8+:8] & {8{counts[2*i+1]}}};
+    end
+    total = '0;
+    for (int unsigned i = 0; i < GROUPS; i++) total += 22'(groups_1[i]);
+  end
+
+  always_ff @(posedge clk) begin
+    for (int unsigned i = 0; i < GROUPS; i++) begin
+      groups_1[i] <= (18'(words[4*i]) + 18'(words[4*i+1])) + (18'(words[4*i+2]) + 18'(words[4*i+3]));
+    end
+    valid_1 <= valid_0;
+    done_1  <= done_0;
+    first_1 <= first_0;
+    job_1   <= job_0;
+    valid_2 <= valid_1;
+    done_2  <= done_1;
+    first_2 <= first_1;
+    job_2   <= job_1;
+    sum_2   <= total;
+    if (rst) begin
+      valid_1 <= 1'b0;
+      done_1  <= 1'b0;
+      valid_2 <= 1'b0;
+      done_2  <= 1'b0;
+    end
+  end
+
+  // ----------------------------------------------------------------------------------------------- stage 3: the job's
+  logic [31:0] earlier, found;
+  wire [31:0] sum = (first_2 ? '0 : earlier) + 32'(sum_2);
+
+  for (genvar i = 0; i < 2; i++) begin : gen_sums
+    logic [31:0] word;
+    ram_dist #(
+        .WIDTH(32),
+        .DEPTH(JOBS)
+    ) u_sums (
+        .clk,
+        .wr_en  (valid_2),
+        .wr_addr(job_2),
+        .wr_data(sum),
+        .rd_addr(i == 0 ? job_2 : record_job),
+        .rd_data(word)
+    );
+  end
+  assign earlier = gen_sums[0].word;
+  assign found  = gen_sums[1].word;
+
+  always_ff @(posedge clk) begin
+    if (record_en) record_sum <= found;
+    done     <= done_2;
+    done_job <= job_2;
+    if (rst) done <= 1'b0;
+  end
+
+  assign idle = !done_0 && !done_1 && !done_2 && !done;
+
+endmodule

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of each job that may go: its frame is sent, with a checksum if one is asked for, or dropped; its queue
+// fails, with what comes after it, if host memory answered with an error or its chain can't be.
+// The checksum is that of VIRTIO 1.2, 5.1.6.2, and as Linux's skb_checksum_help has it: one of 0 is sent as 0xFFFF,
+// which is the same in ones' complement, and for UDP doesn't mean that there is none.
+// Latency: 3 cycles. Throughput: a job a cycle.
+// Backpressure: the stages stop while m_valid waits for m_ready; next_ready follows m_ready.
+module transmit_verdict
+  import host_pkg::*;
+  import transmit_pkg::*;
+#(
+    parameter int unsigned QUEUES = 16,
+    parameter int unsigned JOBS = 64,
+    parameter int unsigned CELL_W = 8,
+    parameter int unsigned INDEX_W = 11,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned JOB_W = $clog2(JOBS)
+) (
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               sweep,        // clears sweep_queue
+    input  logic [QUEUE_W-1:0] sweep_queue,
+    input  logic               set_valid,    // with set_enabled the queue is well again
+    input  logic [QUEUE_W-1:0] set_queue,
+    input  logic               set_enabled,
+
+    input  logic               next_valid,
+    output logic               next_ready,
+    input  logic [  JOB_W-1:0] next_job,
+    output logic               record_en,    // of next_job, whose records come a cycle later
+    input  logic [QUEUE_W-1:0] record_queue,
+    input  chain_t             record_chain,
+    input  header_t            record_header,
+    input  logic [       31:0] record_sum,
+    input  logic [ CELL_W-1:0] record_cell,
+    input  logic [INDEX_W-1:0] record_beats,
+    input  logic               record_error,
+
+    output logic               m_valid,
+    input  logic               m_ready,
+    output logic [  JOB_W-1:0] m_job,
+    output logic [QUEUE_W-1:0] m_queue,
+    output chain_t             m_chain,      // dropped: is not sent; fault: does not become used either
+    output logic [ CELL_W-1:0] m_cell,
+    output logic [INDEX_W-1:0] m_beats,      // in cells
+    output logic               m_patch,      // bytes from m_place on become those of m_value
+    output logic [FRAME_W-1:0] m_place,
+    output logic [       15:0] m_value,      // the upper byte comes first
+
+    output logic               fail_valid,
+    output logic [QUEUE_W-1:0] fail_queue,
+    output fault_t             fail_fault,
+    output logic               packet,
+    output logic               dropped,
+    output logic [QUEUE_W-1:0] event_queue,
+    output logic [FRAME_W-1:0] event_bytes,
+    output logic               idle
+);
+
+  // ------------------------------------------------------------------------------------------- stage 1: records
+  logic valid_1, valid_2, advance_1, advance_2, advance_3;
+  logic [JOB_W-1:0] job_1;
+
+  assign next_ready = advance_1;
+  assign record_en  = next_valid && next_ready;
+  assign advance_1  = !valid_1 || advance_2;
+  assign advance_2  = !valid_2 || advance_3;
+
+  always_ff @(posedge clk) begin
+    if (advance_1) valid_1 <= next_valid;
+    if (advance_1) job_1 <= next_job;
+    if (rst) valid_1 <= 1'b0;
+  end
+
+  // ---------------------------------------------------------------------------------- stage 2: sums of them, half way
+  logic [JOB_W-1:0] job_2;
+  logic [QUEUE_W-1:0] queue_2;
+  chain_t chain_2;
+  logic [CELL_W-1:0] cell_2;
+  logic [INDEX_W-1:0] beats_2;
+  logic error_2, segment_2, patch_2, beyond_2, odd_2;
+  logic [16:0] sum_2;
+  logic [FRAME_W-1:0] place_2;
+
+  always_ff @(posedge clk) begin
+    if (advance_2) begin
+      valid_2   <= valid_1;
+      job_2     <= job_1;
+      queue_2   <= record_queue;
+      chain_2   <= record_chain;
+      cell_2    <= record_cell;
+      beats_2   <= record_beats;
+      error_2   <= record_error;
+      segment_2 <= record_header.segment;
+      patch_2   <= record_header.needs_sum && record_chain.checksum;
+      odd_2     <= record_header.sum_start[0];
+      beyond_2  <= FRAME_W'(record_header.sum_start) >= record_chain.bytes;
+      place_2   <= FRAME_W'(record_header.sum_start) + FRAME_W'(record_header.sum_offset);
+      sum_2     <= 17'(record_sum[15:0]) + 17'(record_sum[31:16]);
+    end
+    if (rst) valid_2 <= 1'b0;
+  end
+
+  // ------------------------------------------------------------------------------------------ stage 3: the verdict
+  // Which queues have failed: written in the same cycle as it is read, one stage after the other's.
+  logic failed;
+  wire [15:0] folded = sum_2[15:0] + 16'(sum_2[16]);
+  wire [15:0] turned = odd_2 ? {folded[7:0], folded[15:8]} : folded;
+  wire outside = beyond_2 || (FRAME_W + 1)'(place_2) + 2 > (FRAME_W + 1)'(chain_2.bytes);
+  wire fault_t fault = chain_2.fault != FAULT_NONE ? fault_t'(chain_2.fault) : error_2 ? FAULT_MEMORY : FAULT_NONE;
+  wire fails = fault != FAULT_NONE;
+  wire drop = failed || fails || chain_2.dropped || segment_2 || (patch_2 && outside);
+  wire judge = valid_2 && advance_3;
+
+  assign advance_3 = (!m_valid || m_ready) && !set_valid && !sweep;
+
+  ram_dist #(
+      .WIDTH(1),
+      .DEPTH(QUEUES)
+  ) u_failed (
+      .clk,
+      .wr_en  (sweep || (set_valid && set_enabled) || (judge && fails)),
+      .wr_addr(sweep ? sweep_queue : set_valid ? set_queue : queue_2),
+      .wr_data(!sweep && !set_valid),
+      .rd_addr(queue_2),
+      .rd_data(failed)
+  );
+
+  always_ff @(posedge clk) begin
+    if (m_ready) m_valid <= 1'b0;
+    if (advance_3) begin
+      m_valid         <= valid_2;
+      m_job           <= job_2;
+      m_queue         <= queue_2;
+      m_chain         <= chain_2;
+      m_chain.dropped <= drop;
+      m_chain.fault   <= failed || fails ? 3'(FAULT_MEMORY) : 3'(FAULT_NONE);
+      m_cell          <= cell_2;
+      m_beats         <= beats_2;
+      m_patch         <= patch_2;
+      m_place         <= place_2;
+      m_value         <= turned == 16'hFFFF ? 16'hFFFF : ~turned;
+    end
+    fail_valid  <= judge && fails && !failed;
+    fail_queue  <= queue_2;
+    fail_fault  <= fault;
+    packet      <= judge && !drop;
+    dropped     <= judge && drop;
+    event_queue <= queue_2;
+    event_bytes <= chain_2.bytes;
+    if (rst) begin
+      m_valid    <= 1'b0;
+      fail_valid <= 1'b0;
+      packet     <= 1'b0;
+      dropped    <= 1'b0;
+    end
+  end
+
+  assign idle = !next_valid && !valid_1 && !valid_2 && !m_valid && !fail_valid && !packet && !dropped;
+
+endmodule

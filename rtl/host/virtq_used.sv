@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes chains used: writes the used element of each to the place in the ring of its queue that follows the one before
+// (VIRTIO 1.2, 2.8.6), 8 bytes in one beat. Of chains that become used together (`more`) the first one's is written
+// when the others' are answered, so that the driver sees all of them or none.
+// A function's writes have an ID of their own as long as no more than IDS functions have any under way, and never wait
+// for each other; beyond that, and only then, functions share IDs.
+// Latency: 7 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain every
+// other cycle; of one queue too, with ELEMENTS under way.
+// Backpressure: used_ready is low while ELEMENTS are under way. A function whose memory is slow would fill them all:
+// who begins no chain of a queue without `room` leaves some for the others, as no function then begins more with as
+// many under way as are free. Answers are always taken.
+module virtq_used
+  import axi_pkg::*;
+  import host_pkg::*;
+#(
+    parameter int unsigned QUEUES = 16,
+    parameter int unsigned PAIRS = 1,
+    parameter int unsigned FIRST = 1,
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned IDS = 32,
+    parameter int unsigned ELEMENTS = 256,
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned BYTES = DATA_W / 8
+) (
+    input  logic               clk,
+    input  logic               rst,
+
+    input  logic               set_valid,    // at most every other cycle; the queue's chains come 4 cycles later
+    input  logic [QUEUE_W-1:0] set_queue,
+    // verilator lint_off UNUSEDSIGNAL
+    input  virtq_t             set,          // of it what the used elements need
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [QUEUE_W-1:0] probe_queue,
+    output logic               probe_quiet,
+    input  logic [QUEUE_W-1:0] place_queue,  // held
+    output place_t             place_next,   // of its next used element, 3 cycles later; one after the last when quiet
+    input  logic [QUEUE_W-1:0] room_queue,   // held
+    output logic               room,         // its function has fewer elements under way than there are free, or none;
+                                             // 4 cycles later
+
+    input  logic               used_valid,
+    output logic               used_ready,
+    input  logic [QUEUE_W-1:0] used_queue,
+    input  used_t              used,
+
+    output logic               done_valid,   // one cycle: the driver can see that they are used
+    output logic [QUEUE_W-1:0] done_queue,
+    output logic [15:0]        done_count,   // chains, those that became used together counted as one
+    output place_t             done_place,   // where they begin
+    output logic [16:0]        done_slots,   // how many descriptors they have
+    output logic               fail_valid,   // one cycle
+    output logic [QUEUE_W-1:0] fail_queue,
+    output fault_t             fail_fault,
+
+    // Writes only; data beside
+    output axi_req_t           axi_req,
+    output logic [DATA_W-1:0]  axi_wdata,
+    output logic [BYTES-1:0]   axi_wstrb,
+    // verilator lint_off UNUSEDSIGNAL
+    input  axi_rsp_t           axi_rsp,
+    // verilator lint_on UNUSEDSIGNAL
+    output logic               idle          // nothing under way; chains that become used together may lack their last
+);
+
+  if (QUEUES < 1 || QUEUES > 2 ** 16) begin : gen_bad_queues
+    $fatal(1, "virtq_used: QUEUES must be 1 to 65536, not %0d", QUEUES);
+  end
+  if (PAIRS < 1 || PAIRS > 8) begin : gen_bad_pairs
+    $fatal(1, "virtq_used: PAIRS must be 1 to 8, not %0d", PAIRS);
+  end
+  if (FIRST + QUEUES > 2 ** 16) begin : gen_bad_first
+    $fatal(1, "virtq_used: FIRST must leave room for the functions below 65536, not be %0d", FIRST);
+  end
+  if (DATA_W < 64 || DATA_W > 1024 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "virtq_used: DATA_W must be a power of two from 64 to 1024, not %0d", DATA_W);
+  end
+  if (IDS < 2 || IDS > 128 || 2 ** $clog2(IDS) != IDS) begin : gen_bad_ids
+    $fatal(1, "virtq_used: IDS must be a power of two from 2 to 128, not %0d", IDS);
+  end
+  if (ELEMENTS < 8 || ELEMENTS > 1024 || 2 ** $clog2(ELEMENTS) != ELEMENTS) begin : gen_bad_elements
+    $fatal(1, "virtq_used: ELEMENTS must be a power of two from 8 to 1024, not %0d", ELEMENTS);
+  end
+
+  localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS;
+  localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1;
+  localparam int unsigned ELEMENT_W = $clog2(ELEMENTS);
+  localparam int unsigned ID_W = $clog2(IDS);
+  localparam int unsigned LANE_W = $clog2(BYTES);
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef logic [FUNCTION_W-1:0] function_t;
+  typedef logic [ELEMENT_W-1:0] element_t;
+  typedef logic [ELEMENT_W:0] count_t;
+
+  // Chains begin, and answers are taken, every other cycle: each finds the state that the one before left.
+  logic turn_q;
+  always_ff @(posedge clk) turn_q <= !turn_q && !rst;
+
+  wire set_on = set_valid && set.enabled;
+
+  // ------------------------------------------------------------------------------------------------------ free entries
+  count_t free;
+  logic entry_free, over_valid, begins, entries_idle;
+  element_t entry, over_element;
+  number_pool #(
+      .COUNT(ELEMENTS)
+  ) u_entries (
+      .clk,
+      .rst,
+      .lend_valid(entry_free),
+      .lend_ready(begins),
+      .lend      (entry),
+      .back_valid(over_valid),
+      .back      (over_element),
+      .free,
+      .idle      (entries_idle)
+  );
+
+  // ------------------------------------------------------------------------------------------------ 0 a chain is taken
+  localparam int unsigned OUT = 8;
+  localparam int unsigned IN_FLIGHT = 3;  // elements between here and the queue to the bus
+  logic [$clog2(OUT+1)-1:0] out_count;
+  logic queues_ready, functions_ready, order_ready, failed;
+  logic again_valid, takes, again_q1;
+  element_t again_element;
+  queue_t again_queue, queue_q1;
+  function_t used_function, again_function, function_q1;
+  place_t again_place;
+  logic [15:0] again_id;
+  logic [31:0] again_bytes;
+  wire may = turn_q && 32'(out_count) <= OUT - IN_FLIGHT;
+  assign used_ready = may && !again_valid && entry_free && queues_ready && functions_ready && order_ready;
+  assign takes      = (may && again_valid) || (used_valid && used_ready);
+  wire queue_t take_queue = again_valid ? again_queue : used_queue;
+  used_t taken;
+  always_comb begin
+    taken = used;
+    if (again_valid) begin
+      taken.more  = 1'b0;
+      taken.id    = again_id;
+      taken.bytes = again_bytes;
+    end
+  end
+
+  queue_owner #(
+      .QUEUES(QUEUES),
+      .PAIRS (PAIRS)
+  ) u_owner (
+      .number(used_queue),
+      .owner (used_function)
+  );
+
+  // -------------------------------------------------------------------------- 1 its place, 2 the element, 3 the bus ID
+  logic makes, made_valid, made_member, made_last, place_idle;
+  logic [63:4] made_addr;
+  logic [63:0] made_data;
+  place_t made_from;
+  logic [16:0] made_slots;
+  logic [15:0] first_id;
+  logic [31:0] first_bytes;
+  assign begins = makes && !again_q1;
+
+  used_place #(
+      .QUEUES(QUEUES)
+  ) u_place (
+      .clk,
+      .rst,
+      .turn      (turn_q),
+      .set_valid (set_on),
+      .set_queue,
+      .set_start (set.start),
+      .set_size  (set.size),
+      .set_ring  (set.ring[63:4]),
+      .place_queue,
+      .place_next,
+      .take      (takes),
+      .take_queue,
+      .take_again(again_valid),
+      .again_place,
+      .taken,
+      .failed,
+      .makes,
+      .made_valid,
+      .made_addr,
+      .made_data,
+      .made_member,
+      .made_last,
+      .made_from,
+      .made_slots,
+      .first_id,
+      .first_bytes,
+      .idle      (place_idle)
+  );
+
+  logic again_q2, valid_q3, again_q3, valid_q4;
+  element_t again_element_q1, element_q2, element_q3;
+  queue_t queue_q2;
+  function_t function_q2, function_q3, function_q4;
+  logic [63:3] addr_q3, addr_q4;
+  logic [63:0] data_q3, data_q4;
+  always_ff @(posedge clk) begin
+    again_q1         <= again_valid;
+    again_element_q1 <= again_element;
+    queue_q1         <= take_queue;
+    function_q1      <= again_valid ? again_function : used_function;
+    again_q2         <= again_q1;
+    element_q2       <= again_q1 ? again_element_q1 : entry;
+    queue_q2         <= queue_q1;
+    function_q2      <= function_q1;
+    valid_q3         <= made_valid;
+    again_q3         <= again_q2;
+    element_q3       <= element_q2;
+    function_q3      <= function_q2;
+    addr_q3          <= {made_addr, 1'b1};
+    data_q3          <= made_data;
+    valid_q4         <= valid_q3;
+    function_q4      <= function_q3;
+    addr_q4          <= addr_q3;
+    data_q4          <= data_q3;
+    if (rst) begin
+      valid_q3 <= 1'b0;
+      valid_q4 <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------- what is under way
+  queue_t over_queue;
+  function_t over_function, room_function, room_function_q;
+  queue_t probe_queue_q;
+  count_t probe_count, room_count, alone_count;
+  always_ff @(posedge clk) begin
+    probe_queue_q   <= probe_queue;
+    room_function_q <= room_function;
+    probe_quiet     <= queues_ready && probe_count == '0;
+    room            <= room_count == '0 || room_count < free;
+  end
+
+  queue_owner #(
+      .QUEUES(QUEUES),
+      .PAIRS (PAIRS)
+  ) u_room_owner (
+      .number(room_queue),
+      .owner (room_function)
+  );
+  key_counts #(
+      .KEYS (QUEUES),
+      .WIDTH(ELEMENT_W + 1)
+  ) u_queues (
+      .clk,
+      .rst,
+      .ready     (queues_ready),
+      .add_valid (begins),
+      .add_key   (queue_q1),
+      .sub_valid (over_valid),
+      .sub_key   (over_queue),
+      .look_key  (probe_queue_q),
+      .look_count(probe_count)
+  );
+  key_counts #(
+      .KEYS (FUNCTIONS),
+      .WIDTH(ELEMENT_W + 1),
+      .LOOKS(2)
+  ) u_functions (
+      .clk,
+      .rst,
+      .ready     (functions_ready),
+      .add_valid (begins),
+      .add_key   (function_q1),
+      .sub_valid (over_valid),
+      .sub_key   (over_function),
+      .look_key  ({room_function_q, function_q1}),
+      .look_count({room_count, alone_count})
+  );
+
+  // -------------------------------------------------------------------------------------------------------- to the bus
+  logic [ID_W-1:0] begin_id, out_id, answer_id;
+  function_t out_function;
+  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, out_valid, out_room;
+  element_t answer_element;
+  logic [63:3] out_addr;
+  logic [63:0] out_data;
+  logic aw_sent_q, w_sent_q;
+
+  used_order #(
+      .FUNCTIONS(FUNCTIONS),
+      .IDS      (IDS),
+      .ELEMENTS (ELEMENTS)
+  ) u_order (
+      .clk,
+      .rst,
+      .ready         (order_ready),
+      .begin_valid   (valid_q3),
+      .begin_function(function_q3),
+      .begin_alone   (!again_q3 && alone_count == '0),
+      .begin_element (element_q3),
+      .begin_second  (again_q3),
+      .begin_id,
+      .end_valid     (answer_valid && answer_ready),
+      .end_id        (answer_id),
+      .end_element   (answer_element),
+      .end_second    (answer_second)
+  );
+
+  stream_fifo #(
+      .WIDTH(ID_W + FUNCTION_W + 61 + 64),
+      .DEPTH(OUT)
+  ) u_out (
+      .clk,
+      .rst,
+      .s_valid(valid_q4),
+      .s_ready(out_room),
+      .s_data ({begin_id, function_q4, addr_q4, data_q4}),
+      .m_valid(out_valid),
+      .m_ready((aw_sent_q || axi_rsp.awready) && (w_sent_q || axi_rsp.wready)),
+      .m_data ({out_id, out_function, out_addr, out_data}),
+      .count  (out_count),
+      .idle   ()
+  );
+
+  always_ff @(posedge clk) begin
+    aw_sent_q <= out_valid && (aw_sent_q || axi_rsp.awready) && !(w_sent_q || axi_rsp.wready);
+    w_sent_q  <= out_valid && (w_sent_q || axi_rsp.wready) && !(aw_sent_q || axi_rsp.awready);
+    if (rst) begin
+      aw_sent_q <= 1'b0;
+      w_sent_q  <= 1'b0;
+    end
+  end
+
+  localparam int unsigned WORDS = BYTES / 8;
+  always_comb begin
+    axi_req         = '0;
+    axi_req.awid    = 8'(out_id);
+    axi_req.awaddr  = {out_addr, 3'd0} & ~64'(BYTES - 1);
+    axi_req.awsize  = 3'(LANE_W);
+    axi_req.awburst = 2'b01;
+    axi_req.awuser  = 16'(FIRST) + 16'(out_function);
+    axi_req.awvalid = out_valid && !aw_sent_q;
+    axi_req.wlast   = 1'b1;
+    axi_req.wvalid  = out_valid && !w_sent_q;
+    axi_req.bready  = 1'b1;
+    axi_wdata       = {WORDS{out_data}};
+    for (int unsigned i = 0; i < WORDS; i++) begin
+      axi_wstrb[8*i+:8] = {8{32'(out_addr) % WORDS == i}};
+    end
+  end
+
+  // ----------------------------------------------------------------------------------------------------------- answers
+  logic answer_idle;
+  stream_fifo #(
+      .WIDTH(ID_W + 1),
+      .DEPTH(ELEMENTS)
+  ) u_answers (
+      .clk,
+      .rst,
+      .s_valid(axi_rsp.bvalid),
+      .s_ready(answer_room),
+      .s_data ({axi_rsp.bresp[1], ID_W'(axi_rsp.bid)}),
+      .m_valid(answer_valid),
+      .m_ready(answer_ready),
+      .m_data ({answer_error, answer_id}),
+      .count  (),
+      .idle   ()
+  );
+
+  used_answer #(
+      .QUEUES  (QUEUES),
+      .PAIRS   (PAIRS),
+      .ELEMENTS(ELEMENTS)
+  ) u_answer (
+      .clk,
+      .rst,
+      .turn        (turn_q),
+      .set_valid   (set_on),
+      .set_queue,
+      .failed_queue(take_queue),
+      .failed,
+      .entry_valid (made_valid && !again_q2),
+      .entry_at    (element_q2),
+      .entry       ({queue_q2, function_q2, made_member, made_last, made_from, made_slots, first_id, first_bytes}),
+      .answer_valid,
+      .answer_ready,
+      .answer_error,
+      .answer_element,
+      .answer_second,
+      .again_valid,
+      .again_ready (may),
+      .again_element,
+      .again_queue,
+      .again_function,
+      .again_place,
+      .again_id,
+      .again_bytes,
+      .over_valid,
+      .over_element,
+      .over_queue,
+      .over_function,
+      .done_valid,
+      .done_queue,
+      .done_count,
+      .done_place,
+      .done_slots,
+      .fail_valid,
+      .fail_queue,
+      .idle        (answer_idle)
+  );
+  assign fail_fault = FAULT_MEMORY;
+  assign idle       = entries_idle && place_idle && answer_idle && queues_ready && functions_ready && order_ready;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!axi_rsp.bvalid || answer_room) else $error("%m: an answer without a write");
+    if (!rst) assert (!valid_q4 || out_room) else $error("%m: no room for an element");
+  end
+`else
+  wire unused = &{1'b0, answer_room, out_room};
+`endif
+
+endmodule

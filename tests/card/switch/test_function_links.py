@@ -1,0 +1,91 @@
+"""Virtual functions of the switch card, whose drivers the harness plays: frames go through host memory, both ways."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from function_card import FUNCTIONS, FunctionCard
+
+from headrace.card.functions import Side
+from headrace.errors import HeadraceError
+
+MEMORIES = [
+    {},
+    {"read_latency_ns": 1000, "write_latency_ns": 1000, "out_of_order": 5},
+    {"read_latency_ns": 300, "write_latency_ns": 100, "stalls": 7, "out_of_order": 3},
+]
+
+
+def some_frames(count: int, seed: int, longest: int = 9216) -> list[bytes]:
+    rng = random.Random(seed)
+    sizes = [rng.choice((14, 60, 64, 65, 1514, rng.randint(14, 300), rng.randint(14, longest))) for _ in range(count)]
+    return [rng.randbytes(size) for size in sizes]
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_every_frame_arrives_once_and_in_order(functions: FunctionCard, memory: dict[str, int]) -> None:
+    functions.card.memory.configure(**memory)
+    ports = [functions.link(function, 5e9) for function in range(FUNCTIONS)]
+    sent = [some_frames(300, function) for function in range(FUNCTIONS)]
+    for port, frames in zip(ports, sent, strict=True):
+        functions.card.send(port, frames)
+    assert functions.card.run().reason == "idle"
+    for function, port in enumerate(ports):
+        other = (1, 0, 2)[function]
+        assert functions.frames(port) == sent[other]
+        counted = functions.functions.counters(Side.TRANSMIT, function)
+        assert counted == (300, sum(map(len, sent[function])), 0, 0, 0)
+        assert functions.functions.counters(Side.RECEIVE, function) == (300, sum(map(len, sent[other])), 0, 0, 0)
+    functions.plugs.close()
+    assert not functions.told
+
+
+def test_what_finds_no_room_is_dropped_and_counted(functions: FunctionCard) -> None:
+    functions.card.memory.configure(write_bits_per_s=2e9)
+    port = functions.link(1)
+    sent = some_frames(400, 1, 1514)
+    functions.card.source(0, sent, timing=20e9)
+    functions.card.run()
+    got = functions.frames(port)
+    counted = functions.functions.counters(Side.RECEIVE, 1)
+    assert counted.dropped_full > 0
+    assert counted.packets == len(got) == 400 - counted.dropped_full
+    rest = iter(sent)
+    assert all(frame in rest for frame in got), "frames are changed, or in another order"
+
+
+def test_functions_come_and_go_beside_the_traffic_of_others(functions: FunctionCard) -> None:
+    card = functions.card
+    ports = {function: functions.link(function, 2e9) for function in range(FUNCTIONS)}
+    frames = {function: some_frames(500, function) for function in range(FUNCTIONS)}
+    for function, port in ports.items():
+        card.send(port, frames[function])
+    card.run(until=None, cycles=20_000)
+    functions.plugs.unplug(1)
+    card.run()
+    assert functions.frames(ports[2]) == frames[2]
+    dropped = functions.functions.counters(Side.RECEIVE, 1).dropped_off
+    assert dropped > 0
+    again = functions.link(1, 2e9)
+    assert again == ports[1]
+    card.send(again, frames[1])
+    functions.frames(ports[0])
+    card.run()
+    assert functions.frames(ports[0]) == frames[1]
+    with pytest.raises(HeadraceError, match="function 1 is in use"):
+        functions.plugs.plug(1, "queue:")
+    with pytest.raises(HeadraceError, match="functions 0 to 2"):
+        functions.plugs.plug(FUNCTIONS, "queue:")
+    functions.plugs.unplug(1)
+    with pytest.raises(HeadraceError, match="function 1 is not in use"):
+        functions.plugs.unplug(1)
+
+
+def test_frames_that_cannot_be_sent(functions: FunctionCard) -> None:
+    ports = [functions.link(function) for function in (0, 1)]
+    frames = [b"\1" * 13, b"\2" * 9217, b"\3" * 14, b"\4" * 9216]
+    functions.card.send(ports[0], frames)
+    functions.card.run()
+    assert functions.frames(ports[1]) == frames[2:]
+    assert functions.functions.counters(Side.TRANSMIT, 0)[2] == 2
