@@ -78,7 +78,7 @@ module transmit_assemble
 
   localparam logic [LANE_W-1:0] START = LANE_W'(BYTES - host_pkg::HEADER_BYTES);
 
-  // ----------------------------------------------------------------------------------------------- tokens, data come in
+  // ---------------------------------------------------------------------------------------------- tokens, data come in
   // Each job's token waits for the data of its reads. One whose data aren't here goes to the end of the queue.
   logic push_valid, push_ready, wait_valid, rest_2;
   logic [JOB_W-1:0] push_job, wait_job, job_2;
@@ -129,7 +129,7 @@ module transmit_assemble
     end
   end
 
-  // ------------------------------------------------------------------------------------- stage 0: which read they are of
+  // ----------------------------------------------------------------------------------- stage 0: which read they are of
   logic [BURST_W:0] read;
   logic begun;
   logic valid_1, token_1, last_1, error_1, begun_1;
@@ -186,7 +186,7 @@ module transmit_assemble
     if (rst) valid_1 <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------ stage 1: which of their bytes are meant
+  // --------------------------------------------------------------------------- stage 1: which of their bytes are meant
   logic valid_2, error_2, final_2;
   logic [LANE_W-1:0] first_2;
   logic [LANE_W:0] count_2;

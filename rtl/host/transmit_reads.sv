@@ -66,7 +66,11 @@ module transmit_reads
   assign note        = valid && !piece.token && free;
   assign note_job    = job;
   assign note_slot   = piece.slot;
-  assign note_burst  = '{last: piece.last, first_lane: 6'(piece.addr[LANE_W-1:0]), last_lane: 6'(end_place[LANE_W-1:0])};
+  assign note_burst  = '{
+          last: piece.last,
+          first_lane: 6'(piece.addr[LANE_W-1:0]),
+          last_lane: 6'(end_place[LANE_W-1:0])
+      };
   assign token_valid = valid && piece.token;
   assign token_job   = job;
   assign arvalid     = arvalid_q;

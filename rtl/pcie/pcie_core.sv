@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI Express transactions of a card, without a vendor's name: its host memory (AXI4), its registers (AXI4-Lite) and its
+// PCI Express transactions of a card, without a vendor's name: its host memory (AXI4), its registers (AXI4-Lite) and
+// its
 // interrupts on one side, four streams of TLPs on the other, which a shim for the hard IP turns into the IP's own. What
 // each part does says pcie_read, pcie_write, pcie_registers and pcie_interrupt. Accesses to BAR MSIX_BAR are the
 // MSI-X table's, all others the card's.

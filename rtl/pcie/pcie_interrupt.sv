@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MSI-X of FUNCTIONS functions with VECTORS each (PCI Local Bus 3.0, 6.8.2): an interrupt request becomes the memory
 // write that the function's table names, or sets its pending bit while the vector or the function is masked. What is
-// pending and may go is found by a walk over the functions, which begins at a vector whose control word the host writes,
+// pending and may go is found by a walk over the functions, which begins at a vector whose control word the host
+// writes,
 // and with each change of `enabled` and `masked`. Requests of a function whose MSI-X is disabled, and of one that there
 // isn't, are dropped (`refused`).
 // The host's accesses: the table from 0 on, 16 bytes a vector, the pending bits from PENDING on, which it can't write.

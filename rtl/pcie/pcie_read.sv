@@ -248,7 +248,7 @@ module pcie_read
     logic             burst_ends;
   } read_t;
 
-  // ------------------------------------------------------------------------------------------------- completions come in
+  // ----------------------------------------------------------------------------------------------- completions come in
   // Stage 1 holds a beat and looks up the request and how far its data have come; stage 2 the beat with its place in
   // the store; then it is written, and a request whose last beat that is is done.
   typedef struct packed {
@@ -548,7 +548,7 @@ module pcie_read
     end
   end
 
-  // ----------------------------------------------------------------------------------------------------------- the bits
+  // ---------------------------------------------------------------------------------------------------------- the bits
   always_ff @(posedge clk) begin
     if (opens && begins.accept && good) begun_q[in_tag] <= 1'b1;
     if (erroneous) error_q[put_piece_q.tag] <= 1'b1;

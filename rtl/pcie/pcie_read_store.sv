@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the data of read requests wait: a slot of ROWS beats each. Data that come in begin at any DW of a slot; a RAM for
-// each lane, with an address of its own, takes a beat that lies across two rows in one cycle.
+// Where the data of read requests wait: a slot of ROWS beats each. Data that come in begin at any DW of a slot; a RAM
+// for each lane, with an address of its own, takes a beat that lies across two rows in one cycle.
 // Latency: what is written can be read 2 cycles later; what is read comes 1 cycle after rd_en, and stays.
 // Throughput: a beat written and one read a cycle.
 module pcie_read_store #(

@@ -77,7 +77,8 @@ module pcie_registers
   wire [1:0] response = write ? axil_rsp.bresp : axil_rsp.rresp;
   wire fits = access_header.dwords == 11'd1 || access_header.dwords == 11'd2;
   wire opens = access_valid && access_ready && !within_q;
-  wire acts = fits && access_header.kind != ACCESS_OTHER && !(access_header.kind == ACCESS_WRITE && access_header.poisoned);
+  wire acts = fits && access_header.kind != ACCESS_OTHER &&
+      !(access_header.kind == ACCESS_WRITE && access_header.poisoned);
 
   assign access_ready = state_q == WAITS;
 

@@ -2,8 +2,8 @@
 // Between pcie_core and the Avalon-ST hard IP for PCI Express of Stratix 10, H-tile and L-tile, at 256 bits (Intel
 // UG-20032): one stream of TLPs each way, headers in front. Ports are named as the IP's. Functions below PHYSICAL are
 // physical ones, function PHYSICAL + N is VF N of physical function 0, whose routing ID is its by FIRST_VF + N higher.
-// The IP shows how many credits are left; the limit is that and what was sent 32 cycles ago, so that what the IP has not
-// counted yet is not used twice. No credits 256 cycles after the link came up mean that there is no limit (2.6.1).
+// The IP shows how many credits are left; the limit is that and what was sent 32 cycles ago, so that what the IP has
+// not counted yet is not used twice. No credits 256 cycles after the link came up mean that there is no limit (2.6.1).
 // Messages are dropped.
 // Latency: 4 cycles in, 2 out. Throughput: 1 beat a cycle; the header takes lanes of the data.
 // Backpressure: rx_st_ready falls while 40 beats wait, as the IP may send 18 more; tx_st_valid follows 3 cycles after

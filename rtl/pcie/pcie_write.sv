@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4 writes of host memory become memory write requests: runs of bytes without a hole, split at multiples of
 // max_payload (which 4 KB is one of), with byte enables; pcie_segments says which. A request goes out once all of its
-// data are here and there are credits for it, without a gap in its data. A burst is answered, always with OKAY, when the
-// last of its requests has been handed over: what is requested after that comes after it.
+// data are here and there are credits for it, without a gap in its data. A burst is answered, always with OKAY, when
+// the last of its requests has been handed over: what is requested after that comes after it.
 // Bursts are incrementing, of the bus' width or of one beat, and don't cross 4 KB.
 // Messages are further writes of one DW (interrupts), which go before those that wait for credits.
 // Latency: 8 cycles from a burst's last beat to its last request's first.
@@ -217,7 +217,7 @@ module pcie_write
     end
   end
 
-  // -------------------------------------------------------------------------------------------------------- data go out
+  // ------------------------------------------------------------------------------------------------------- data go out
   // The segment that is sent, its beats through the store's output register and another one.
   typedef struct packed {
     request_t   header;
