@@ -32,6 +32,9 @@ need iproute2 ip -V
 need openvswitch-switch ovs-vswitchd --version
 need iputils-ping ping -V
 need iperf3 iperf3 --version
+need qemu-system-x86 qemu-system-x86_64 --version
+need dpdk-dev command -v dpdk-testpmd
+need busybox-static busybox --help
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpython3-dev libpython
 need z3 z3 --version
@@ -79,5 +82,24 @@ if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
   say "installing faucet into .venv-faucet"
   .venv-faucet/bin/python -m pip install --quiet --disable-pip-version-check "$faucet"
   echo "$state" >"$stamp"
+fi
+# A stock kernel for guests: taken out of its package, not installed.
+guest_kernel() {
+  local meta name folder
+  folder=$(mktemp -d) || return
+  for meta in linux-image-cloud-amd64 linux-image-virtual; do
+    for name in $(apt-cache depends --important "$meta" 2>/dev/null | sed -n 's/^  Depends: \(linux-\(image\|modules\)-[0-9].*\)/\1/p'); do
+      (cd "$folder" && apt-get download -qq "$name" && dpkg-deb -x "$name"_*.deb root) || return
+    done
+    [ -d "$folder/root" ] && break
+  done
+  mkdir -p .guest
+  find "$folder/root" -name "virtio*.ko*" -o -name "*failover.ko*" | xargs -r cp -t .guest
+  cp "$(find "$folder/root/boot" -name "vmlinuz-*" | head -1)" .guest/vmlinuz
+  rm -r "$folder"
+}
+if [ "$(uname -m)" = x86_64 ] && [ ! -e .guest/vmlinuz ]; then
+  say "fetching a kernel for guests of virtual machines into .guest"
+  guest_kernel 2>/dev/null || say "no kernel for guests: their tests are left out"
 fi
 say "ready: .venv/bin/headrace"

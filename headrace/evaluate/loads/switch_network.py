@@ -46,7 +46,9 @@ PARAMETERS: Mapping[str, Any] = {"PORTS": 4, "TABLES": 9, "DATA_W": 256, "EXACT"
 FAUCET = paths.share() / ".venv-faucet/bin/faucet"
 SIMPLE_SWITCH = paths.share() / "examples/controller/simple_switch.py"
 
-_HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+"""The words that start `headrace`."""
+
 _BYTES = 300_000
 _LEAST_FAUCET_FLOWS = 40
 
@@ -171,7 +173,7 @@ def running(words: Sequence[str], **options: object) -> Iterator[subprocess.Pope
 
 
 @contextmanager
-def _logged(words: Sequence[str], log: Path, **options: object) -> Iterator[Callable[[], bool]]:
+def logged(words: Sequence[str], log: Path, **options: object) -> Iterator[Callable[[], bool]]:
     """A program that writes what it says into a file; gives what raises HeadraceError with that once it has ended."""
     with log.open("wb") as file, running(words, stdout=file, stderr=file, **options) as process:
 
@@ -228,8 +230,8 @@ def _switch_run(
     control = folder / "control"
     links = [word for port in ports for word in ("--port", f"{port}=tap:h{port}")]
     settings = [word for name, value in parameters.items() for word in ("-P", f"{name}={value}")]
-    command = [*_HEADRACE, "switch", "run", "--control", str(control), *links, *settings, *words]
-    with _logged(command, folder / "switch.log") as alive:
+    command = [*HEADRACE, "switch", "run", "--control", str(control), *links, *settings, *words]
+    with logged(command, folder / "switch.log") as alive:
         until(lambda: alive() and control.exists(), "the switch")
         yield
 
@@ -282,7 +284,7 @@ def _by_ofctl(folder: Path) -> Iterator[None]:
 @contextmanager
 def _by_simple_switch(folder: Path) -> Iterator[None]:
     command = [sys.executable, str(SIMPLE_SWITCH), str(CONTROLLER)]
-    with _logged(command, folder / "controller.log") as alive:
+    with logged(command, folder / "controller.log") as alive:
         until(lambda: alive() and "CONTROLLER" in ofctl("dump-flows"), "the controller's flow")
         yield
 
@@ -321,7 +323,7 @@ def _by_faucet(folder: Path) -> Iterator[None]:
         "PATH": os.pathsep.join((str(FAUCET.parent), os.environ["PATH"])),
     }
     command = [str(FAUCET), "--ryu-ofp-tcp-listen-port", str(CONTROLLER)]
-    with _logged(command, folder / "controller.log", env=environment) as alive:
+    with logged(command, folder / "controller.log", env=environment) as alive:
         until(lambda: alive() and ofctl("dump-flows").count("table=") >= _LEAST_FAUCET_FLOWS, "faucet's flows")
         yield
     if "OFError" in log.read_text() or (wrong.exists() and wrong.read_text()):
