@@ -5,7 +5,8 @@ HEADRACE = .venv/bin/headrace
 setup:
 	@scripts/setup.sh
 
-demo: setup
+demo:
+	@scripts/setup.sh demo
 	@$(HEADRACE) demo
 
 test: setup

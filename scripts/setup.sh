@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs what Headrace needs and is not there yet: Debian packages by apt-get, Python packages by pip into .venv.
+# setup.sh [demo]: installs what Headrace needs and is not there yet: Debian packages by apt-get, Python packages by pip
+# into .venv. With "demo" only what the demo needs, otherwise what the tests need, too.
 # Works as root and for a user with sudo; does nothing when all is in place.
 set -euo pipefail
+tests=$([ "${1:-}" = demo ] || echo yes)
 cd "$(dirname "$0")/.."
 
 say() { echo "setup: $*"; }
@@ -26,26 +28,28 @@ need perl perl --version
 need git git --version
 need ccache ccache --version
 need tcpdump tcpdump --version
-need tshark tshark --version
-need openssl openssl version
 need iproute2 ip -V
 need openvswitch-switch ovs-vswitchd --version
-need iputils-ping ping -V
-need iperf3 iperf3 --version
-need qemu-system-x86 qemu-system-x86_64 --version
-need dpdk-dev command -v dpdk-testpmd
-need busybox-static busybox --help
 need python3-venv python3 -c 'import ensurepip, venv'
-need libpython3-dev libpython
-need z3 z3 --version
 need libpcap-dev header pcap.h
-need gcc-bpf bpf-gcc --version
 need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc --version
-need gdb-multiarch gdb-multiarch --version
 need libbpf-dev header bpf/bpf.h
 need libxdp-dev header xdp/xsk.h
 need zlib1g-dev header zlib.h
 need liblz4-dev header lz4.h
+if [ -n "$tests" ]; then
+  need tshark tshark --version
+  need openssl openssl version
+  need iputils-ping ping -V
+  need iperf3 iperf3 --version
+  need qemu-system-x86 qemu-system-x86_64 --version
+  need dpdk-dev command -v dpdk-testpmd
+  need busybox-static busybox --help
+  need libpython3-dev libpython
+  need z3 z3 --version
+  need gcc-bpf bpf-gcc --version
+  need gdb-multiarch gdb-multiarch --version
+fi
 
 if [ ${#packages[@]} -gt 0 ]; then
   as_root=()
@@ -63,15 +67,23 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
   exit 1
 }
 
-# The stamp holds what the environment was made from.
-stamp=.venv/setup-stamp
+# A stamp holds what the environment was made from.
 state=$( (cat pyproject.toml; python3 --version; pwd) | sha256sum)
-if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
+stamped() { # FILE: whether it was made from what is there now
+  [ -e "$1" ] && [ "$(cat "$1")" = "$state" ]
+}
+install() { # STAMP WHAT
   [ -x .venv/bin/python ] || { say "making .venv"; python3 -m venv .venv; }
   say "installing Python packages into .venv (a few minutes the first time)"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-  echo "$state" >"$stamp"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$2"
+  echo "$state" >"$1"
+}
+if [ -z "$tests" ]; then
+  stamped .venv/setup-stamp || stamped .venv/tests-stamp || install .venv/setup-stamp .
+  say "ready for the demo: .venv/bin/headrace"
+  exit
 fi
+stamped .venv/tests-stamp || install .venv/tests-stamp '.[test]'
 
 # Faucet needs another os-ken than the tests.
 faucet=faucet==1.10.12
@@ -83,6 +95,7 @@ if [ ! -e "$stamp" ] || [ "$(cat "$stamp")" != "$state" ]; then
   .venv-faucet/bin/python -m pip install --quiet --disable-pip-version-check "$faucet"
   echo "$state" >"$stamp"
 fi
+
 # A stock kernel for guests: taken out of its package, not installed.
 guest_kernel() {
   local meta name folder
@@ -102,4 +115,5 @@ if [ "$(uname -m)" = x86_64 ] && [ ! -e .guest/vmlinuz ]; then
   say "fetching a kernel for guests of virtual machines into .guest"
   guest_kernel 2>/dev/null || say "no kernel for guests: their tests are left out"
 fi
+
 say "ready: .venv/bin/headrace"
