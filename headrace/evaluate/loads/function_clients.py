@@ -147,7 +147,7 @@ def _of_host(found: Clients, number: int) -> tuple[list[bool], list[bool]]:
     others = _next(found.hosts, number)
     streams = [host.sends(other) for other in others] + [_fetches(host, each.address) for each in guests]
     addresses = [each.address for each in others] + [each.address for each in guests] + _testpmd(found) * (number == 0)
-    return [host.pings(Host(address, [])) == 3 for address in addresses], streams
+    return [host.pings(Host(address, []), 3, 100) > 0 for address in addresses], streams
 
 
 def _of_guest(found: Clients, number: int) -> tuple[list[bool], list[bool]]:

@@ -75,9 +75,8 @@ class Guest:
         return int(lines[-1].rpartition(" ")[2]), "".join(line + "\n" for line in lines[:-1])
 
     def pings(self, address: str) -> bool:
-        """Whether three pings are answered."""
-        status, text = self.run(f"ping -c 3 -W 60 {address}")
-        return status == 0 and " 3 packets received" in text
+        """Whether one of three pings is answered: a network may lose one."""
+        return any(self.run(f"ping -c 1 -W 100 {address}")[0] == 0 for _ in range(3))
 
     def fetches(self, address: str) -> bool:
         """Whether another guest's data arrive over TCP, whole and right."""
