@@ -10,7 +10,9 @@ from headrace.card.functions import Functions, Plugs, Side
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware
 from headrace.errors import HeadraceError
-from headrace.net.source import parse_source
+from headrace.net.source import KINDS
+
+_KINDS = ("vhost", *KINDS)
 
 
 class FunctionPorts:
@@ -58,8 +60,8 @@ class FunctionPorts:
     def plug(self, function: int, link: str) -> None:
         """Connects a function that is in no use, as ``Plugs.plug``."""
         self._functions().check(function)
-        if not link.startswith("vhost:"):
-            parse_source(link)
+        if link.partition(":")[0] not in _KINDS:
+            raise HeadraceError(f"{link}: no link: use one of {', '.join(f'{kind}:' for kind in _KINDS)}", 2)
         self._plugs.plug(function, link)
         if self._held is not None:
             self._held |= 1 << self._port(function) - 1

@@ -141,7 +141,7 @@ def test_what_is_set_is_listed(running: Running, capsys: pytest.CaptureFixture[s
         (("plug", 0, "tap:x"), "function 0 is in use"),
         (("plug", FUNCTIONS, "tap:x"), f"function {FUNCTIONS}: the card has functions"),
         (("plug", 1, "nothing"), "nothing: not a link such as"),
-        (("plug", 1, "serial:x"), "serial:x: no source"),
+        (("plug", 1, "serial:x"), "serial:x: no link: use one of vhost:, pcap:"),
         (("unplug", 1), "function 1 is not in use"),
     ],
     ids=str,
