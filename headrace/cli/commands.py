@@ -16,6 +16,7 @@ MODULES = {
     "bridge": ("bridge",),
     "rpu": ("rpu",),
     "switch": ("switch",),
+    "vf": ("vf",),
     "measure": ("measure",),
     "extcap": ("extcap",),
     "demo": ("demo",),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of the function engine (regs/host.rdl): sets queues and the moderation of their interrupts, rings
-// doorbells, reads counters, and keeps the queues that failed.
+// doorbells, sets the functions' policies and rates, reads counters, and keeps the queues that failed.
 module host_control
   import axi_pkg::*;
   import host_pkg::*;
@@ -11,7 +11,8 @@ module host_control
     parameter int unsigned MAX_FRAME = 9216,
     parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
-    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
     input  logic                    clk,
     input  logic                    rst,
@@ -37,6 +38,15 @@ module host_control
     input  logic [1:0][QUEUE_W-1:0] fail_queue,
     input  fault_t [1:0]            fail_fault,
 
+    output logic                    policy_valid,
+    output logic                    pace_valid,
+    output logic                    drops_valid,
+    output logic [FUNCTION_W-1:0]   owner,            // the function that they are about
+    output policy_t                 policy,
+    output logic [BYTE_TIME_W-1:0]  pace_time,
+    input  logic                    dropped_valid,
+    input  policy_drops_t           dropped,
+
     output logic                    irq_valid,
     input  logic                    irq_ready,
     output logic [15:0]             irq_vector,
@@ -56,7 +66,7 @@ module host_control
   localparam int unsigned CLEARING = (QUEUES > 64 ? QUEUES : 64) + 8;
   logic counting_q;
   logic [$clog2(CLEARING+1)-1:0] clearing_q;
-  wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value;
+  wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;
   always_ff @(posedge clk) begin
     if (clearing_q != '0) clearing_q <= clearing_q - 1'b1;
     if (rst) clearing_q <= ($clog2(CLEARING + 1))'(CLEARING);
@@ -126,6 +136,20 @@ module host_control
           device: {regs_out.queue.device[1].value.value, regs_out.queue.device[0].value.value}
       };
 
+  wire owner_known = 32'(regs_out.policy.select.item.value) < FUNCTIONS;
+  assign owner        = FUNCTION_W'(regs_out.policy.select.item.value);
+  assign policy_valid = regs_out.policy.start.apply.value && owner_known;
+  assign pace_valid   = regs_out.policy.start.pace.value && owner_known;
+  assign drops_valid  = regs_out.policy.start.count.value && owner_known;
+  assign pace_time    = regs_out.policy.byte_time.value.value;
+  assign policy = '{
+          spoofcheck: regs_out.policy.rules.spoofcheck.value,
+          trust: regs_out.policy.rules.trust.value,
+          qos: regs_out.policy.rules.qos.value,
+          vlan: regs_out.policy.rules.vlan.value,
+          mac: {regs_out.policy.mac[1].value.value[15:0], regs_out.policy.mac[0].value.value}
+      };
+
   wire changes = regs_out.queue.start.begin_queue.value || regs_out.queue.start.stop.value;
   always_comb begin
     for (int unsigned i = 0; i < 2; i++) begin
@@ -143,8 +167,8 @@ module host_control
   always_ff @(posedge clk) begin
     rung_q      <= regs_out.bell.transmit.queue.swmod || regs_out.bell.receive.queue.swmod;
     rung_side_q <= regs_out.bell.receive.queue.swmod;
-    if (|count_valid) counting_q <= 1'b1;
-    if (|counted_valid) counting_q <= 1'b0;
+    if (|count_valid || drops_valid) counting_q <= 1'b1;
+    if (|counted_valid || dropped_valid) counting_q <= 1'b0;
     probed_q <= probed;
     if (probed != probed_q || (quiet & side) == '0) quiet_q <= '0;
     else if (32'(quiet_q) != SETTLED) quiet_q <= quiet_q + 1'b1;
@@ -202,6 +226,9 @@ module host_control
     regs_in.failed.first.side.next      = failed.side;
     regs_in.failed.first.fault.next     = failed.fault;
     regs_in.failed.first.queue.next     = 16'(failed.number);
+    for (int unsigned i = 0; i < 8; i++) begin
+      regs_in.policy.dropped[i].value.next = 32'(dropped >> 32 * i);
+    end
     for (int unsigned i = 0; i < 10; i++) begin
       regs_in.queue.counted[i].value.next = counted[regs_out.queue.select.side.value][i/2][32*(i%2)+:32];
     end

@@ -2,8 +2,9 @@
 // The function engine: FUNCTIONS virtual functions, each a virtio network device with packed virtqueues in host memory.
 // What drivers send comes out of one stream, what goes to them comes in by another, both with the number of a queue.
 // Each side fetches descriptors ahead (virtq_fetch), moves packets (host_transmit, host_receive), and makes descriptors
-// used (virtq_used); host_interrupt says when drivers are told.
-// Latency, throughput and backpressure: those units. s_axis_tready is high but in the first cycles after a reset.
+// used (virtq_used); host_interrupt says when drivers are told. Between queues and streams, function_policy keeps
+// functions to what they may send and are to receive.
+// Latency, throughput and backpressure: those units. s_axis_tready does not depend on drivers: host_receive.
 module host_engine
   import axi_pkg::*;
   import host_pkg::*;
@@ -16,7 +17,8 @@ module host_engine
     parameter int unsigned MAX_FRAME = 9216,
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
-    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
     input  logic               clk,
     input  logic               rst,
@@ -110,7 +112,13 @@ module host_engine
   logic [1:0][16:0] done_slots;
   logic control_irq_valid, control_irq_ready, queue_irq_valid, queue_irq_ready;
   logic [15:0] control_vector, queue_function, queue_vector;
-  logic control_idle, interrupt_idle;
+  logic control_idle, interrupt_idle, policy_idle;
+  logic policy_valid, pace_valid, drops_valid, dropped_valid;
+  logic [FUNCTION_W-1:0] owner;
+  policy_t policy;
+  policy_drops_t dropped;
+  logic [BYTE_TIME_W-1:0] pace_time;
+  logic [63:0] pace_wake_ns, interrupt_wake_ns;
 
   host_control #(
       .FUNCTIONS(FUNCTIONS),
@@ -139,6 +147,14 @@ module host_engine
       .fail_ready,
       .fail_queue,
       .fail_fault,
+      .policy_valid,
+      .pace_valid,
+      .drops_valid,
+      .owner,
+      .policy,
+      .pace_time,
+      .dropped_valid,
+      .dropped,
       .irq_valid (control_irq_valid),
       .irq_ready (control_irq_ready),
       .irq_vector(control_vector),
@@ -267,6 +283,53 @@ module host_engine
     );
   end
 
+  // Streams between the queues and what functions may do
+  logic sent_tvalid, sent_tready, sent_tlast, received_tvalid, received_tready, received_tlast;
+  logic [DATA_W-1:0] sent_tdata, received_tdata;
+  logic [KEEP_W-1:0] sent_tkeep, received_tkeep;
+  logic [QUEUE_W-1:0] sent_queue, received_queue;
+
+  function_policy #(
+      .FUNCTIONS(FUNCTIONS),
+      .PAIRS(PAIRS),
+      .DATA_W(DATA_W)
+  ) u_policy (
+      .clk,
+      .rst,
+      .set_valid    (policy_valid),
+      .set_function (owner),
+      .set          (policy),
+      .read         (drops_valid),
+      .read_function(owner),
+      .read_valid   (dropped_valid),
+      .drops        (dropped),
+      .sent_tvalid,
+      .sent_tready,
+      .sent_tdata,
+      .sent_tkeep,
+      .sent_tlast,
+      .sent_queue,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_queue,
+      .s_axis_tvalid,
+      .s_axis_tready,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .s_axis_queue,
+      .received_tvalid,
+      .received_tready,
+      .received_tdata,
+      .received_tkeep,
+      .received_tlast,
+      .received_queue,
+      .idle         (policy_idle)
+  );
+
   logic transmit_packet, transmit_dropped;
   host_transmit #(
       .DATA_W(DATA_W),
@@ -279,42 +342,47 @@ module host_engine
   ) u_transmit (
       .clk,
       .rst,
-      .set_valid   (set_valid[0]),
-      .set_queue   (number),
+      .time_ns,
+      .set_valid    (set_valid[0]),
+      .set_queue    (number),
       .set,
-      .probe_queue (number),
-      .probe_quiet (packets_quiet[0]),
-      .idle        (packets_idle[0]),
-      .fresh_valid (fresh_valid[0]),
-      .fresh_queue (fresh_queue[0]),
-      .open_valid  (open_valid[0]),
-      .open_ready  (open_ready[0]),
-      .open_queue  (open_queue[0]),
-      .buffer_valid(buffer_valid[0]),
-      .buffer_ready(buffer_ready[0]),
-      .buffer      (buffer[0]),
-      .buffer_none (buffer_none[0]),
-      .close       (close[0]),
-      .m_axi_req   (reqs[TRANSMIT_DATA]),
-      .m_axi_rsp   (rsps[TRANSMIT_DATA]),
-      .m_axi_rdata (rdata),
-      .m_axis_tvalid,
-      .m_axis_tready,
-      .m_axis_tdata,
-      .m_axis_tkeep,
-      .m_axis_tlast,
-      .m_axis_queue,
-      .used_valid  (used_valid[0]),
-      .used_ready  (used_ready[0]),
-      .used_queue  (used_queue[0]),
-      .used        (used[0]),
-      .fail_valid  (failed[0][0]),
-      .fail_queue  (failed_queue[0][0]),
-      .fail_fault  (failed_fault[0][0]),
-      .packet      (transmit_packet),
-      .dropped     (transmit_dropped),
-      .event_queue (event_queue[0]),
-      .event_bytes (event_bytes[0])
+      .probe_queue  (number),
+      .probe_quiet  (packets_quiet[0]),
+      .idle         (packets_idle[0]),
+      .wake_ns      (pace_wake_ns),
+      .pace_valid,
+      .pace_function(owner),
+      .pace_time,
+      .fresh_valid  (fresh_valid[0]),
+      .fresh_queue  (fresh_queue[0]),
+      .open_valid   (open_valid[0]),
+      .open_ready   (open_ready[0]),
+      .open_queue   (open_queue[0]),
+      .buffer_valid (buffer_valid[0]),
+      .buffer_ready (buffer_ready[0]),
+      .buffer       (buffer[0]),
+      .buffer_none  (buffer_none[0]),
+      .close        (close[0]),
+      .m_axi_req    (reqs[TRANSMIT_DATA]),
+      .m_axi_rsp    (rsps[TRANSMIT_DATA]),
+      .m_axi_rdata  (rdata),
+      .m_axis_tvalid(sent_tvalid),
+      .m_axis_tready(sent_tready),
+      .m_axis_tdata (sent_tdata),
+      .m_axis_tkeep (sent_tkeep),
+      .m_axis_tlast (sent_tlast),
+      .m_axis_queue (sent_queue),
+      .used_valid   (used_valid[0]),
+      .used_ready   (used_ready[0]),
+      .used_queue   (used_queue[0]),
+      .used         (used[0]),
+      .fail_valid   (failed[0][0]),
+      .fail_queue   (failed_queue[0][0]),
+      .fail_fault   (failed_fault[0][0]),
+      .packet       (transmit_packet),
+      .dropped      (transmit_dropped),
+      .event_queue  (event_queue[0]),
+      .event_bytes  (event_bytes[0])
   );
   assign room_queue[0]  = number;
   assign event_valid[0] = transmit_packet || transmit_dropped;
@@ -336,12 +404,12 @@ module host_engine
       .set,
       .probe_queue     (number),
       .probe_quiet     (packets_quiet[1]),
-      .s_axis_tvalid,
-      .s_axis_tready,
-      .s_axis_tdata,
-      .s_axis_tkeep,
-      .s_axis_tlast,
-      .s_axis_queue,
+      .s_axis_tvalid   (received_tvalid),
+      .s_axis_tready   (received_tready),
+      .s_axis_tdata    (received_tdata),
+      .s_axis_tkeep    (received_tkeep),
+      .s_axis_tlast    (received_tlast),
+      .s_axis_queue    (received_queue),
       .s_axis_cut      (1'b0),
       .s_axis_valid_sum(1'b0),
       .fresh_valid     (fresh_valid[1]),
@@ -408,7 +476,7 @@ module host_engine
       .fail_valid    ({failed[1][2], failed[0][2]}),
       .fail_queue    ({failed_queue[1][2], failed_queue[0][2]}),
       .fail_fault    ({failed_fault[1][2], failed_fault[0][2]}),
-      .wake_ns,
+      .wake_ns       (interrupt_wake_ns),
       .idle          (interrupt_idle)
   );
   assign {wdatas[INTERRUPT], wstrbs[INTERRUPT]} = '0;
@@ -426,7 +494,8 @@ module host_engine
   assign control_irq_ready = tells && irq_ready;
   assign queue_irq_ready   = !tells && irq_ready;
 
-  assign idle = bus_idle && control_idle && interrupt_idle && &fetch_idle && &packets_idle && &used_idle &&
-      &counters_idle && &faults_idle;
+  assign wake_ns = pace_wake_ns < interrupt_wake_ns ? pace_wake_ns : interrupt_wake_ns;
+  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && &fetch_idle && &packets_idle &&
+      &used_idle && &counters_idle && &faults_idle;
 
 endmodule

@@ -82,5 +82,25 @@ package host_pkg;
   localparam int unsigned NEEDS_CSUM = 0;         // in net_header_t.flags
   localparam int unsigned DATA_VALID = 1;
 
+  // What a function may send and is to receive. MAC addresses in the order of their bytes, from the lowest on.
+  typedef struct packed {
+    logic        spoofcheck;    // what it sends must come from `mac`
+    logic        trust;         // it receives frames to any station
+    logic [2:0]  qos;           // of its port VLAN's tags
+    logic [11:0] vlan;          // its port VLAN; 0: none, tags are its own
+    logic [47:0] mac;           // 0: not set, it receives frames to any station
+  } policy_t;
+
+  // Frames that a policy has dropped, each side by two reasons
+  typedef struct packed {
+    logic [63:0] filtered_mac;  // received: to another station
+    logic [63:0] filtered_vlan; // received: not of the port VLAN
+    logic [63:0] had_tag;       // sent: with a tag, where there is a port VLAN
+    logic [63:0] spoofed;       // sent: from another MAC address
+  } policy_drops_t;
+
+  localparam int unsigned BYTE_TIME_W = 32;       // of the time of a byte at a function's rate
+  localparam int unsigned BYTE_TIME_FRACTION = 19; // of these bits, below a ns
+
   // verilator lint_on UNUSEDPARAM
 endpackage

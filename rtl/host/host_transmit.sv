@@ -7,6 +7,7 @@
 // those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue: its chain and those
 // after it are dropped and not used, until the queue is set again.
 // A queue is set max(QUEUES, JOBS) + 4 cycles after a reset at the earliest; until then `idle` is low.
+// A function with a rate (pace_*) begins no packet that comes too early: its driver waits, others don't.
 // Latency: 20 to 35 cycles beside host memory's. Throughput: a beat of host memory and one of m_axis a cycle, a packet
 // in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under way.
 // Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
@@ -24,10 +25,13 @@ module host_transmit
     parameter int unsigned JOBS = 64,
     parameter int unsigned MAX_FRAME = 9216,
     localparam int unsigned BYTES = DATA_W / 8,
-    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
+    localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
     input  logic               clk,
     input  logic               rst,
+    input  logic [63:0]        time_ns,
 
     input  logic               set_valid,
     input  logic [QUEUE_W-1:0] set_queue,
@@ -37,6 +41,11 @@ module host_transmit
     input  logic [QUEUE_W-1:0] probe_queue,
     output logic               probe_quiet,
     output logic               idle,
+    output logic [63:0]        wake_ns,      // no function may send before; all ones: none waits for its time
+
+    input  logic               pace_valid,   // sets a function's rate: transmit_pace
+    input  logic [FUNCTION_W-1:0] pace_function,
+    input  logic [BYTE_TIME_W-1:0] pace_time,
 
     input  logic               fresh_valid,
     input  logic [QUEUE_W-1:0] fresh_queue,
@@ -135,6 +144,11 @@ module host_transmit
   ) u_gather (
       .clk,
       .rst,
+      .time_ns,
+      .pace_valid,
+      .pace_function,
+      .pace_time,
+      .wake_ns,
       .sweep       (sweep_q),
       .sweep_queue,
       .sweep_job,

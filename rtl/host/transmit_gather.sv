@@ -5,6 +5,7 @@
 // have all. What a visit can't go on with waits for the queue's next turn; its rest is kept with its job. Cells are
 // reserved for the whole packet before its first read: as many as it has bytes if its first buffer is its last, for
 // MAX_FRAME otherwise; what it doesn't need is given back at its last buffer.
+// A function over its rate begins no packet: transmit_pace keeps its queues until it may (pace_*, time_ns).
 // Throughput: a buffer in two cycles, a read a cycle; a visit takes some 10 cycles more.
 module transmit_gather
   import host_pkg::*;
@@ -19,10 +20,13 @@ module transmit_gather
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned JOB_W = $clog2(JOBS),
     localparam int unsigned JOBS_W = $clog2(JOBS + 1),
-    localparam int unsigned CELLS_W = $clog2(CELLS + 1)
+    localparam int unsigned CELLS_W = $clog2(CELLS + 1),
+    localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
+    localparam int unsigned OWNER_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
     input  logic               clk,
     input  logic               rst,
+    input  logic [       63:0] time_ns,
     input  logic               sweep,          // clears sweep_queue and sweep_job; nothing else goes on
     input  logic [QUEUE_W-1:0] sweep_queue,
     input  logic [  JOB_W-1:0] sweep_job,
@@ -33,6 +37,11 @@ module transmit_gather
     input  logic               set_checksum,
     input  logic               fail_valid,     // the queue begins no chain until it is set again
     input  logic [QUEUE_W-1:0] fail_queue,
+
+    input  logic               pace_valid,     // transmit_pace
+    input  logic [OWNER_W-1:0] pace_function,
+    input  logic [BYTE_TIME_W-1:0] pace_time,
+    output logic [       63:0] wake_ns,
 
     input  logic               fresh_valid,    // virtq_fetch
     input  logic [QUEUE_W-1:0] fresh_queue,
@@ -142,8 +151,9 @@ module transmit_gather
   state_t state_q;
 
   // ------------------------------------------------------------------------------------------------ whose turn it is
-  logic turn_valid, turns_idle, add_again;
-  logic [QUEUE_W-1:0] turn_queue, queue_q;
+  logic turn_valid, turns_idle, add_again, early, charge, parks_q, back_valid, pace_idle;
+  logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
+  logic [FRAME_W-1:0] charge_bytes;
   wire take = state_q == WAIT && turn_valid && !sweep;
 
   turn_list #(
@@ -151,12 +161,38 @@ module transmit_gather
   ) u_turns (
       .clk,
       .rst,
-      .add_valid(fresh_valid || add_again),
-      .add_item (fresh_valid ? fresh_queue : queue_q),
+      .add_valid(fresh_valid || add_again || back_valid),
+      .add_item (fresh_valid ? fresh_queue : add_again ? queue_q : back_queue),
       .m_valid  (turn_valid),
       .m_ready  (take),
       .m_item   (turn_queue),
       .idle     (turns_idle)
+  );
+
+  transmit_pace #(
+      .QUEUES(QUEUES),
+      .PAIRS (PAIRS)
+  ) u_pace (
+      .clk,
+      .rst,
+      .sweep,
+      .sweep_queue,
+      .time_ns,
+      .set_valid   (pace_valid),
+      .set_function(pace_function),
+      .set_time    (pace_time),
+      .visit       (take),
+      .visit_queue (turn_queue),
+      .early,
+      .charge,
+      .charge_bytes,
+      .park        (state_q == CLOSE && parks_q),
+      .park_queue  (queue_q),
+      .back_valid,
+      .back_ready  (!fresh_valid && !add_again),
+      .back_queue,
+      .wake_ns,
+      .idle        (pace_idle)
   );
 
   // What software set. A queue that fails is as if it were not enabled. What is read while it is written is not known:
@@ -295,7 +331,7 @@ module transmit_gather
   // ------------------------------------------------------------------------------------------- what a cycle brings
   // Counts that a start changed are right again two cycles later, when the next one may be.
   wire fits = next_need_q == '0 || slack_q >= signed'((CELLS_W + 2)'({next_need_q, 1'b0}));
-  wire begins = enabled_q && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits;
+  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits;
   wire tired = count_q == 6'(MOST - 1);
   wire accept = state_q == VISIT && next_q && !rest_q.valid && !tired && (turn_q.open || begins);
   wire too_long = job_q.skip || job_q.total + (FRAME_W + 1)'(next_buffer_q.bytes) > (FRAME_W + 1)'(MAX_CHAIN);
@@ -318,8 +354,9 @@ module transmit_gather
 
   // A visit that can do nothing is seen before virtq_fetch is asked.
   wire few_jobs = used_jobs_q >= jobs || !job_valid;
+  wire parks = !turn_q.open && early;
   wire blocked = turn_q.open ? found_rest.valid && asked_new - came == (BURST_W + 1)'(BURSTS) :
-                               few_jobs || crowded_q || credit_q[CREDIT_W-1];
+                               few_jobs || crowded_q || credit_q[CREDIT_W-1] || early;
 
   assign start         = accept && !turn_q.open;
   assign start_follows = ours_q;
@@ -336,7 +373,7 @@ module transmit_gather
   assign came_of       = turn_q.last_job;
   assign visit         = state_q != WAIT;
   assign visit_queue   = queue_q;
-  assign idle          = state_q == WAIT && turns_idle && !fresh_valid && !fail_q && give_q == '0;
+  assign idle          = state_q == WAIT && turns_idle && pace_idle && !fresh_valid && !fail_q && give_q == '0;
 
   assign piece_valid = state_q == VISIT && rest_q.valid && !full && (!empty || rest_q.last);
   assign piece_job   = turn_q.last_job;
@@ -348,6 +385,9 @@ module transmit_gather
   assign chain       = '{fault: job_q.fault, dropped: job_q.skip || job_q.total < (FRAME_W + 1)'(MIN_CHAIN),
                          checksum: job_q.checksum, bytes: FRAME_W'(job_q.total) - FRAME_W'(HEADER_BYTES),
                          id: rest_q.id, slots: rest_q.slots, cells: 9'(net)};
+
+  assign charge       = ends && !chain.dropped;
+  assign charge_bytes = chain.bytes;
 
   // A function's number by a product: exact for all queues.
   localparam logic [FUNCTION_W:0] RECIPROCAL = (FUNCTION_W + 1)'((2 ** FUNCTION_W + PAIRS - 1) / PAIRS);
@@ -392,7 +432,8 @@ module transmit_gather
         function_q   <= function_q + 16'(product >> FUNCTION_W);
         count_q      <= '0;
         opened_q     <= want_q && !blocked;
-        again_q      <= again_q || (want_q && blocked);
+        again_q      <= again_q || (want_q && blocked && !parks);
+        parks_q      <= want_q && parks;
         state_q      <= want_q && !blocked ? OPEN : CLOSE;
       end
       OPEN: if (open_ready) state_q <= VISIT;
@@ -400,7 +441,8 @@ module transmit_gather
         patience_q <= buffer_valid || rest_q.valid ? '0 : patience_q + 1'b1;
         if (none || stuck || held) begin
           state_q <= CLOSE;
-          again_q <= stuck ? turn_q.open || enabled_q : held || !buffer_none;
+          again_q <= stuck ? turn_q.open || (enabled_q && !early) : held || !buffer_none;
+          parks_q <= stuck && parks && enabled_q;
         end
       end
       CLOSE: state_q <= again_q && fresh_valid ? AGAIN : WAIT;

@@ -1,6 +1,8 @@
-"""Virtual functions of a card: their queues, the drivers that the harness plays, and those of other processes."""
+"""Virtual functions of a card: their queues, what they may send and are to receive, the drivers that the harness plays,
+and those of other processes."""
 
 from headrace.card.functions.engine import Functions, QueueCounters, QueueFault, Side, Virtqueue
 from headrace.card.functions.plugs import Plugs
+from headrace.card.functions.policy import Policy, PolicyDrops
 
-__all__ = ["Functions", "Plugs", "QueueCounters", "QueueFault", "Side", "Virtqueue"]
+__all__ = ["Functions", "Plugs", "Policy", "PolicyDrops", "QueueCounters", "QueueFault", "Side", "Virtqueue"]

@@ -1,4 +1,5 @@
-"""The function engine of an open card (``regs/host.rdl``): virtqueues that begin and stop, what they have counted."""
+"""The function engine of an open card (``regs/host.rdl``): virtqueues that begin and stop, what functions may do, what
+was counted."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from headrace.card import Card
+from headrace.card.functions.policy import Policy, PolicyDrops
 from headrace.errors import CardError, HeadraceError
 
 _MAGIC = 0x5646
@@ -95,6 +97,7 @@ class Functions:
         self.pairs: int = registers.sizes.pairs
         self._first: int = registers.sizes.first
         self.max_frame: int = registers.max_frame.bytes
+        self._policies: dict[int, Policy] = {}
         self._bells = {Side.TRANSMIT: registers.bell.transmit.address, Side.RECEIVE: registers.bell.receive.address}
 
     def check(self, function: int) -> None:
@@ -145,8 +148,36 @@ class Functions:
         """Since the card's reset."""
         self._select(side, queue)
         self._regs.queue.start.count = 1
-        words = [word.read() for word in self._regs.queue.counted]
-        return QueueCounters(*(low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)))
+        return QueueCounters(*_counters(self._regs.queue.counted))
+
+    def policy(self, function: int) -> Policy:
+        """What a function may send and is to receive; at first, everything."""
+        self.check(function)
+        return self._policies.get(function, Policy())
+
+    def set_policy(self, function: int, policy: Policy) -> None:
+        """Sets that, at once for all of it. Raises HeadraceError for what can't be."""
+        before = self.policy(function)
+        policy.check()
+        regs = self._regs.policy
+        regs.select.write(function)
+        low, high, rules = policy.words
+        regs.mac[0].write(low)
+        regs.mac[1].write(high)
+        regs.rules.write(rules)
+        regs.start.apply = 1
+        if policy.rate != before.rate:
+            regs.byte_time.write(policy.byte_time)
+            regs.start.pace = 1
+        self._policies[function] = policy
+
+    def policy_drops(self, function: int) -> PolicyDrops:
+        """What its policies have dropped since the card's reset."""
+        self.check(function)
+        regs = self._regs.policy
+        regs.select.write(function)
+        regs.start.count = 1
+        return PolicyDrops(*_counters(regs.dropped))
 
     def failures(self) -> Iterator[Failure]:
         """Queues that have failed since the last call."""
@@ -156,3 +187,8 @@ class Functions:
 
     def _select(self, side: Side, queue: int) -> None:
         self._regs.queue.select.write(queue | side << 16)
+
+
+def _counters(registers: Any) -> Iterator[int]:
+    words = [word.read() for word in registers]
+    return (low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True))

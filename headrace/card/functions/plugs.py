@@ -56,8 +56,12 @@ class LinkPlug:
             functions.begin(side, self._queue, Virtqueue(ring, driver, device, entries, _VECTORS[side]))
         card.write(*bells[Side.RECEIVE])
         if self.live:
-            card.source(self.port, link)
-            card.sink(self.port, link)
+            try:
+                card.source(self.port, link)
+                card.sink(self.port, link)
+            except HeadraceError:
+                self.close()
+                raise
 
     @property
     def connected(self) -> bool:
@@ -84,8 +88,10 @@ class Plugs:
     """The functions of a card that are in use, by number. None: it has no function engine."""
 
     def __init__(self, functions: Functions | None, tell: Callable[[str], None]) -> None:
-        self._functions, self._tell = functions, tell
+        self.functions, self._tell = functions, tell
         self._plugs: dict[int, Plug] = {}
+        self._links: dict[int, str] = {}
+        self._timing: str | float | None = None  # of packets of files and generators, once they may come
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self._plugs))
@@ -99,6 +105,10 @@ class Plugs:
         """Whether there is somebody behind a function."""
         return self._plugs[function].connected
 
+    def link(self, function: int) -> str | None:
+        """What a function is connected with; None: it is in no use."""
+        return self._links.get(function)
+
     def port(self, function: int) -> int | None:
         """For ``Card.sink`` and ``Card.port_stats``; None: another process drives the function."""
         plug = self._plugs[function]
@@ -107,33 +117,42 @@ class Plugs:
     def plug(self, function: int, link: str) -> None:
         """Connects a function with ``vhost:SOCKET`` or a link of ``Card.source``. Raises HeadraceError where that can't
         be."""
-        if self._functions is None:
+        if self.functions is None:
             raise HeadraceError("this card has no virtual functions", 2)
         if function in self._plugs:
             raise HeadraceError(f"function {function} is in use", 2)
         kind, _, argument = link.partition(":")
         if kind == "vhost":
-            self._plugs[function] = VhostUser(self._functions, function, argument, self._tell)
+            self._plugs[function] = VhostUser(self.functions, function, argument, self._tell)
         else:
-            self._plugs[function] = LinkPlug(self._functions, function, link)
+            self._plugs[function] = LinkPlug(self.functions, function, link)
+        self._links[function] = link
+        if self._timing is not None:
+            try:
+                self._plugs[function].begin(self._timing)
+            except HeadraceError:
+                self.unplug(function)
+                raise
 
     def unplug(self, function: int) -> None:
         """Takes a function out of use. Raises HeadraceError when it is in none."""
         if function not in self._plugs:
             raise HeadraceError(f"function {function} is not in use", 2)
+        del self._links[function]
         self._plugs.pop(function).close()
 
     def begin(self, timing: str | float) -> None:
         """Lets the packets of files and generators come."""
+        self._timing = timing
         for plug in self._plugs.values():
             plug.begin(timing)
 
     def poll(self) -> int:
         """Does what other processes ask for, reports queues that failed; says how much there was."""
         done = sum(plug.poll() for plug in self._plugs.values())
-        for side, queue, fault in self._functions.failures() if self._functions else ():
+        for side, queue, fault in self.functions.failures() if self.functions else ():
             done += 1
-            function = queue // self._functions.pairs if self._functions else 0
+            function = queue // self.functions.pairs if self.functions else 0
             self._tell(f"function {function}: its {side.name.lower()} queue has failed: {fault.text}")
         return done
 

@@ -16,6 +16,7 @@ from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
 from headrace.cards.switch.controllers import Controllers
 from headrace.cards.switch.endpoints import Tls
+from headrace.cards.switch.function_ports import FunctionPorts
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.learning import Learning
 from headrace.cards.switch.ofctl import load_flows
@@ -122,7 +123,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             card.sink(port - 1, links[port].link)
             card.set_rate(port - 1, _LIVE_BPS)
         used = [*links, *(count + 1 + function for function in plugs)]
-        hardware.hold(sum(1 << port - 1 for port in used) if lossless else 0)
+        held = sum(1 << port - 1 for port in used) if lossless else 0
+        hardware.hold(held)
         bpf.load()
         drop_rights()
         for port, path in job.sinks.items():
@@ -150,7 +152,8 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
             open_control(CONTROL, job.control, waits, say) as control,
         ):
-            service = Service(switch, datapath, controllers, hardware)
+            function_ports = FunctionPorts(switch, hardware, plugs, count, held if lossless else None)
+            service = Service(switch, datapath, controllers, hardware, function_ports)
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
             quiet = to_host = 0
@@ -158,8 +161,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             while not stop:
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1))
-                for function in plugs:
-                    switch.set_link(count + 1 + function, plugs.link_up(function))
+                function_ports.look()
                 said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
                 to_host = hardware.received_packets

@@ -287,6 +287,86 @@ async def queues_get_equal_shares_of_bytes(dut: Any) -> None:
     check(world, given)
 
 
+STEP_NS = 1000  # of a cycle, where functions have rates
+BURST_NS = 65536
+NONE_WAITS = (1 << 64) - 1
+
+
+@behaviour()
+@cocotb.parametrize(stalls=[never, seldom, bursts])
+async def a_function_keeps_to_its_rate_and_holds_up_no_other(dut: Any, stalls: Any) -> None:
+    """Each of its packets waits for the time of those before; all queues of the function share the rate."""
+    world = Outside(dut, stalls(), stalls(), stalls(), stalls())
+    await begin(world)
+    dut.time_step.value = STEP_NS
+    mbit = 20
+    await world.pace(0, round(8000 / mbit * (1 << 19)))
+    since = world.cycle
+    count = 12 // world.pairs
+    given = [
+        [plain(world, queue, random.choice((64, 600, 1500))) for _ in range(count)]
+        if queue < world.pairs
+        else [plain(world, queue, random.choice((64, 300))) for _ in range(3)]
+        for queue in range(world.queues)
+    ]
+    await feed(world, given, lambda: random.choice((0, 0, 3)))
+    slow = range(world.pairs)
+    others = range(world.pairs, world.queues)
+    total = sum(len(chain.data) - HEADER.size for queue in slow for chain in given[queue])
+    whole = total * 8000 // mbit // STEP_NS  # cycles
+    slept = 0
+    for _ in range(whole + 6000):
+        if all(len(world.frames[queue]) == len(given[queue]) for queue in slow):
+            break
+        await RisingEdge(dut.clk)
+        if dut.idle.value:
+            slept += 1
+            wake, now = int(dut.wake_ns.value), int(dut.time_ns.value)
+            assert wake != NONE_WAITS and now < wake <= now + 1500 * 8000 // mbit + STEP_NS
+    await settle(world)
+    check(world, given)
+    assert int(dut.wake_ns.value) == NONE_WAITS
+    ends = sorted(
+        (end, len(frame))
+        for queue in slow
+        for end, frame in zip(world.frame_cycles[queue], world.frames[queue], strict=True)
+    )
+    sent = 0
+    for number, (end, size) in enumerate(ends):
+        # A packet that begins has not yet its charge when the next three do.
+        before = sent - sum(size for _, size in ends[max(0, number - 3) : number])
+        assert before * 8000 / mbit <= (end - since) * STEP_NS + BURST_NS, (number, end - since)
+        sent += size
+    # Latency of the last, which its memory's and the output's stalls make long
+    assert ends[-1][0] - since <= whole + 600
+    if others:
+        assert stalls is not never or slept > whole // 10
+        rest = sum(len(chain.data) for queue in others for chain in given[queue])
+        assert max(world.frame_cycles[queue][-1] for queue in others) - since <= 1000 + 6 * rest // world.size
+
+
+@behaviour()
+async def a_rate_that_is_set_anew_holds_at_once(dut: Any) -> None:
+    """Also for queues that wait for their time; a rate of 0 is none."""
+    world = Outside(dut)
+    await begin(world)
+    dut.time_step.value = STEP_NS
+    functions = range(-(-world.queues // world.pairs))
+    for function in functions:
+        await world.pace(function, (1 << 32) - 1)  # some ms a packet
+    given = [[plain(world, queue, 600) for _ in range(6)] for queue in range(world.queues)]
+    await feed(world, given, lambda: 0)
+    await cycles(dut.clk, 200)
+    await until(dut.clk, lambda: bool(dut.idle.value), 3000)
+    count = sum(map(len, world.frames))
+    assert len(functions) <= count <= 4 * len(functions)
+    assert dut.idle.value and int(dut.wake_ns.value) > int(dut.time_ns.value)
+    for function in functions:
+        await world.pace(function, 0)
+    await settle(world)
+    check(world, given)
+
+
 async def rate(dut: Any, queues: int, size: int, pieces: int, packets: int) -> float:
     """Cycles a packet with 1 us of latency, in the middle of a run."""
     world = Outside(dut, latency=lambda _: LATENCY, in_order=True, delay=lambda: 3)

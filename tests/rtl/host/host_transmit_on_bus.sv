@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_transmit with flat ports, for its bench.
+// host_transmit with flat ports, for its bench; time goes on by time_step a cycle.
 module host_transmit_on_bus
   import axi_pkg::*;
   import host_pkg::*;
@@ -11,10 +11,18 @@ module host_transmit_on_bus
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned JOBS = 64,
     parameter int unsigned MAX_FRAME = 9216,
-    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
+    localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
+    localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
     input  logic                clk,
     input  logic                rst,
+    input  logic [        15:0] time_step,
+    output logic [        63:0] time_ns,
+    output logic [        63:0] wake_ns,
+    input  logic                pace_valid,
+    input  logic [FUNCTION_W-1:0] pace_function,
+    input  logic [        31:0] pace_time,
     input  logic                set_valid,
     input  logic [ QUEUE_W-1:0] set_queue,
     input  logic                set_enabled,
@@ -91,6 +99,11 @@ module host_transmit_on_bus
     set.checksum = set_checksum;
   end
 
+  always_ff @(posedge clk) begin
+    time_ns <= time_ns + 64'(time_step);
+    if (rst) time_ns <= 64'd1_000_000;
+  end
+
   assign m_axi_arvalid = req.arvalid;
   assign m_axi_arid    = req.arid;
   assign m_axi_araddr  = req.araddr;
@@ -113,6 +126,11 @@ module host_transmit_on_bus
   ) u_transmit (
       .clk,
       .rst,
+      .time_ns,
+      .wake_ns,
+      .pace_valid,
+      .pace_function,
+      .pace_time,
       .set_valid,
       .set_queue,
       .set,

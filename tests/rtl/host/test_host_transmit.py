@@ -3,7 +3,7 @@
 import pytest
 import simulation
 
-PARTS = ("gather", "reads", "room", "assemble", "sum", "order", "verdict", "output")
+PARTS = ("pace", "gather", "reads", "room", "assemble", "sum", "order", "verdict", "output")
 FOLDER = simulation.RTL / "host"
 SOURCES = [
     *(path for path in simulation.rtl("pkg", "memory", "stream") if path.stem.endswith("_pkg")),
@@ -11,7 +11,7 @@ SOURCES = [
     FOLDER / "transmit_pkg.sv",
     *(path for path in simulation.rtl("memory", "stream")),
     FOLDER / "cell_store.sv",
-    FOLDER / "turn_list.sv",
+    *(FOLDER / f"{part}.sv" for part in ("turn_list", "queue_owner", "ram_through")),
     *(FOLDER / f"transmit_{part}.sv" for part in PARTS),
     FOLDER / "host_transmit.sv",
     simulation.ROOT / "tests" / "rtl" / "host" / "host_transmit_on_bus.sv",

@@ -147,7 +147,7 @@ class Outside:
         Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
         for name in ("set_valid", "fresh_valid", "open_ready", "buffer_valid", "buffer_none", "m_axi_arready"):
             getattr(dut, name).value = 0
-        for name in ("m_axi_rvalid", "m_axis_tready", "used_ready", "probe_queue"):
+        for name in ("m_axi_rvalid", "m_axis_tready", "used_ready", "probe_queue", "time_step", "pace_valid"):
             getattr(dut, name).value = 0
         dut.rst.value = 1
         await cycles(dut.clk, 3)
@@ -162,6 +162,14 @@ class Outside:
     def set(self, queue: int, enabled: int, checksums: int = 1) -> None:
         """Set the queue."""
         self.sets.append((queue, enabled, checksums))
+
+    async def pace(self, function: int, byte_time: int) -> None:
+        """Set a function's rate: the time of a byte in 2**-19 ns."""
+        dut = self.dut
+        dut.pace_valid.value, dut.pace_function.value, dut.pace_time.value = 1, function, byte_time
+        await RisingEdge(dut.clk)
+        dut.pace_valid.value = 0
+        await cycles(dut.clk, 32)
 
     async def run(self) -> None:
         """Serve for ever."""

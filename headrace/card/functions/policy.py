@@ -1,0 +1,118 @@
+"""What a virtual function may send and is to receive, in the words of ``ip link set DEV vf N``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from headrace.errors import HeadraceError
+
+MOST_RATE = 1_000_000
+_MOST_VLAN = 4094  # 4095 is reserved (IEEE 802.1Q, table 9-2)
+_MOST_QOS = 7
+_FRACTION = 1 << 19  # of a ns, in the register of a byte's time
+_BYTE_NS = 8000  # at 1 Mbit/s
+_NO_MAC = "00:00:00:00:00:00"
+_SWITCHES = {"on": True, "off": False}
+
+
+class PolicyDrops(NamedTuple):
+    """Frames dropped: sent from another MAC address, or with a tag where there is a port VLAN; received of another VLAN
+    than that, or for another station."""
+
+    spoofed: int
+    tagged: int
+    filtered_vlan: int
+    filtered_mac: int
+
+
+@dataclass(frozen=True)
+class Policy:
+    """``mac``: the function's own; None: it has none, and receives frames to any station. ``vlan``: its port VLAN: its
+    frames bear that tag, of priority ``qos``, outside of it; 0: none. ``rate`` of what it sends in Mbit/s; 0: no limit.
+    ``spoofcheck``: it sends from its own MAC address only. ``trust``: it receives frames to any station."""
+
+    mac: str | None = None
+    vlan: int = 0
+    qos: int = 0
+    rate: int = 0
+    spoofcheck: bool = False
+    trust: bool = False
+
+    def check(self) -> None:
+        """Raises HeadraceError for what can't be."""
+        if self.mac is not None and (re.fullmatch("([0-9a-f]{2}:){5}[0-9a-f]{2}", self.mac) is None):
+            raise HeadraceError(f"mac {self.mac}: not six bytes in hexadecimal digits, as in 02:00:00:00:00:01", 2)
+        if self.mac is not None and int(self.mac[:2], 16) & 1:
+            raise HeadraceError(f"mac {self.mac}: the address of a group, not of a station", 2)
+        _within("vlan", self.vlan, _MOST_VLAN)
+        _within("qos", self.qos, _MOST_QOS)
+        _within("rate", self.rate, MOST_RATE)
+        if self.qos and not self.vlan:
+            raise HeadraceError(f"qos {self.qos}: there is no port VLAN to whose tag it could belong", 2)
+        if self.spoofcheck and self.mac is None:
+            raise HeadraceError("spoofcheck on: the function needs a MAC address, by mac ADDR", 2)
+
+    @property
+    def words(self) -> tuple[int, int, int]:
+        """The registers ``mac`` and ``rules`` (``regs/host.rdl``)."""
+        mac = int.from_bytes(bytes.fromhex((self.mac or _NO_MAC).replace(":", "")), "little")
+        rules = self.vlan | self.qos << 16 | self.spoofcheck << 24 | self.trust << 25
+        return mac & 0xFFFF_FFFF, mac >> 32, rules
+
+    @property
+    def byte_time(self) -> int:
+        """The register of that name."""
+        return (_BYTE_NS * _FRACTION + self.rate // 2) // self.rate if self.rate else 0
+
+
+def parse_settings(words: Sequence[str]) -> dict[str, Any]:
+    """What the words of a command line set of a policy, such as ``mac 02:00:00:00:00:01 vlan 7 qos 3 spoofcheck on``.
+    Raises HeadraceError for words that aren't any."""
+    found: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name = _NAMES.get(word)
+        if name is None:
+            raise HeadraceError(f"{word}: none of mac, vlan, rate, spoofcheck, trust", 2)
+        if not rest:
+            raise HeadraceError(f"{word}: its value is missing", 2)
+        if name in found:
+            raise HeadraceError(f"{word}: is given twice", 2)
+        value = rest.pop(0)
+        if name == "mac":
+            found["mac"] = None if value == _NO_MAC else value.lower()
+        elif name in ("spoofcheck", "trust"):
+            if value not in _SWITCHES:
+                raise HeadraceError(f"{word} {value}: neither on nor off", 2)
+            found[name] = _SWITCHES[value]
+        else:
+            found[name] = _number(word, value)
+            if name == "vlan":
+                found["qos"] = 0
+                if rest[:1] == ["qos"]:
+                    if len(rest) < 2:
+                        raise HeadraceError("qos: its value is missing", 2)
+                    found["qos"] = _number("qos", rest[1])
+                    rest = rest[2:]
+    if not found:
+        raise HeadraceError("nothing to set: mac ADDR, vlan ID [qos Q], rate MBIT, spoofcheck or trust on|off", 2)
+    return found
+
+
+_NAMES = {name: name for name in ("mac", "vlan", "rate", "spoofcheck", "trust")}
+_NAMES |= {"max_tx_rate": "rate", "spoofchk": "spoofcheck"}  # as ip link has them
+
+
+def _number(word: str, value: str) -> int:
+    if not (value.isascii() and value.isdecimal()) or len(value) > 9:
+        raise HeadraceError(f"{word} {value}: not a number", 2)
+    return int(value)
+
+
+def _within(name: str, value: int, most: int) -> None:
+    if not 0 <= value <= most:
+        raise HeadraceError(f"{name} {value}: not 0 to {most}", 2)

@@ -1,0 +1,179 @@
+"""``headrace vf``: the virtual functions of a running switch, in the words of ``ip link set DEV vf N``."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+_EPILOG = """Examples:
+
+headrace vf list
+
+headrace vf set 0 mac 02:00:00:00:00:01 spoofcheck on
+
+headrace vf set 1 vlan 7 qos 3 rate 1000
+
+headrace vf plug 1 tap:h1
+"""
+_SET_EPILOG = """Examples:
+
+headrace vf set 0 mac 02:00:00:00:00:01 spoofcheck on trust off
+
+headrace vf set 1 vlan 7 qos 3 max_tx_rate 1000
+
+headrace vf set 1 vlan 0 rate 0
+
+mac ADDR: the function's own address; all zeros: none. With one it receives frames to it and
+to groups only, unless it is trusted.
+
+vlan ID: what it sends gets this VLAN's tag, of priority qos; what it receives must bear it, and loses it. 0: tags
+are its own.
+
+rate MBIT, max_tx_rate MBIT: what it may send, in Mbit/s; its driver waits. 0: no limit.
+
+spoofcheck on: what it sends from another address is dropped.
+
+trust on: it receives frames to any address.
+"""
+_PLUG_EPILOG = """Examples:
+
+headrace vf plug 1 tap:h1
+
+headrace vf plug 2 vhost:/tmp/guest.sock
+
+headrace vf plug 3 pcap:in.pcap
+"""
+_FILES = ("vhost", "pcap")
+
+Function = Annotated[int, typer.Argument(metavar="N", min=0, help="Number of the function, from 0.")]
+Control = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Socket of the switch.", show_default="$XDG_RUNTIME_DIR/headrace/switch.sock"),
+]
+
+app = typer.Typer(
+    name="vf",
+    help="The virtual functions of a running switch: what they are connected with, and what they may do.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group of commands."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def _group() -> None:
+    """The virtual functions of a running switch: what they are connected with, and what they may do."""
+
+
+def _ask(control: str | None, **request: Any) -> dict[str, Any]:
+    from headrace.card.control import ask
+    from headrace.cards.switch.service import CONTROL
+
+    common.become(None)  # the socket is in the folder of who has called sudo
+    return ask(CONTROL, control, request)
+
+
+@app.command("list")
+def list_command(control: Control = None, json: common.Json = False) -> None:
+    """Show the functions: their OpenFlow ports, what they are connected with, and what they may do."""
+    found = _ask(control, command="vf-list")["functions"]
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    rows = []
+    for function in found:
+        vlan = f"{function['vlan']}" + (f" qos {function['qos']}" if function["qos"] else "")
+        rows.append(
+            {
+                "function": str(function["function"]),
+                "port": str(function["port"]),
+                "link": function["link"] or "-",
+                "state": "up" if function["up"] else "down",
+                "mac": function["mac"] or "-",
+                "vlan": vlan if function["vlan"] else "-",
+                "rate": f"{function['rate']} Mbit/s" if function["rate"] else "-",
+                "spoofcheck": "on" if function["spoofcheck"] else "off",
+                "trust": "on" if function["trust"] else "off",
+            }
+        )
+    _show(rows)
+
+
+@app.command("set", epilog=_SET_EPILOG)
+def set_command(
+    function: Function,
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SETTING...",
+            help="mac ADDR, vlan ID \\[qos Q], rate MBIT, spoofcheck on|off, trust on|off; one or several.",
+        ),
+    ],
+    control: Control = None,
+) -> None:
+    """Set what a function may send and is to receive; what isn't named stays as it is."""
+    from headrace.card.functions.policy import parse_settings
+
+    _ask(control, command="vf-set", function=function, settings=parse_settings(settings))
+
+
+@app.command("stats")
+def stats_command(
+    function: Annotated[int | None, typer.Argument(metavar="[N]", min=0, help="One function only.")] = None,
+    control: Control = None,
+    json: common.Json = False,
+) -> None:
+    """Show what functions have sent and received, and what was dropped and why."""
+    found = _ask(control, command="vf-stats", function=function)["functions"]
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    if function is not None:
+        for name, value in found[0].items():
+            print(f"{name.replace('_', ' '):<14} {value:>16,}")
+        return
+    _show([{name.replace("_", " "): f"{value:,}" for name, value in row.items()} for row in found], right=True)
+
+
+@app.command("plug", epilog=_PLUG_EPILOG)
+def plug_command(
+    function: Function,
+    link: Annotated[str, typer.Argument(metavar="LINK", help="tap:NAME, vhost:SOCKET, or another of switch run.")],
+    control: Control = None,
+) -> None:
+    """Connect a function that is in no use. Its OpenFlow port comes up."""
+    kind, colon, argument = link.partition(":")
+    if not colon or not argument:
+        raise HeadraceError(f"{link}: not a link such as tap:NAME or vhost:SOCKET", 2)
+    if kind in _FILES and argument != "-":
+        link = f"{kind}:{os.path.abspath(argument)}"  # the switch may run elsewhere
+    _ask(control, command="vf-plug", function=function, link=link)
+
+
+@app.command("unplug")
+def unplug_command(function: Function, control: Control = None) -> None:
+    """Take a function out of use. Its OpenFlow port goes down; what it may do stays set."""
+    _ask(control, command="vf-unplug", function=function)
+
+
+def _show(rows: list[dict[str, str]], right: bool = False) -> None:
+    """A table whose lines are never broken, so that other programs can read it."""
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if right or number < 2 else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
