@@ -141,13 +141,14 @@ def _interrupts(study: HostStudy) -> Drawn:
         rows = [row for row in study.moderations if row.gap_ns == gap]
         label = f"a packet in {gap / 1000:g} us"
         style = {**OURS, "color": COLOURS[number], "marker": MARKERS[number], "label": label}
-        line(both[0], list(enumerate(rows)), lambda each: (each[0], each[1].interrupts_s), **style)
+        line(both[0], list(enumerate(rows)), lambda each: (each[0], each[1].interrupts_s / 1000), **style)
         line(both[1], list(enumerate(rows)), lambda each: (each[0], each[1].p99_ns / 1000), **style)
-    for axes, label in zip(both, ("interrupts a second", "us to the driver, p99"), strict=True):
+    for axes, label in zip(both, ("thousands of interrupts a second", "us to the driver, p99"), strict=True):
         axes.set_xticks(range(len(names)), names)
         axes.set_xlabel("packets that an interrupt waits for / at most")
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(plain)
+        axes.yaxis.set_minor_formatter("")
         axes.set_ylabel(label)
         axes.legend(fontsize=8)
     return "Interrupts and latency by moderation", figure

@@ -137,7 +137,7 @@ def moderations_table(study: HostStudy) -> str:
     """Interrupts by their moderation."""
     lines = [
         [
-            f"{row.packets} packets, {row.time_ns / 1000:g} us",
+            f"{row.packets} packets, {row.time_ns / 1000:g} us" if row.time_ns else "nothing",
             f"{row.gap_ns / 1000:g}",
             f"{row.frames_per_interrupt:.1f}",
             f"{row.interrupts_s:,.0f}",
