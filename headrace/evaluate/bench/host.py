@@ -175,9 +175,9 @@ def _pcie(quick: bool) -> Iterator[Row]:
             yield _row(what, f"at least {least:.0%}", "not run", "", None, MODELLED, reason)
         return
     kinds = (("read", "reads", COMPLETION, 1), ("write", "writes", REQUEST, 1), ("both", "both at once", REQUEST, 2))
-    standard = {"wire": pcie_link.wire(PCIE_GENERATION, PCIE_LANES), "payload": PCIE_PAYLOAD}
+    standard: dict[str, Any] = {"wire": pcie_link.wire(PCIE_GENERATION, PCIE_LANES), "payload": PCIE_PAYLOAD}
     moved = (PCIE_BYTES // 8) if quick else PCIE_BYTES
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"direction": kind, "size": size, "count": moved // size, **standard}
         for size in LEAST_OF_LINK
         for kind, *_ in kinds

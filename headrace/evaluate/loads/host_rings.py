@@ -139,12 +139,16 @@ class _Liars:
         queue.size = rng.choice((1, 2, 3, 8, 16, 33, MOST))
         first, wrap = rng.randrange(queue.size), rng.random() < 0.5
         self._fill(queue, first, wrap)
-        places = [BASE + self._ring(queue), BASE + _EVENTS + 64 * queue.side, BASE + _EVENTS + 64 * queue.side + 4]
+        events = BASE + _EVENTS + 64 * queue.side
+        places = [BASE + self._ring(queue), events, events + 4]
         if rng.random() < 0.05:
             places[rng.randrange(3)] = self._address() & ~15
-        flags = [rng.random() < 0.5 for _ in range(4)]
+        names = ("mergeable", "indirect", "event_index", "checksum")
+        ring, driver, device = places
         base = first | _WRAP * wrap
-        what = Virtqueue(*places, queue.size, int(queue.side == Side.TRANSMIT), base, *flags)
+        features = {name: rng.random() < 0.5 for name in names}
+        vector = int(queue.side == Side.TRANSMIT)
+        what = Virtqueue(ring, driver, device, queue.size, vector, base, **features)
         self.functions.begin(queue.side, queue.function, what)
         queue.running = True
 

@@ -322,7 +322,7 @@ def _transfer(arguments: dict[str, Any], found: Sequence[Moved]) -> TransferRow:
     *ours, back_read, back_write = found
     each_way = [moved.cycles / (moved.bytes / size) for moved in (back_read, back_write)]
     described = 8e-9 * size * pcie_link.CLOCK_HZ / sum(each_way)
-    single, reads, writes, both = (moved.gbit_s for moved in ours) if ours else (0.0,) * 4
+    single, reads, writes, both = [moved.gbit_s for moved in ours] or [0.0] * 4
     return TransferRow(size, single, reads, writes, both / 2, described, TRANSFER_GBIT_S.get(size))
 
 
