@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from headrace.card.functions import QueueFault, Side, Virtqueue
-from headrace.errors import CardError
+from headrace.errors import CardError, ModelError
 from headrace.evaluate.loads.host_card import HostCard, running
 
 HONEST = (0, 1)  # functions that send to each other
@@ -158,6 +158,8 @@ class _Liars:
         queue.running = False
         try:
             self.functions.stop(queue.side, queue.function)
+        except ModelError:
+            raise
         except CardError:
             self.stuck += 1
 
