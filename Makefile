@@ -29,6 +29,7 @@ figures: setup  # all that README and docs show, measured again and written ther
 	@$(HEADRACE) study bridge --update-docs --out build/bridge-study
 	@$(HEADRACE) study rpu --update-docs --out build/rpu-study
 	@$(HEADRACE) study switch --update-docs --out build/switch-study
+	@$(HEADRACE) study host --update-docs --out build/host-study
 
 docs: setup
 	@$(HEADRACE) docs build/docs

@@ -40,7 +40,8 @@ def bench_command(
     group: Annotated[
         str,
         typer.Argument(
-            metavar="[GROUP]", help="filter, capture, bridge, rpu, switch, size, stream, sim, all of them, or cost."
+            metavar="[GROUP]",
+            help="filter, capture, bridge, rpu, switch, host, size, stream, sim, all of them, or cost.",
         ),
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,

@@ -52,6 +52,15 @@ headrace study switch --quick --out quick-study
 headrace study switch --update-docs
 """
 
+_HOST_EPILOG = """Examples:
+
+headrace study host
+
+headrace study host --quick --out quick-study
+
+headrace study host --update-docs
+"""
+
 app = typer.Typer(
     name="study",
     help="Repeat a published system's measurements on a card, and go on where they end.",
@@ -170,6 +179,27 @@ def switch_command(
     from headrace.evaluate.study import switch, switch_page, switch_report
 
     return _run("switch", (switch, switch_page, switch_report), out, quick, json, cluster, update_docs)
+
+
+@app.command("host", epilog=_HOST_EPILOG)
+def host_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Repeat what a thesis measured of its DMA engine over PCI Express, on the RTL of rtl/pcie and a modelled link: its
+    figures 5.7, 5.8, 6.1 and 6.7; and what packets and interrupts of virtual functions take.
+
+    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. The processor time of a packet
+    through TAP devices (as root) and vhost-user is this machine's. Files go to host-study unless --out says otherwise;
+    points go there as they are found, and a study that was ended goes on with those that are left. The exit code is 1
+    when a byte comes otherwise over PCI Express than it went.
+    """
+    from headrace.evaluate.study import host, host_page, host_report
+
+    return _run("host", (host, host_page, host_report), out, quick, json, cluster, update_docs)
 
 
 def _run(

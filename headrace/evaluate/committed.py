@@ -9,9 +9,11 @@ from pathlib import Path
 from headrace.cards.bridge.host import PROFILES
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench.parts import STREAM_TOPS
+from headrace.evaluate.loads import host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
+from headrace.evaluate.study import host as host_study
 from headrace.evaluate.study import rpu as rpu_study
 from headrace.evaluate.study import switch as switch_study
 from headrace.evaluate.study.bridge_points import SEED_PARAMETERS
@@ -30,6 +32,12 @@ _SWITCH = (
     "sim/wire/*.h",
     *(f"{_LOADS}/{name}.py" for name in ("fir", "flow_sets", "openflow", "ovs", "ovs_rates", "ovs_trace", "switch")),
     "headrace/cards/switch/**/*.py",
+)
+_HOST = (
+    *_TIMING,
+    "sim/host/*",
+    *(f"{_LOADS}/{name}.py" for name in ("host", "host_card", "pcie_link", "pcie_model")),
+    *(f"headrace/card/functions/{name}.py" for name in ("engine", "plugs")),
 )
 _SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
@@ -121,6 +129,25 @@ MEASUREMENTS = {
                 *_SYNTH,
             ),
             _TABLES,
+        ),
+        Measurement(
+            "study host",
+            ("switch_card", "pcie_core"),
+            ("switch",),
+            (*_HOST, f"{_LOADS}/host_paths.py", "headrace/card/functions/vhost_user.py"),
+            (
+                "docs/study-host.md",
+                *(f"docs/images/study-host-{name}.svg" for name in ("transfers", "windows", "links", "interrupts")),
+            ),
+            lambda: (host_study.all_points(False), host_card.parameters()),
+        ),
+        Measurement(
+            "bench host",
+            ("switch_card", "pcie_core"),
+            ("switch",),
+            (*_HOST, f"{_LOADS}/host_rings.py", f"{_BENCH}/host.py", *_SYNTH),
+            ("docs/performance.md",),
+            host_card.parameters,
         ),
         Measurement(
             "bench size",

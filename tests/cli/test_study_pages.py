@@ -15,13 +15,16 @@ from headrace import paths
 from headrace.cli import main
 from headrace.evaluate import measured
 from headrace.evaluate.committed import MEASUREMENTS
+from headrace.evaluate.loads import host as host_loads
 from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
 from headrace.evaluate.loads.bridge_traffic import Latency
 from headrace.evaluate.loads.capture import Flow, Single
 from headrace.evaluate.loads.fir import Filtering
+from headrace.evaluate.loads.host_paths import MEMORY, Cost
 from headrace.evaluate.loads.openflow import Stale
 from headrace.evaluate.loads.ovs_rates import Connections, Flood
+from headrace.evaluate.loads.pcie_link import Moved
 from headrace.evaluate.loads.rpu import Limit, Stay, Swap
 from headrace.evaluate.measured import slots, stale
 from headrace.evaluate.study import (
@@ -31,6 +34,9 @@ from headrace.evaluate.study import (
     capture,
     capture_figures,
     capture_page,
+    host,
+    host_figures,
+    host_page,
     rpu,
     rpu_figures,
     rpu_page,
@@ -229,6 +235,38 @@ def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert lines_of(found["switch.fir"])["64"] == ["32.0", "2.0", "2.00"]
     assert lines_of(found["switch.barriers"])["card, modified"] == ["1,000", "0", "0"]
     assert stale([MEASUREMENTS["study switch"]], tree) == []
+
+
+def host_load(kind: str, **point: Any) -> Any:
+    """A cycle for 16 bytes and 250 for each transfer; a packet's size in cycles; an interrupt for 2 packets."""
+    if kind == "pcie":
+        sizes = [(each["count"], each["size"]) for each in point["transfers"]]
+        return [Moved(count * size, count * (250 + size // 16), 0) for count, size in sizes]
+    if kind == "latency":
+        return host_loads.Latency(point["size"], 20, point["read_latency_ns"], point["size"], point["size"])
+    frames = point["frames"]
+    return host_loads.Moderated(point["packets"], point["time_ns"], point["gap_ns"], frames, frames // 2, 1e3, 2e3)
+
+
+def test_the_hosts_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "run_points", run_here(host_load))
+    monkeypatch.setattr(host, "_build", lambda _points: None)
+    monkeypatch.setattr(host.pcie_link, "why_not", lambda: None)
+    monkeypatch.setattr(host.host_paths, "measure", lambda n: ([Cost(MEMORY, n, 5e3), Cost("TAP", n, 7e3)], ""))
+    draw_only(monkeypatch, host_figures, host_page.FIGURES)
+    assert main(["study", "host", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-host.md").read_text())
+    assert lines_of(found["host.payloads"])["256 bytes"] == ["58.4", "57.6", "16.2", "58.4", "16.2"]
+    assert lines_of(found["host.windows"])["64"] == ["30.2", "52%"]
+    transfers = lines_of(found["host.transfers"])
+    assert transfers["1,024 bytes"] == ["6.5", "6.5", "6.5", "3.3", "3.3", "3", "1.09"]
+    assert transfers["1,048,576 bytes"] == ["", "", "", "", "15.9", "40", "0.40"]
+    assert lines_of(found["host.links"])["4.0 x8"] == ["126.0", "116.9", "30.2", "115.2", "30.2", "128"]
+    assert "70 and more of 128" in found["host.links"]
+    assert lines_of(found["host.latencies"])["64 bytes"] == ["64", "256", "64", "256"]
+    assert lines_of(found["host.moderations"])["4 packets, 20 us"][1:] == ["2.0", "100,000", "1,000", "2,000"]
+    assert lines_of(found["host.paths"])["TAP"][1:] == ["7.0", "2.0"]
+    assert stale([MEASUREMENTS["study host"]], tree) == []
 
 
 def test_without_root_the_software_path_stays_as_it_was(

@@ -16,7 +16,7 @@ from headrace.evaluate import committed, measured
 from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
-from headrace.evaluate.study import bridge_page, capture_page, rpu_page, switch_page
+from headrace.evaluate.study import bridge_page, capture_page, host_page, rpu_page, switch_page
 
 REPOSITORY = paths.share()
 PAGES = (
@@ -26,6 +26,7 @@ PAGES = (
     "docs/study-bridge.md",
     "docs/study-rpu.md",
     "docs/study-switch.md",
+    "docs/study-host.md",
     "docs/stream.md",
 )
 
@@ -217,12 +218,13 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
 def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
     known = set(page._NAMES) | {f"{group}.table" for group in (*GROUPS, COST)}
-    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks", "rpu.size", "switch.size"}
+    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks", "rpu.size", "switch.size", "host.size"}
     for module, prefix in (
         (bridge_page, "bridge"),
         (capture_page, "capture"),
         (rpu_page, "rpu"),
         (switch_page, "switch"),
+        (host_page, "host"),
     ):
         assert module.__file__ is not None
         known |= {f"{prefix}.{word}" for word in re.findall(r'"(\w+)": ', Path(module.__file__).read_text())}

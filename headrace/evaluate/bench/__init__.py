@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "size", "stream", "sim")
+GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "size", "stream", "sim")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -68,6 +68,10 @@ def run(
             from headrace.evaluate.bench import switch as bench_switch
 
             rows += bench_switch.run(quick, address, report)
+        elif group == "host":
+            from headrace.evaluate.bench import host as bench_host
+
+            rows += bench_host.run(quick, address, report)
         elif group == "size":
             from headrace.evaluate.bench import size
 

@@ -1,0 +1,257 @@
+"""What virtual functions carry, whom they hold up, what lying drivers reach, and what the host interface costs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headrace import synth
+from headrace.card.functions import QueueFault
+from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row, simulator
+from headrace.evaluate.bench.filter import EXPRESSION
+from headrace.evaluate.loads import host as loads
+from headrace.evaluate.loads import host_card, pcie_link
+from headrace.evaluate.loads.host import Carried, Fair, Latency
+from headrace.evaluate.loads.host_card import CLOCK_HZ, FUNCTIONS, LATENCY_NS
+from headrace.evaluate.loads.host_rings import Mutated
+from headrace.evaluate.loads.pcie_link import COMPLETION, REQUEST
+from headrace.evaluate.points import run_points
+
+SIZES = (64, 256, 1518)
+LEAST_PACKETS = 40e6  # a second and direction, 64 bytes
+LEAST_BITS = 100e9  # of a line, from 256 bytes
+LEAST_SHARE = 0.95  # of what functions have without a loud one
+MOST_LATER = 1.05  # of their p99 latency
+RINGS = 100_000
+LEAST_OF_LINK = {1_024: 0.80, 65_536: 0.95}  # of the payload limit, by bytes of a transfer
+LEAST_OF_FILTER = 0.15  # of the filter card's packets a wall second
+LEAST_MHZ = 100
+
+PCIE_GENERATION, PCIE_LANES, PCIE_PAYLOAD = 3, 8, 256
+PCIE_BYTES = 1 << 20  # that are moved, each way
+ENGINES: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("function engine, 16 functions, 512 bits", "host_engine", {"FUNCTIONS": 16}),
+    ("function engine, 256 functions, 512 bits", "host_engine", {"FUNCTIONS": 256}),
+    ("PCI Express transactions, 256 bits", "pcie_core", {}),
+)
+ECP5: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("function engine, 16 functions, 128 bits", "host_engine", {"FUNCTIONS": 16, "DATA_W": 128, "STORE_KB": 16}),
+    ("PCI Express transactions, 128 bits", "pcie_core", {"DATA_W": 128}),
+)
+
+_PARTS = 20  # of the mutated rings
+
+
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``quick``: fewer mutated rings and packets."""
+    rings = RINGS // 100 if quick else RINGS
+    parts = 2 if quick else _PARTS
+    points: dict[str, list[dict[str, Any]]] = {
+        "carried": [
+            {"kind": "carried", "size": size, "functions": functions} for functions in (FUNCTIONS, 1) for size in SIZES
+        ],
+        "fair": [{"kind": "fair", "loud": loud, "frames": 20 if quick else 100} for loud in (False, True)],
+        "latency": [{"kind": "latency", "size": size} for size in SIZES],
+        "mutated": [{"kind": "mutated", "rings": rings // parts, "seed": seed} for seed in range(parts)],
+    }
+    progress("card", None)
+    host_card.build()
+    named = [(name, point) for name, group in points.items() for point in group]
+    results = run_points(
+        loads.run, [point for _, point in named], address, lambda done, all_: progress("functions", done / all_)
+    )
+    found: dict[str, list[Any]] = {name: [] for name in points}
+    for (name, _), result in zip(named, results, strict=True):
+        found[name].append(result)
+    rows = [
+        *(_carried(each) for each in found["carried"]),
+        *_fair(*found["fair"]),
+        *(_latency(each) for each in found["latency"]),
+        *_isolation(found["mutated"]),
+    ]
+    progress("PCI Express", None)
+    rows += _pcie(quick)
+    progress("simulator", None)
+    rows.append(_simulator(quick))
+    return rows + list(_size(1 if quick else 3, progress))
+
+
+def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
+    return Row("host", what, must, value, unit, ok, kind, note)
+
+
+def _carried(found: Carried) -> Row:
+    """Millions of packets, or Gb/s of a line, each way."""
+    whose = f"{found.functions} functions" if found.functions > 1 else "one function"
+    note = (
+        f"modelled time of {found.cycles / min(found.sent, found.received):.2f} cycles a packet at "
+        f"{CLOCK_HZ / 1e6:.0f} MHz; host memory answers after {LATENCY_NS:,} ns; {found.lost:,} without room"
+    )
+    what = f"{whose}, both directions at once, {found.size:,} bytes"
+    demanded = found.functions > 1
+    if found.size == 64:
+        millions = found.packets_s / 1e6
+        must = f"at least {LEAST_PACKETS / 1e6:.0f}" if demanded else "-"
+        ok = millions * 1e6 >= LEAST_PACKETS if demanded else None
+        return _row(what, must, millions, "million packets/s a direction", ok, MODELLED, note)
+    gbit = found.line_bit_s / 1e9
+    must = f"at least {LEAST_BITS / 1e9:.0f}" if demanded else "-"
+    ok = gbit * 1e9 >= LEAST_BITS if demanded else None
+    return _row(what, must, gbit, "Gb/s of a line a direction", ok, MODELLED, note)
+
+
+def _fair(alone: Fair, beside: Fair) -> Iterator[Row]:
+    """What 15 functions keep beside one that offers a thousand times as much."""
+    share = beside.arrived / alone.arrived
+    yield _row(
+        f"{FUNCTIONS} functions, one offers {loads.TIMES:,} times as much: what the others keep",
+        f"at least {LEAST_SHARE:.0%}",
+        share,
+        "of their packets",
+        share >= LEAST_SHARE,
+        MEASURED,
+        f"{beside.arrived:,} of {beside.offered:,}, 64 bytes; the worst function {beside.least_share:.1%}; "
+        f"the loud one has {beside.loud_packets_s / 1e6:.1f} million packets/s",
+    )
+    yield _row(
+        "their p99 latency, driver to driver, beside the same without the loud one",
+        f"at most {MOST_LATER}",
+        beside.p99_ns / alone.p99_ns,
+        "times",
+        beside.p99_ns <= MOST_LATER * alone.p99_ns,
+        MEASURED,
+        f"{beside.p99_ns:,.0f} and {alone.p99_ns:,.0f} ns; median {beside.median_ns:,.0f} and {alone.median_ns:,.0f}",
+    )
+
+
+def _latency(found: Latency) -> Row:
+    spread = f", at least {found.least:,}" if found.least < found.most else ""
+    return _row(
+        f"latency of a packet through two functions, driver to driver, {found.size:,} bytes",
+        "-",
+        found.most,
+        "cycles",
+        None,
+        MEASURED,
+        f"{found.frames} packets{spread}; host memory answers after {LATENCY_NS * CLOCK_HZ // 10**9} cycles",
+    )
+
+
+def _isolation(found: Sequence[Mutated]) -> Iterator[Row]:
+    rings, cycles = sum(each.rings for each in found), sum(each.cycles for each in found)
+    faults = [sum(each.failed[number] for each in found) for number in range(len(QueueFault))]
+    refused, leaked = sum(each.refused for each in found), sum(each.leaked for each in found)
+    stuck, wrong = sum(each.stuck for each in found), sum(each.wrong for each in found)
+    kinds = ", ".join(f"{fault.name.lower()} {count:,}" for fault, count in zip(QueueFault, faults, strict=True))
+    yield _row(
+        f"{rings:,} mutated rings: memories of other functions that were read or written",
+        "0",
+        leaked,
+        "",
+        not leaked,
+        MEASURED,
+        f"{refused:,} bursts outside of the function's memory, refused; {sum(faults):,} queues failed and asked for "
+        f"reset: {kinds}; {cycles:,} cycles",
+    )
+    yield _row(
+        "their rounds in which another function or a queue's end hung",
+        "0",
+        stuck,
+        "",
+        not stuck,
+        MEASURED,
+        "two functions exchange packets meanwhile",
+    )
+    yield _row("packets of these two functions that were lost or changed", "0", wrong, "", not wrong, MEASURED)
+
+
+def _pcie(quick: bool) -> Iterator[Row]:
+    """Shares of the payload limit of PCIe 3.0 x8; both directions at once are two shares, of which the lower counts."""
+    if reason := pcie_link.why_not():
+        for size, least in LEAST_OF_LINK.items():
+            what = f"PCIe 3.0 x8, {_kb(size)}: of the payload limit"
+            yield _row(what, f"at least {least:.0%}", "not run", "", None, MODELLED, reason)
+        return
+    kinds = (("read", "reads", COMPLETION, 1), ("write", "writes", REQUEST, 1), ("both", "both at once", REQUEST, 2))
+    standard: dict[str, Any] = {"wire": pcie_link.wire(PCIE_GENERATION, PCIE_LANES), "payload": PCIE_PAYLOAD}
+    moved = PCIE_BYTES // 2 if quick else PCIE_BYTES  # so that the first answer weighs little
+    settings: list[dict[str, Any]] = [
+        {"direction": kind, "size": size, "count": moved // size, **standard}
+        for size in LEAST_OF_LINK
+        for kind, *_ in kinds
+    ]
+    results = iter(pcie_link.moved(settings))
+    for size, least in LEAST_OF_LINK.items():
+        for kind, word, overhead, ways in kinds:
+            found = next(results)
+            gbit = found.gbit_s / ways
+            limit = pcie_link.limit_gbit_s(PCIE_GENERATION, PCIE_LANES, PCIE_PAYLOAD, overhead)
+            demanded = kind != "both"
+            yield _row(
+                f"PCIe 3.0 x8, {_kb(size)}, {word}: of the payload limit",
+                f"at least {least:.0%}" if demanded else "-",
+                gbit / limit,
+                "of the limit",
+                gbit >= least * limit if demanded else None,
+                MODELLED,
+                f"{gbit:.1f} Gb/s of {limit:.1f}{' each way' * (ways > 1)}: MPS {PCIE_PAYLOAD}, {overhead} bytes "
+                f"beside the payload of a TLP; {pcie_link.LATENCY} cycles for a read; {found.wrong} bytes wrong",
+            )
+
+
+def _kb(size: int) -> str:
+    return f"{size // 1024} KB"
+
+
+def _simulator(quick: bool) -> Row:
+    """Two functions that send to each other, and the filter card that rejects all, with 64-byte packets."""
+    rate = loads.simulated(4_000 if quick else 40_000)
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
+        simulator.make(source, 50_000 if quick else 300_000)
+        filtered = simulator.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
+    return _row(
+        f"simulator, a card of {FUNCTIONS} functions, two of which send to each other, 64 bytes",
+        f"at least {LEAST_OF_FILTER}",
+        rate / filtered,
+        "of the filter card's packets a second",
+        rate >= LEAST_OF_FILTER * filtered,
+        WALL_CLOCK,
+        f"{rate:,.0f} and {filtered:,.0f} packets a second; the harness plays both drivers",
+    )
+
+
+def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator[Row]:
+    for what, module, parameters in ENGINES:
+        progress(f"size of {module}", None)
+        found = synth.run(module, "xcup", parameters, hierarchy=False).total
+        yield _row(
+            f"size: {what}, UltraScale+",
+            "-",
+            found.luts,
+            "LUTs",
+            None,
+            MEASURED,
+            f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} BRAM36; "
+            f"headrace synth {module}{_settings(parameters)}",
+        )
+    for what, module, parameters in ECP5:
+        progress(f"Fmax of {module}", None)
+        ecp5 = synth.run(module, "ecp5", parameters, seeds=seeds, hierarchy=False)
+        mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
+        yield _row(
+            f"size: {what}, ECP5: Fmax, placed and routed",
+            f"at least {LEAST_MHZ}",
+            mhz,
+            "MHz",
+            mhz >= LEAST_MHZ,
+            MEASURED,
+            f"{ecp5.total.luts:,} LUT4, {ecp5.total.rams:g} DP16KD, median of {seeds} seeds; "
+            f"headrace synth {module}{_settings(parameters)}",
+        )
+
+
+def _settings(parameters: Mapping[str, int]) -> str:
+    return "".join(f" -P {name}={value}" for name, value in parameters.items())
