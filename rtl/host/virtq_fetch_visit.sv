@@ -31,7 +31,7 @@ module virtq_fetch_visit
     output logic [7:0]         taken,
     output logic               mid,
     input  logic [QUEUE_W-1:0] probe_queue,
-    output logic               probe_mid,      // some of a chain was taken, and some not
+    output logic               probe_mid,      // a chain is offered, or some of it was taken, and some not
     output logic               turn_valid,     // one cycle: there may be room that wasn't there
     output logic [QUEUE_W-1:0] turn_queue,
 
@@ -101,7 +101,8 @@ module virtq_fetch_visit
   consumed_t [2:0] consumed;
   assign consumed_at             = {queue_q, ask_queue, probe_queue};
   assign {earlier, told, probed}  = consumed;
-  assign {mid, taken, probe_mid} = {told, probed.mid};
+  assign {mid, taken}             = told;
+  assign probe_mid                = probed.mid || (buffer_valid && probe_queue == queue_q);
   for (genvar i = 0; i < 3; i++) begin : gen_consumed
     ram_dist #(
         .WIDTH($bits(consumed_t)),
@@ -124,7 +125,8 @@ module virtq_fetch_visit
   wire end_visit = visit_q && close;
   wire more = run_q && read_q != put_q;
   wire read = more && ahead_q != 3'(AHEAD);
-  wire may = now_q.mid || enabled_q;
+  logic offered_q;               // what is offered stays, also when the queue is stopped
+  wire may = now_q.mid || enabled_q || offered_q;
   wire take = buffer_valid && buffer_ready;
   wire consumed_t after = '{mid: !buffer.last, taken: now_q.taken + 1'b1};
 
@@ -149,6 +151,7 @@ module virtq_fetch_visit
     if (read) read_q <= read_q + 1'b1;
     if (take) now_q <= after;
     word_q  <= read && !end_visit;
+    offered_q <= buffer_valid && !buffer_ready && !end_visit;
     ahead_q <= ahead_q + 3'(read) - 3'(take);
     if (end_visit) begin
       visit_q <= 1'b0;
@@ -175,8 +178,19 @@ module virtq_fetch_visit
       closing_q  <= 1'b0;
       word_q     <= 1'b0;
       turn_valid <= 1'b0;
+      offered_q  <= 1'b0;
     end
   end
+
+  offer_contract #(
+      .WIDTH($bits(buffer_t))
+  ) u_contract (
+      .clk,
+      .rst  (rst || close),
+      .valid(buffer_valid),
+      .ready(buffer_ready),
+      .data (buffer)
+  );
 
   localparam int unsigned AT_W = $clog2(QUEUES * DEPTH);
   ram_fit #(
