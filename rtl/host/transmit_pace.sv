@@ -4,9 +4,9 @@
 // that number: 0.005 % at 400 Gb/s, less below. A function that has sent less may catch up on BURST_NS.
 // A visit of a queue asks whether its function is early; the queue of one that is comes to `park`, and back in turn
 // when its time has come. Queues of a function share its rate. A function without one (0) is never early.
-// Latency: `early` is there 2 cycles after `visit`, and follows a charge by 5; a queue that parks comes back within
-// QUEUES + 4 cycles for each parked queue after its time. Throughput: a charge every other cycle. A set, at most one in
-// 32 cycles, forgets what its function owes.
+// Latency: `early` is there 2 cycles after `visit`; of a function with a rate it is high for 4 cycles after a charge,
+// and follows it then. A queue that parks comes back within QUEUES + 4 cycles for each parked queue after its time.
+// Throughput: a charge every other cycle. A set, at most one in 32 cycles, forgets what its function owes.
 module transmit_pace
   import host_pkg::*;
   import transmit_pkg::*;
@@ -124,7 +124,7 @@ module transmit_pace
 
   // ----------------------------------------------------------------------------------------- the function visited now
   // Its due time is in registers, and right there even if its charges are not yet in the RAM.
-  logic charge_q, parts_q, product_valid_q, behind_q, early_q;
+  logic charge_q, parts_q, product_valid_q, behind_q, early_q, paced_q;
   logic [FRAME_W-1:0] bytes_q;
   logic [PART_W-1:0] low_q, high_q;
   logic [PRODUCT_W-1:0] product_q;
@@ -144,6 +144,7 @@ module transmit_pace
     first_q  <= visit;
     second_q <= first_q;
     early_q  <= due_q.whole > time_ns;
+    paced_q  <= time_q != '0;
     if (visit) next_function_q <= visit_function;
     if (first_q) early_q <= (same ? due_q.whole : found_due.whole) > time_ns;
 
@@ -187,7 +188,7 @@ module transmit_pace
       time_q          <= '0;
     end
   end
-  assign early = early_q;
+  assign early = early_q || (paced_q && (charge_q || parts_q || product_valid_q || write_q));
 
   // --------------------------------------------------------------------------- parked queues, one after the other
   // A round over all of them in which none came says when the earliest is due.

@@ -11,8 +11,8 @@ from headrace import synth
 from headrace.card.functions import QueueFault
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
+from headrace.evaluate.loads import function_clients, host_card, pcie_link
 from headrace.evaluate.loads import host as loads
-from headrace.evaluate.loads import host_card, pcie_link
 from headrace.evaluate.loads.host import Carried, Fair, Latency
 from headrace.evaluate.loads.host_card import CLOCK_HZ, FUNCTIONS, LATENCY_NS
 from headrace.evaluate.loads.host_rings import Mutated
@@ -25,6 +25,7 @@ LEAST_BITS = 100e9  # of a line, from 256 bytes
 LEAST_SHARE = 0.95  # of what functions have without a loud one
 MOST_LATER = 1.05  # of their p99 latency
 RINGS = 100_000
+HOSTS, GUESTS = 16, 2  # clients of the switch card, beside testpmd
 LEAST_OF_LINK = {1_024: 0.80, 65_536: 0.95}  # of the payload limit, by bytes of a transfer
 LEAST_OF_FILTER = 0.15  # of the filter card's packets a wall second
 LEAST_MHZ = 100
@@ -75,6 +76,8 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     rows += _pcie(quick)
     progress("simulator", None)
     rows.append(_simulator(quick))
+    progress("clients", None)
+    rows.append(_clients())
     return rows + list(_size(1 if quick else 3, progress))
 
 
@@ -220,6 +223,23 @@ def _simulator(quick: bool) -> Row:
         rate >= LEAST_OF_FILTER * filtered,
         WALL_CLOCK,
         f"{rate:,.0f} and {filtered:,.0f} packets a second; the harness plays both drivers",
+    )
+
+
+def _clients() -> Row:
+    what = f"DPDK's testpmd, {GUESTS} QEMU guests and {HOSTS} namespaces at the same time: pings and TCP"
+    if reason := function_clients.why_not():
+        return _row(what, "all", "not run", "", None, MEASURED, reason)
+    with function_clients.clients(HOSTS, GUESTS, testpmd=True) as found:
+        met = function_clients.meet(found)
+    return _row(
+        what,
+        f"{met.pairs + met.streams}",
+        met.pinged + met.sent,
+        "pairs",
+        (met.pinged, met.sent) == (met.pairs, met.streams),
+        MEASURED,
+        f"through the switch card's RTL; {met.pinged} pings and {met.sent} transfers of 300 kB; stock drivers",
     )
 
 

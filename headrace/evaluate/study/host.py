@@ -297,7 +297,9 @@ def _payloads(arguments: dict[str, Any], found: Sequence[Moved]) -> list[Payload
     return [
         PayloadRow(
             payload,
-            *(_limit(payload, beside) for beside in (SHORT_REQUEST, REQUEST, COMPLETION)),
+            _limit(payload, SHORT_REQUEST),
+            _limit(payload, REQUEST),
+            _limit(payload, COMPLETION),
             by[payload, "write"].gbit_s,
             by[payload, "read"].gbit_s,
         )
@@ -330,10 +332,12 @@ def _links(arguments: dict[str, Any], found: Sequence[Moved]) -> list[LinkRow]:
     generation = arguments["generation"]
     rows = []
     for lanes, reads, writes in zip(arguments["lanes"], found[::2], found[1::2], strict=True):
-        limits = [pcie_link.limit_gbit_s(generation, lanes, _PAYLOAD, beside) for beside in (COMPLETION, REQUEST)]
+        for_reads, for_writes = (
+            pcie_link.limit_gbit_s(generation, lanes, _PAYLOAD, beside) for beside in (COMPLETION, REQUEST)
+        )
         published = {(3, 8): LINK_GBIT_S, (4, 8): PCIE4_LINK_GBIT_S}.get((generation, lanes))
         link = pcie_link.link_gbit_s(generation, lanes)
-        rows.append(LinkRow(generation, lanes, link, *limits, reads.gbit_s, writes.gbit_s, published))
+        rows.append(LinkRow(generation, lanes, link, for_reads, for_writes, reads.gbit_s, writes.gbit_s, published))
     return rows
 
 
