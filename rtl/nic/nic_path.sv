@@ -2,7 +2,8 @@
 // One direction of the NIC: frames of Ethernet ports or of functions come in, and go to functions and ports. A frame is
 // kept once while it is found out whom it is for (nic_lookup, nic_copies), and given out for each of them (nic_store).
 // Latency: 16 cycles from a frame's last beat to the first one out, 15 with a DEPTH of at most 64. Throughput: 1 beat a
-// cycle, for frames of one beat too, if each goes to one; see nic_copies for others.
+// cycle, for frames of one beat too, if each goes to one and DEPTH is 20 beats more than the longest; see nic_copies
+// for others.
 // Backpressure: s_axis_tready is low while DEPTH beats wait. No frame may have more.
 module nic_path
   import nic_pkg::*;

@@ -18,7 +18,7 @@ SOURCES = [
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"DATA_W": 512, "FUNCTIONS": 16, "PAIRS": 8, "DEPTH": 16},
+        {"DATA_W": 512, "FUNCTIONS": 16, "PAIRS": 8, "DEPTH": 32},
         {"DATA_W": 128, "FUNCTIONS": 5, "PAIRS": 3, "STATIONS": 16, "DEPTH": 64},
         {"DATA_W": 256, "FUNCTIONS": 2, "PAIRS": 1, "STATIONS": 4096, "DEPTH": 256},
     ],
