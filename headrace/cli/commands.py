@@ -16,6 +16,7 @@ MODULES = {
     "bridge": ("bridge",),
     "rpu": ("rpu",),
     "switch": ("switch",),
+    "nic": ("nic",),
     "vf": ("vf",),
     "measure": ("measure",),
     "extcap": ("extcap",),

@@ -76,6 +76,12 @@ def set_mtu(name: str, size: int) -> None:
         ip.link("set", index=socket.if_nametoindex(name), mtu=size)
 
 
+def set_mac(name: str, address: str) -> None:
+    """An interface's own address, such as ``02:00:00:00:00:01``. Raises HeadraceError."""
+    with _netlink(name) as ip:
+        ip.link("set", index=socket.if_nametoindex(name), address=address)
+
+
 def no_offloads(name: str) -> None:
     """An interface then carries frames as a wire does: no super-packets, checksums filled in. Raises HeadraceError."""
     from pyroute2 import Ethtool

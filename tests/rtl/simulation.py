@@ -31,6 +31,7 @@ LAYERS = (
     "switch",
     "host",
     "pcie",
+    "nic",
     "card",
 )
 

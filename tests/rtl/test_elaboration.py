@@ -12,8 +12,9 @@ from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
 
 # With registers that are generated for a card
-REGISTERED = ("switch_control", "switch_engine", "host_control", "host_engine")
-BLOCKS = [path.stem for path in rtl("memory", "stream", "switch", "host", "pcie") if not path.stem.endswith("_pkg")]
+REGISTERED = ("switch_control", "switch_engine", "host_control", "host_engine", "nic_control", "nic_engine")
+LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic")
+BLOCKS = [path.stem for path in rtl(*LAYERS) if not path.stem.endswith("_pkg")]
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block not in REGISTERED])
@@ -32,6 +33,10 @@ def test_the_capture_card_with_filters_is_clean() -> None:
 
 def test_the_switch_card_is_clean() -> None:
     assert not lint_card(load_card("switch"), {"PORTS": 3, "TABLES": 2, "DATA_W": 128, "NARROW": 1})
+
+
+def test_the_nic_card_is_clean() -> None:
+    assert not lint_card(load_card("nic"), {"PORTS": 1, "FUNCTIONS": 5, "PAIRS": 3, "DATA_W": 128})
 
 
 WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
@@ -594,6 +599,17 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("host_counters", {"EVENTS": 2}, "stream_fifo", "DEPTH"),
     ("host_faults", {"QUEUES": 65537}),
     ("host_faults", {"SOURCES": 17}),
+    ("nic_lookup", {"DATA_W": 64}, "rpu_flow_key", "DATA_W"),
+    ("nic_lookup", {"STATIONS": 1000}, "exact_table", "ENTRIES"),
+    ("nic_lookup", {"BEATS_W": 1}),
+    ("nic_copies", {"FUNCTIONS": 257}),
+    ("nic_copies", {"PAIRS": 9}),
+    ("nic_copies", {"BEATS_W": 0}),
+    ("nic_store", {"DATA_W": 20}),
+    ("nic_store", {"DEPTH": 100}),
+    ("nic_store", {"BESIDE_W": 0}),
+    ("nic_card", {"PORTS": 5}),
+    ("nic_card", {"STORE_KB": 8}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
@@ -607,6 +623,7 @@ FREE = {
         *("PORTS", "TABLES", "EXACT", "TERNARY", "EFFECTS", "PROGRAM_WORDS", "GROUPS", "COUNTERS", "METERS", "NARROW"),
     },
     "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "FAULT_VECTOR"},
+    "nic_control": {"PORTS", "FUNCTIONS", "PAIRS", "STATIONS"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
     "rpu_unit_feed": {"COUNTED"},
     "rpu_port_tx": {"PORT"},
@@ -627,6 +644,9 @@ COMPOSED = {
     "capture_avalon",
     "capture_filters",
     "host_engine",
+    "nic_card",
+    "nic_engine",
+    "nic_path",
     "pcie_core",
     "rpu_engine",
     "rpu_host_rings",

@@ -1,0 +1,189 @@
+"""``headrace nic``: virtual functions behind Ethernet ports."""
+
+from __future__ import annotations
+
+import json as json_format
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.cards.nic.card import Setting
+
+_RUN_EPILOG = """Examples:
+
+headrace nic run --port vf:0=tap:h0 --port vf:1=tap:h1
+
+headrace nic run --port 0=iface:eth1 --port vf:0=vhost:/tmp/guest.sock --port vf:1=tap:h1 --mac 1=02:00:00:00:01:01
+
+headrace nic run --port 0=in.pcap --port vf:0=null --vlan 0=100 -w 0=out.pcap
+
+headrace nic run --port vf:0=vhost:/tmp/guest.sock -P PAIRS=4
+
+Function N has the MAC 02:00:00:00:00:NN, is at Ethernet port 0 and gets frames without a VLAN tag, unless an option
+says otherwise. A TAP device gets the MAC of its function; a guest or DPDK is to be given it.
+"""
+_PORTS, _FUNCTIONS, _VLANS = 4, 256, 4094
+_FUNCTION = "vf:"
+
+Control = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Socket of the NIC.", show_default="$XDG_RUNTIME_DIR/headrace/nic.sock"),
+]
+Values = list[str] | None
+
+app = typer.Typer(
+    name="nic",
+    help="A NIC: virtual functions behind Ethernet ports.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group of commands."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def _group() -> None:
+    """A NIC: virtual functions behind Ethernet ports."""
+
+
+@app.command("run", epilog=_RUN_EPILOG)
+def run_command(
+    port: Annotated[
+        list[str],
+        typer.Option(
+            "--port",
+            metavar="N=LINK",
+            help="What Ethernet port N, from 0, receives; a live link sends, too. vf:N=LINK: virtual function N.",
+        ),
+    ],
+    write: Annotated[
+        Values, typer.Option("-w", metavar="N=FILE", help="Write what an Ethernet port sends to a pcap file.")
+    ] = None,
+    mac: Annotated[Values, typer.Option(metavar="N=ADDR", help="MAC of function N.")] = None,
+    vlan: Annotated[Values, typer.Option(metavar="N=ID", help="VLAN of function N; its frames have that tag.")] = None,
+    uplink: Annotated[Values, typer.Option(metavar="N=PORT", help="Ethernet port of function N.")] = None,
+    promiscuous: Annotated[
+        Values,
+        typer.Option(metavar="N", help="Function N gets frames of all VLANs, and those for stations nobody knows."),
+    ] = None,
+    rate: common.Rate = "lossless",
+    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    control: Control = None,
+    user: common.User = None,
+    parameter: common.Parameters = None,
+    json: common.Json = False,
+) -> int:
+    """Run the NIC, with packets from files or interfaces.
+
+    It has as many functions as are named, or -P FUNCTIONS. With live links it runs until Ctrl-C, otherwise until all
+    packets are through.
+    """
+    from headrace.cards.nic.run import NicJob, run
+    from headrace.net.source import parse_rate
+
+    sinks = _by_number(write, "-w", _PORTS)
+    common.check_outputs(*sinks.values())
+    job = NicJob(
+        sources=_by_number([text for text in port if not text.startswith(_FUNCTION)], "--port", _PORTS),
+        functions=_by_number([text for text in port if text.startswith(_FUNCTION)], "--port", _FUNCTIONS, _FUNCTION),
+        sinks=sinks,
+        settings=_settings(mac, vlan, uplink, promiscuous),
+        rate=parse_rate(rate),
+        seconds=seconds,
+        control=control,
+        parameters=common.parameters(parameter),
+    )
+    common.become(user)
+    with common.progress_line() as progress:
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
+    if json:
+        print(json_format.dumps(report, indent=2))
+    else:
+        _show(report)
+        print(f"{report['cycles']:,} cycles")
+    return 0
+
+
+@app.command("stats")
+def stats_command(control: Control = None, json: common.Json = False) -> None:
+    """Show what the running NIC has counted: Ethernet ports, functions, both directions."""
+    from headrace.card.control import ask
+    from headrace.cards.nic.service import CONTROL
+
+    common.become(None)  # the socket is in the folder of who has called sudo
+    found = ask(CONTROL, control, {"command": "stats"})
+    if json:
+        print(json_format.dumps(found, indent=2))
+    else:
+        _show(found)
+
+
+def _by_number(texts: Values, option: str, count: int, prefix: str = "") -> dict[int, str]:
+    found: dict[int, str] = {}
+    for text in texts or []:
+        number, equals, what = text.removeprefix(prefix).partition("=")
+        if not equals or not number.isdecimal() or int(number) >= count:
+            raise HeadraceError(f"{option} {text}: not {prefix}N=..., with N from 0 to {count - 1}", 2)
+        found[int(number)] = what
+    return found
+
+
+def _numbers(texts: Values, option: str, most: int) -> dict[int, int]:
+    found = {}
+    for number, text in _by_number(texts, option, _FUNCTIONS).items():
+        if not text.isdecimal() or int(text) > most:
+            raise HeadraceError(f"{option} {number}={text}: not a number up to {most}", 2)
+        found[number] = int(text)
+    return found
+
+
+def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) -> dict[int, Setting]:
+    from headrace.cards.nic.card import parse_mac
+    from headrace.cards.nic.run import default_setting
+
+    found: dict[int, Setting] = {}
+
+    def change(function: int, **members: Any) -> None:
+        found[function] = replace(found.get(function, default_setting(function)), **members)
+
+    for function, text in _by_number(mac, "--mac", _FUNCTIONS).items():
+        change(function, mac=parse_mac(text))
+    for function, number in _numbers(vlan, "--vlan", _VLANS).items():
+        change(function, vlan=number)
+    for function, number in _numbers(uplink, "--uplink", _PORTS - 1).items():
+        change(function, uplink=number)
+    for text in promiscuous or []:
+        if not text.isdecimal() or int(text) >= _FUNCTIONS:
+            raise HeadraceError(f"--promiscuous {text}: not a function, 0 to {_FUNCTIONS - 1}", 2)
+        change(int(text), promiscuous=True)
+    return found
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for rows in (found["ports"], found["functions"], found["paths"]):
+        if not rows:
+            continue
+        table = Table(*(key.replace("_", " ") for key in rows[0]), box=None, pad_edge=False)
+        for column, value in zip(table.columns, rows[0].values(), strict=True):
+            column.justify = "right" if isinstance(value, int) else "left"
+        for row in rows:
+            table.add_row(*(_text(value) for value in row.values()))
+        console.print(table)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
