@@ -37,7 +37,7 @@ VERILATOR_FLAGS = (
     "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "8000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
-# The compiler's time grows with the square of a function: split, a large switch card takes a quarter of the time.
+# The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
 _BUNDLE = 1_000_000  # bytes of Verilator's C++ that are worth a compiler of their own
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
 
