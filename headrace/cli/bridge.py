@@ -248,12 +248,8 @@ def map_command(
     control: Control = None,
 ) -> int:
     """Move a block of the running bridge into hardware or software, while packets flow."""
-    from headrace.card.control import ask
-    from headrace.cards.bridge.service import CONTROL
-
     common.one_of("map", side, ("hw", "sw"))
-    common.become(None)  # the socket is in the folder of who has called sudo
-    done = ask(CONTROL, control, {"command": "map", "block": block, "side": side})
+    done = common.ask("bridge", control, command="map", block=block, side=side)
     dropped = f", {done['dropped']:,} packets found no room" if done["dropped"] else ""
     print(f"{block} is in {side}; packets were held for {done['held_ns'] / 1e3:.1f} us of card time{dropped}")
     return 0
@@ -262,11 +258,7 @@ def map_command(
 @app.command("status")
 def status_command(control: Control = None, json: common.Json = False) -> int:
     """Show the running bridge: its blocks, where they are, and its counters."""
-    from headrace.card.control import ask
-    from headrace.cards.bridge.service import CONTROL
-
-    common.become(None)  # the socket is in the folder of who has called sudo
-    status = ask(CONTROL, control, {"command": "status"})
+    status = common.ask("bridge", control, command="status")
     if json:
         import json as json_module
 

@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -91,6 +92,28 @@ def one_of(option: str, value: str, choices: tuple[str, ...]) -> None:
     """Raise HeadraceError unless the value of an option is one of ``choices``."""
     if value not in choices:
         raise HeadraceError(f"{option} {value}: none of {', '.join(choices)}", 2)
+
+
+def by_number(texts: list[str] | None, option: str, form: str, first: int, last: int) -> dict[int, str]:
+    """What texts such as ``0=in.pcap``, values of an option, say by their numbers. ``form``: as users are to write
+    them, such as ``vf:N=LINK``. Raises HeadraceError for others."""
+    prefix = form.partition("N=")[0]
+    found: dict[int, str] = {}
+    for text in texts or []:
+        number, equals, what = text.removeprefix(prefix).partition("=")
+        if not equals or not number.isdecimal() or not first <= int(number) <= last:
+            raise HeadraceError(f"{option} {text}: not {form}, with N from {first} to {last}", 2)
+        found[int(number)] = what
+    return found
+
+
+def ask(card: str, control: str | None, **request: Any) -> dict[str, Any]:
+    """What a running card answers at its control socket; None: the usual one. Raises HeadraceError."""
+    from headrace.card import control as sockets
+
+    owner = import_module(f"headrace.cards.{card}.service").CONTROL
+    become(None)  # the socket is in the folder of who has called sudo
+    return sockets.ask(owner, control, request)
 
 
 _EVERY_S = 15  # between lines where there is no terminal

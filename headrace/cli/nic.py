@@ -89,11 +89,15 @@ def run_command(
     from headrace.cards.nic.run import NicJob, run
     from headrace.net.source import parse_rate
 
-    sinks = _by_number(write, "-w", _PORTS)
+    sinks = common.by_number(write, "-w", "N=...", 0, _PORTS - 1)
     common.check_outputs(*sinks.values())
     job = NicJob(
-        sources=_by_number([text for text in port if not text.startswith(_FUNCTION)], "--port", _PORTS),
-        functions=_by_number([text for text in port if text.startswith(_FUNCTION)], "--port", _FUNCTIONS, _FUNCTION),
+        sources=common.by_number(
+            [text for text in port if not text.startswith(_FUNCTION)], "--port", "N=...", 0, _PORTS - 1
+        ),
+        functions=common.by_number(
+            [text for text in port if text.startswith(_FUNCTION)], "--port", f"{_FUNCTION}N=...", 0, _FUNCTIONS - 1
+        ),
         sinks=sinks,
         settings=_settings(mac, vlan, uplink, promiscuous),
         rate=parse_rate(rate),
@@ -115,30 +119,16 @@ def run_command(
 @app.command("stats")
 def stats_command(control: Control = None, json: common.Json = False) -> None:
     """Show what the running NIC has counted: Ethernet ports, functions, both directions."""
-    from headrace.card.control import ask
-    from headrace.cards.nic.service import CONTROL
-
-    common.become(None)  # the socket is in the folder of who has called sudo
-    found = ask(CONTROL, control, {"command": "stats"})
+    found = common.ask("nic", control, command="stats")
     if json:
         print(json_format.dumps(found, indent=2))
     else:
         _show(found)
 
 
-def _by_number(texts: Values, option: str, count: int, prefix: str = "") -> dict[int, str]:
-    found: dict[int, str] = {}
-    for text in texts or []:
-        number, equals, what = text.removeprefix(prefix).partition("=")
-        if not equals or not number.isdecimal() or int(number) >= count:
-            raise HeadraceError(f"{option} {text}: not {prefix}N=..., with N from 0 to {count - 1}", 2)
-        found[int(number)] = what
-    return found
-
-
 def _numbers(texts: Values, option: str, most: int) -> dict[int, int]:
     found = {}
-    for number, text in _by_number(texts, option, _FUNCTIONS).items():
+    for number, text in common.by_number(texts, option, "N=...", 0, _FUNCTIONS - 1).items():
         if not text.isdecimal() or int(text) > most:
             raise HeadraceError(f"{option} {number}={text}: not a number up to {most}", 2)
         found[number] = int(text)
@@ -154,7 +144,7 @@ def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) ->
     def change(function: int, **members: Any) -> None:
         found[function] = replace(found.get(function, default_setting(function)), **members)
 
-    for function, text in _by_number(mac, "--mac", _FUNCTIONS).items():
+    for function, text in common.by_number(mac, "--mac", "N=...", 0, _FUNCTIONS - 1).items():
         change(function, mac=parse_mac(text))
     for function, number in _numbers(vlan, "--vlan", _VLANS).items():
         change(function, vlan=number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -54,6 +54,7 @@ headrace switch fir --carry -- 1 0 0 -1
 """
 
 _FUNCTION = "vf:"
+_PORTS = 64
 
 Control = Annotated[
     str | None,
@@ -122,7 +123,7 @@ def run_command(
     from headrace.cards.switch.run import SwitchJob, run
     from headrace.net.source import parse_rate
 
-    sinks = _by_port(write or [], "-w")
+    sinks = common.by_number(write, "-w", "N=...", 1, _PORTS)
     common.check_outputs(*sinks.values())
     try:
         number = int(datapath_id, 16)
@@ -131,8 +132,12 @@ def run_command(
     if not 0 <= number < 1 << 64:
         raise HeadraceError(f"--datapath-id {datapath_id}: not a hexadecimal number of 64 bits", 2)
     job = SwitchJob(
-        sources=_by_port([text for text in port if not text.startswith(_FUNCTION)], "--port"),
-        functions=_by_function(port),
+        sources=common.by_number(
+            [text for text in port if not text.startswith(_FUNCTION)], "--port", "N=...", 1, _PORTS
+        ),
+        functions=common.by_number(
+            [text for text in port if text.startswith(_FUNCTION)], "--port", f"{_FUNCTION}N=LINK", 0, 255
+        ),
         sinks=sinks,
         controllers=controller or [],
         listens=listen or [],
@@ -153,28 +158,6 @@ def run_command(
     else:
         _show_run(report)
     return 0
-
-
-def _by_port(texts: list[str], option: str) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for text in texts:
-        number, equals, what = text.partition("=")
-        if not equals or not number.isdecimal() or not 1 <= int(number) <= 64:
-            raise HeadraceError(f"{option} {text}: not N=..., with N from 1 to 64", 2)
-        found[int(number)] = what
-    return found
-
-
-def _by_function(texts: list[str]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for text in texts:
-        if not text.startswith(_FUNCTION):
-            continue
-        number, equals, link = text.removeprefix(_FUNCTION).partition("=")
-        if not equals or not number.isdecimal() or int(number) > 255:
-            raise HeadraceError(f"--port {text}: not vf:N=LINK, with N from 0 to 255", 2)
-        found[int(number)] = link
-    return found
 
 
 def _tls(private_key: str | None, certificate: str | None, ca_cert: str | None) -> Tls | None:
@@ -204,18 +187,10 @@ def _show_run(report: SwitchReport) -> None:
     )
 
 
-def _ask(control: str | None, **request: Any) -> dict[str, Any]:
-    from headrace.card.control import ask
-    from headrace.cards.switch.service import CONTROL
-
-    common.become(None)  # the socket is in the folder of who has called sudo
-    return ask(CONTROL, control, request)
-
-
 @app.command("flows")
 def flows_command(control: Control = None, json: common.Json = False) -> None:
     """Show the flows of the running switch, with their counters."""
-    found = _ask(control, command="flows")["flows"]
+    found = common.ask("switch", control, command="flows")["flows"]
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -233,7 +208,7 @@ def add_flow_command(
     control: Control = None,
 ) -> None:
     """Add a flow to the running switch."""
-    _ask(control, command="add-flow", flow=flow)
+    common.ask("switch", control, command="add-flow", flow=flow)
 
 
 @app.command("del-flows")
@@ -242,7 +217,7 @@ def del_flows_command(
     control: Control = None,
 ) -> None:
     """Delete flows of the running switch."""
-    _ask(control, command="del-flows", match=match)
+    common.ask("switch", control, command="del-flows", match=match)
 
 
 @app.command("fir", epilog=_FIR_EPILOG)
@@ -254,13 +229,13 @@ def fir_command(
     control: Control = None,
 ) -> None:
     """Set the coefficients of the running switch's FIR filter."""
-    _ask(control, command="fir", taps=taps, carry=carry)
+    common.ask("switch", control, command="fir", taps=taps, carry=carry)
 
 
 @app.command("stats")
 def stats_command(control: Control = None, json: common.Json = False) -> None:
     """Show what the running switch has counted: ports, tables, controllers."""
-    found = _ask(control, command="stats")
+    found = common.ask("switch", control, command="stats")
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -286,7 +261,7 @@ def trace_command(
     json: common.Json = False,
 ) -> None:
     """Say what the running switch would do to a packet, table by table. Nothing is sent."""
-    found = _ask(control, command="trace", packet=_packet(packet), port=port)
+    found = common.ask("switch", control, command="trace", packet=_packet(packet), port=port)
     if json:
         print(json_format.dumps(found, indent=2))
     else:

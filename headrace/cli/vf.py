@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json as json_format
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from headrace.cli import common
+from headrace.cli.switch import Control
 from headrace.errors import HeadraceError
 
 _EPILOG = """Examples:
@@ -52,10 +53,6 @@ headrace vf plug 3 pcap:in.pcap
 _FILES = ("vhost", "pcap")
 
 Function = Annotated[int, typer.Argument(metavar="N", min=0, help="Number of the function, from 0.")]
-Control = Annotated[
-    str | None,
-    typer.Option(metavar="PATH", help="Socket of the switch.", show_default="$XDG_RUNTIME_DIR/headrace/switch.sock"),
-]
 
 app = typer.Typer(
     name="vf",
@@ -76,18 +73,10 @@ def _group() -> None:
     """The virtual functions of a running switch: what they are connected with, and what they may do."""
 
 
-def _ask(control: str | None, **request: Any) -> dict[str, Any]:
-    from headrace.card.control import ask
-    from headrace.cards.switch.service import CONTROL
-
-    common.become(None)  # the socket is in the folder of who has called sudo
-    return ask(CONTROL, control, request)
-
-
 @app.command("list")
 def list_command(control: Control = None, json: common.Json = False) -> None:
     """Show the functions: their OpenFlow ports, what they are connected with, and what they may do."""
-    found = _ask(control, command="vf-list")["functions"]
+    found = common.ask("switch", control, command="vf-list")["functions"]
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -125,7 +114,7 @@ def set_command(
     """Set what a function may send and is to receive; what isn't named stays as it is."""
     from headrace.card.functions.policy import parse_settings
 
-    _ask(control, command="vf-set", function=function, settings=parse_settings(settings))
+    common.ask("switch", control, command="vf-set", function=function, settings=parse_settings(settings))
 
 
 @app.command("stats")
@@ -135,7 +124,7 @@ def stats_command(
     json: common.Json = False,
 ) -> None:
     """Show what functions have sent and received, and what was dropped and why."""
-    found = _ask(control, command="vf-stats", function=function)["functions"]
+    found = common.ask("switch", control, command="vf-stats", function=function)["functions"]
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -158,13 +147,13 @@ def plug_command(
         raise HeadraceError(f"{link}: not a link such as tap:NAME or vhost:SOCKET", 2)
     if kind in _FILES and argument != "-":
         link = f"{kind}:{os.path.abspath(argument)}"  # the switch may run elsewhere
-    _ask(control, command="vf-plug", function=function, link=link)
+    common.ask("switch", control, command="vf-plug", function=function, link=link)
 
 
 @app.command("unplug")
 def unplug_command(function: Function, control: Control = None) -> None:
     """Take a function out of use. Its OpenFlow port goes down; what it may do stays set."""
-    _ask(control, command="vf-unplug", function=function)
+    common.ask("switch", control, command="vf-unplug", function=function)
 
 
 def _show(rows: list[dict[str, str]], right: bool = False) -> None:
