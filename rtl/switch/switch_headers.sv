@@ -64,7 +64,7 @@ module switch_headers
   logic [LATENCY-1:0] valid_q;
   always_ff @(posedge clk) valid_q <= rst ? '0 : {valid_q[LATENCY-2:0], s_valid};
 
-  state_t [SHIFT-1:0] state_q;
+  state_t state_q[SHIFT];
 
   // ------------------------------------------------------------------------------------------------------------- input
   logic [HEAD-1:0][7:0] bytes_q;
