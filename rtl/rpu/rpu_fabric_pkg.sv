@@ -65,6 +65,7 @@ package rpu_fabric_pkg;
 
   // What is known of a packet in a store
   typedef struct packed {
+    logic [4:0]        vf;      // of the host's functions, the one that it came from
     logic [1:0]        source;
     logic              direct;  // for `unit` and no other; of a parked one: the packet before it of its flow is, too
     logic [UNIT_W-1:0] unit;    // of a parked packet: where the one before it went

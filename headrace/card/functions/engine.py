@@ -150,6 +150,11 @@ class Functions:
         self._regs.queue.start.count = 1
         return QueueCounters(*_counters(self._regs.queue.counted))
 
+    def traffic(self, side: Side, function: int) -> QueueCounters:
+        """Of all queues of a function, since the card's reset."""
+        queues = range(function * self.pairs, (function + 1) * self.pairs)
+        return QueueCounters(*map(sum, zip(*(self.counters(side, queue) for queue in queues), strict=True)))
+
     def policy(self, function: int) -> Policy:
         """What a function may send and is to receive; at first, everything."""
         self.check(function)

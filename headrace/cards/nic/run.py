@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.nic.card import Nic, NicFunctions, Setting, mac_text, open_nic_card
 from headrace.cards.nic.service import CONTROL, Service
+from headrace.engines.functions import count_of
 from headrace.errors import CaptureError, HeadraceError
 from headrace.net import bpf, netlink
 from headrace.net.source import parse_source
@@ -52,16 +52,10 @@ def sizes_of(job: NicJob) -> dict[str, int]:
     """Ethernet ports and functions that the card has: as the parameters say, otherwise as many as are named, two ports
     and a function at least. Raises HeadraceError for one that isn't there."""
     ports = max((*job.sources, *job.sinks, *(one.uplink for one in job.settings.values())), default=0)
-    functions = max((*job.functions, *job.settings), default=0)
-    sizes = {
-        "PORTS": int(job.parameters.get("PORTS", max(2, ports + 1))),
-        "FUNCTIONS": int(job.parameters.get("FUNCTIONS", functions + 1)),
-    }
-    if ports >= sizes["PORTS"]:
-        raise HeadraceError(f"port {ports}: the card has ports 0 to {sizes['PORTS'] - 1}", 2)
-    if functions >= sizes["FUNCTIONS"]:
-        raise HeadraceError(f"function {functions}: the card has {sizes['FUNCTIONS']}, from 0", 2)
-    return sizes
+    count = int(job.parameters.get("PORTS", max(2, ports + 1)))
+    if ports >= count:
+        raise HeadraceError(f"port {ports}: the card has ports 0 to {count - 1}", 2)
+    return {"PORTS": count, "FUNCTIONS": count_of((*job.functions, *job.settings), job.parameters, least=1)}
 
 
 def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> dict[str, Any]:
@@ -78,7 +72,8 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
     ):
         nic = Nic(card)
         functions = NicFunctions(nic)
-        with _plugs(nic, functions, job, say) as plugs:
+        with Plugs(functions, say) as plugs:
+            _plug(nic, plugs, job)
             live = [port for port, link in links.items() if link.live]
             for port in live:
                 card.source(port, links[port].link)
@@ -123,21 +118,14 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
             return {**service.stats(), "cycles": card.stats().cycles}
 
 
-@contextmanager
-def _plugs(nic: Nic, functions: NicFunctions, job: NicJob, say: Tell) -> Iterator[Plugs]:
-    """The functions in use, which are given up in the end."""
-    plugs = Plugs(functions, say)
-    try:
-        for function, link in job.functions.items():
-            setting = job.settings.get(function, default_setting(function))
-            nic.enable(function, setting)
-            if link.partition(":")[0] in _NO_SOURCES:
-                plugs.plug(function, link)
-                continue
-            source = parse_source(link)
-            plugs.plug(function, source.link)
-            if source.kind == "tap":
-                netlink.set_mac(source.name, mac_text(setting.mac))
-        yield plugs
-    finally:
-        plugs.close()
+def _plug(nic: Nic, plugs: Plugs, job: NicJob) -> None:
+    for function, link in job.functions.items():
+        setting = job.settings.get(function, default_setting(function))
+        nic.enable(function, setting)
+        if link.partition(":")[0] in _NO_SOURCES:
+            plugs.plug(function, link)
+            continue
+        source = parse_source(link)
+        plugs.plug(function, source.link)
+        if source.kind == "tap":
+            netlink.set_mac(source.name, mac_text(setting.mac))
