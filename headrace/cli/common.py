@@ -46,6 +46,9 @@ LinkType = Annotated[
     str | None, typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture.")
 ]
 
+FUNCTIONS = range(256)
+_FUNCTION = "vf:"
+
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and how much of it is done (0 to 1, or None where that isn't known)."""
 
@@ -64,6 +67,27 @@ def parameters(settings: list[str] | None) -> dict[str, str]:
             raise HeadraceError(f"-P {setting}: not NAME=VALUE", 2)
         result[name] = value
     return result
+
+
+def by_number(texts: list[str] | None, option: str, numbers: range, prefix: str = "") -> dict[int, str]:
+    """What values of an option such as ``3=in.pcap`` say by number. Raises HeadraceError where one has none of
+    ``numbers``."""
+    found: dict[int, str] = {}
+    for text in texts or []:
+        number, equals, what = text.removeprefix(prefix).partition("=")
+        if not equals or not number.isdecimal() or int(number) not in numbers:
+            where = f"N from {numbers[0]} to {numbers[-1]}"
+            raise HeadraceError(f"{option} {text}: not {prefix}N=..., with {where}", 2)
+        found[int(number)] = what
+    return found
+
+
+def split_functions(ports: list[str]) -> tuple[dict[int, str], list[str]]:
+    """Links of virtual functions among the values of ``--port``, by number, and the other values. Raises HeadraceError
+    as ``by_number``."""
+    others = [text for text in ports if not text.startswith(_FUNCTION)]
+    mine = [text for text in ports if text.startswith(_FUNCTION)]
+    return by_number(mine, "--port", FUNCTIONS, _FUNCTION), others
 
 
 def check_outputs(*paths: str | None) -> None:

@@ -53,7 +53,7 @@ headrace switch fir 0.25 0.25 0.25 0.25
 headrace switch fir --carry -- 1 0 0 -1
 """
 
-_FUNCTION = "vf:"
+_PORTS = range(1, 65)
 
 Control = Annotated[
     str | None,
@@ -122,7 +122,7 @@ def run_command(
     from headrace.cards.switch.run import SwitchJob, run
     from headrace.net.source import parse_rate
 
-    sinks = _by_port(write or [], "-w")
+    sinks = common.by_number(write, "-w", _PORTS)
     common.check_outputs(*sinks.values())
     try:
         number = int(datapath_id, 16)
@@ -130,9 +130,10 @@ def run_command(
         number = -1
     if not 0 <= number < 1 << 64:
         raise HeadraceError(f"--datapath-id {datapath_id}: not a hexadecimal number of 64 bits", 2)
+    functions, others = common.split_functions(port)
     job = SwitchJob(
-        sources=_by_port([text for text in port if not text.startswith(_FUNCTION)], "--port"),
-        functions=_by_function(port),
+        sources=common.by_number(others, "--port", _PORTS),
+        functions=functions,
         sinks=sinks,
         controllers=controller or [],
         listens=listen or [],
@@ -153,28 +154,6 @@ def run_command(
     else:
         _show_run(report)
     return 0
-
-
-def _by_port(texts: list[str], option: str) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for text in texts:
-        number, equals, what = text.partition("=")
-        if not equals or not number.isdecimal() or not 1 <= int(number) <= 64:
-            raise HeadraceError(f"{option} {text}: not N=..., with N from 1 to 64", 2)
-        found[int(number)] = what
-    return found
-
-
-def _by_function(texts: list[str]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for text in texts:
-        if not text.startswith(_FUNCTION):
-            continue
-        number, equals, link = text.removeprefix(_FUNCTION).partition("=")
-        if not equals or not number.isdecimal() or int(number) > 255:
-            raise HeadraceError(f"--port {text}: not vf:N=LINK, with N from 0 to 255", 2)
-        found[int(number)] = link
-    return found
 
 
 def _tls(private_key: str | None, certificate: str | None, ca_cert: str | None) -> Tls | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.card.functions import Functions, Plugs, Side
 from headrace.errors import HeadraceError
-from headrace.net.source import KINDS
+from headrace.net.source import KINDS, parse_source
 
 _KINDS = ("vhost", *KINDS)
+_NO_SOURCES = ("vhost", "null")  # links of functions that parse_source doesn't know
 
 
 def count_of(named: Iterable[int], parameters: Mapping[str, Any], least: int = 0) -> int:
@@ -21,6 +22,21 @@ def count_of(named: Iterable[int], parameters: Mapping[str, Any], least: int = 0
     if highest >= count:
         raise HeadraceError(f"function {highest}: the card has {count}, from 0", 2)
     return count
+
+
+def link_of(text: str) -> str:
+    """What ``Plugs.plug`` takes for a link of a command line: a file may be named without ``pcap:``."""
+    return text if text.partition(":")[0] in _NO_SOURCES else parse_source(text).link
+
+
+class Totals(NamedTuple):
+    """Packets of all functions: that they sent, and of these ``refused`` by their policies; that they received, and
+    those that were ``dropped`` on the way to them."""
+
+    sent: int
+    refused: int
+    received: int
+    dropped: int
 
 
 class FunctionPorts:
@@ -74,6 +90,19 @@ class FunctionPorts:
         if function is not None:
             functions.check(function)
         return [_counts(functions, n) for n in (range(functions.count) if function is None else [function])]
+
+    def totals(self) -> Totals:
+        """Of all functions, since the card's reset."""
+        sent = refused = received = dropped = 0
+        if (functions := self.plugs.functions) is not None:
+            for function in range(functions.count):
+                sending, receiving = (functions.traffic(side, function) for side in Side)
+                policies = functions.policy_drops(function)
+                sent += sending.packets
+                refused += policies.spoofed + policies.tagged
+                received += receiving.packets
+                dropped += sum(receiving[2:]) + policies.filtered_vlan + policies.filtered_mac
+        return Totals(sent, refused, received, dropped)
 
     def plug(self, function: int, link: str) -> None:
         """Connects a function that is in no use, as ``Plugs.plug``."""

@@ -373,7 +373,7 @@ class RpuDriver:
         }
 
     def host_dropped(self) -> int:
-        """Packets to the host port that were lost: its ring is off, they are longer than their buffer, or host memory
+        """Packets to the host port's ring that were lost: it is off, they are longer than their buffer, or host memory
         has answered with an error."""
         lost = self.rings.receive
         return int(lost.dropped.read() + lost.too_long.read() + lost.errors.read())
@@ -391,7 +391,8 @@ class RpuDriver:
         return int(low.read() | high.read() << 32)
 
     def out_dropped(self) -> list[int]:
-        """By Ethernet port: packets that were dropped on their way out, cut off by a reset or longer than the store."""
+        """By port (eth0, eth1, functions of the host's): packets that were dropped on their way out, cut off by a reset
+        or longer than the store."""
         return [int(counter.read()) for counter in self._regs.out_dropped]
 
     def state(self, unit: int) -> UnitState:

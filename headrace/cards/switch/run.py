@@ -20,7 +20,7 @@ from headrace.cards.switch.learning import Learning
 from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
-from headrace.engines.functions import count_of
+from headrace.engines.functions import count_of, link_of
 from headrace.errors import CaptureError, HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
@@ -104,7 +104,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         Plugs(Functions(card, card.regs.functions) if functions else None, say) as plugs,
     ):
         for function, link in job.functions.items():
-            plugs.plug(function, link)
+            plugs.plug(function, link_of(link))
         hardware = CardHardware(card)
         live = [port for port, link in links.items() if link.live]
         for port in links:
