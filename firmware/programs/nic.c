@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC: joins Ethernet port 0 with the host, and with -D FUNCTIONS=2 port 1 with the host's function 1. Packets without
-// a counterpart are dropped.
+// A NIC: joins Ethernet port 0 with the host, and with -D FUNCTIONS=2 port 1 with the host's function 1. Packets from
+// elsewhere are dropped.
 #include "headrace.h"
 
 #ifndef FUNCTIONS

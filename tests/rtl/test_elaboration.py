@@ -403,7 +403,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_card", {"UNITS": 1, "DMEM_KB": 48}, "DMEM_KB"),
     ("rpu_card", {"UNITS": 1, "PMEM_KB": 48}, "PMEM_KB"),
     ("rpu_card", {"UNITS": 1, "STORE_KB": 3}, "STORE_KB"),
-    ("rpu_card", {"UNITS": 1, "FUNCTIONS": 33}),
+    ("rpu_card", {"UNITS": 1, "FUNCTIONS": 33}, "FUNCTIONS"),
     ("rpu_card", {"UNITS": 1, "ACCELERATORS_LOW": 5}, "KIND"),
     ("rpu_card", {"UNITS": 9, "ACCELERATORS_HIGH": 5}, "KIND"),
     ("action_processor", {"TABLES": 0}),
