@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.card.attended import CALM_S, run_attended
 from headrace.card.control import open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.nic.card import Nic, NicFunctions, Setting, mac_text, open_nic_card
 from headrace.cards.nic.service import CONTROL, Service
-from headrace.engines.functions import count_of
-from headrace.errors import CaptureError, HeadraceError
+from headrace.engines.functions import count_of, link_of
+from headrace.errors import HeadraceError
 from headrace.net import bpf, netlink
 from headrace.net.source import parse_source
 
@@ -20,10 +22,6 @@ DEFAULT_MAC = 0x02 << 40
 """Of function 0; function N has its MAC + N."""
 
 _LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
-_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at drivers: while they ask for something, and otherwise
-_LATELY = 50  # looks
-_DRAIN_S = 1.0
-_NO_SOURCES = ("vhost", "null")  # links of functions that parse_source doesn't know
 
 
 @dataclass(frozen=True)
@@ -96,36 +94,22 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
             end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
             service = Service(nic, functions)
             with open_control(CONTROL, job.control, waits, say) as control:
-                quiet = 0
-                while not stop:
-                    done = plugs.poll() + service.attend(control)
-                    quiet = 0 if done else quiet + 1
-                    try:
-                        result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
-                    except CaptureError as error:
-                        if not waits:
-                            raise
-                        say(str(error))  # its link is down from now on; the others go on
-                        continue
-                    if progress is not None:
-                        progress(result.stats.rx_frames)
-                    if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not done):
-                        break
-                    card.irqs()
-                card.stop_sources()
-                if stop and not stop.at_once:
-                    card.run(wall_s=_DRAIN_S)
+
+                def attend(idle: bool) -> int:
+                    if idle:
+                        time.sleep(CALM_S)
+                    return plugs.poll() + service.attend(control)
+
+                run_attended(card, stop, attend, waits, say, end_ns, progress)
             return {**service.stats(), "cycles": card.stats().cycles}
 
 
 def _plug(nic: Nic, plugs: Plugs, job: NicJob) -> None:
-    for function, link in job.functions.items():
+    for function, text in job.functions.items():
         setting = job.settings.get(function, default_setting(function))
         nic.enable(function, setting)
-        if link.partition(":")[0] in _NO_SOURCES:
-            plugs.plug(function, link)
-            continue
-        source = parse_source(link)
-        plugs.plug(function, source.link)
-        if source.kind == "tap":
-            netlink.set_mac(source.name, mac_text(setting.mac))
+        link = link_of(text)
+        plugs.plug(function, link)
+        kind, _, argument = link.partition(":")
+        if kind == "tap":
+            netlink.set_mac(argument.partition(",")[0], mac_text(setting.mac))

@@ -15,11 +15,13 @@ class FunctionHost:
 
     def __init__(self, card: Card, functions: FunctionPorts) -> None:
         self._card, self._functions = card, functions
+        self._live = False
 
     @property
     def live(self) -> bool:
-        """Whether packets come as they happen."""
-        return self._functions.plugs.live
+        """Whether packets come as they happen, or did: another function may be plugged."""
+        self._live |= self._functions.plugs.live
+        return self._live
 
     def serve(self) -> bool:
         """Does what drivers in other processes ask for; says whether there was something."""
@@ -27,7 +29,7 @@ class FunctionHost:
         return self._functions.plugs.poll() > 0
 
     def wait(self, milliseconds: int) -> bool:
-        """Waits for a while, and no longer, unless no driver is live; False: no packet will come."""
+        """Waits for a while, if a driver is live; False: none is, and no packet will come."""
         if self.live:
             time.sleep(min(milliseconds / 1000, _LOOK_S))
         return self.live

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.card.attended import CALM_S, run_attended
 from headrace.card.control import open_control
 from headrace.card.functions import Functions, Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
@@ -21,15 +22,12 @@ from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
 from headrace.engines.functions import count_of, link_of
-from headrace.errors import CaptureError, HeadraceError
+from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
 _LINE_BPS = 100e9
 _LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
-_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
-_LATELY = 50  # looks
-_DRAIN_S = 1.0
 _YEAR_S = 3e7
 
 
@@ -147,32 +145,19 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             service = Service(switch, datapath, controllers, hardware, function_ports)
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
-            quiet = to_host = 0
-            idle = False  # and nobody but controllers and the control socket can change that
-            while not stop:
+            to_host = 0
+
+            def attend(idle: bool) -> int:
+                nonlocal to_host
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1))
                 function_ports.look()
-                said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
+                said = controllers.poll(CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
                 to_host = hardware.received_packets
-                quiet = 0 if said else quiet + 1
-                try:
-                    result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
-                except CaptureError as error:
-                    if not waits:
-                        raise
-                    say(str(error))  # its port is down from now on; the others go on
-                    continue
-                idle = result.idle
-                if progress is not None:
-                    progress(result.stats.rx_frames)
-                if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
-                    break
-                card.irqs()
-            card.stop_sources()
-            if stop and not stop.at_once:
-                card.run(wall_s=_DRAIN_S)
+                return said
+
+            run_attended(card, stop, attend, waits, say, end_ns, progress)
             controllers.poll()
         return _report(datapath, hardware, switch)
 

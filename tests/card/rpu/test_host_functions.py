@@ -270,7 +270,8 @@ def vf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[
         process.send_signal(signal.SIGINT)
         report = json.loads(process.stdout.read())
         assert process.wait() == 0, process.stderr.read()
-        assert (report["from_host"], report["to_host"], report["host_dropped"]) == (30, 0, 30)
+        assert (report["from_host"], report["to_host"], report["host_dropped"]) == (31, 0, 30)
+        assert report["sent"] == 1
 
 
 def test_functions_come_and_go_while_the_card_runs(vf: Callable[..., list[dict[str, object]]]) -> None:
@@ -282,4 +283,7 @@ def test_functions_come_and_go_while_the_card_runs(vf: Callable[..., list[dict[s
     listed = vf("list", "--json")[1]
     assert (listed["mac"], listed["trust"], listed["link"]) == (MAC, True, "gen:count=30,size=100")
     vf("unplug", 1)
-    assert vf("list", "--json")[1]["link"] is None
+    vf("unplug", 0)
+    assert [row["link"] for row in vf("list", "--json")] == [None] * FUNCTIONS
+    vf("plug", 0, "gen:count=1,size=60")
+    until(lambda: vf("stats", 0, "--json")[0]["sent"] == 1, "the packet of a function that is plugged again")
