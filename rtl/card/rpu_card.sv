@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer, which reach host memory, and for
-// the host's packets rings there, or FUNCTIONS virtual functions.
+// The RPU card: two Ethernet ports and RISC-V packet processors behind a load balancer, which reach host memory, and
+// rings there for the host's packets or, in their place, FUNCTIONS virtual functions.
 module rpu_card
   import headrace_pkg::*;
 #(

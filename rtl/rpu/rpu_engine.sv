@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Units, their accelerators and broadcast between them, behind the load balancer and its fabric, and the units' access
-// to host memory. The ports are eth0, eth1 and the host, which may be several functions. Latency and backpressure: rpu_fabric, rpu_unit.
+// to host memory. The ports are eth0, eth1 and the host, which may be several functions. Latency and backpressure:
+// rpu_fabric, rpu_unit.
 module rpu_engine
   import axi_pkg::*;
   import rpu_pkg::*;

@@ -154,7 +154,7 @@ module rpu_fabric
   logic [DATA_W-1:0] loop_data;
   logic [KEEP_W-1:0] loop_keep;
   unit_tx_t loop_user;
-  wire [SOURCES-1:0] hold = {2'b11, settings.hold};
+  wire [SOURCES-1:0] hold = {2'b11, settings.hold} & settings.open;  // what is dropped waits for nobody
 
   for (genvar s = 0; s < SOURCES; s++) begin : gen_source
     logic s_valid, s_ready, s_last, s_cut;

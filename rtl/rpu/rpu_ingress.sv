@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores the packets of one source whole and finds out what the balancer must know of each: its flow hash, or the unit
-// that it names, and the host's function that it came from. A packet that finds no room is dropped whole unless the source is to wait (hold); and so is, whatever
-// is set, one of more than the store holds, one that begins while the source is not open, one that its sender cut off
-// and one for a unit that can't be.
+// that it names, and the host's function that it came from. A packet that finds no room is dropped whole unless the
+// source is to wait (hold); and so is, whatever is set, one of more than the store holds, one that begins while the
+// source is not open, one that its sender cut off and one for a unit that can't be.
 // Latency: 7 cycles from a packet's last beat to its description, with block RAM.
 // Throughput: 1 beat a cycle, for packets of one beat too.
 // Backpressure: s_axis_tready comes from a register: always high without hold, low while the store is full with it.

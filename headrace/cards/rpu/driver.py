@@ -335,6 +335,13 @@ class RpuDriver:
             raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
         self._regs.balancer.receive[SOURCES.index(source)].write(self._mask(units))
 
+    def set_open(self, source: str, on: bool) -> None:
+        """Whether packets of a source (eth0, eth1, host, loopback) are taken in; otherwise they are dropped."""
+        if source not in SOURCES:
+            raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
+        register, bit = self._regs.balancer.open, 1 << SOURCES.index(source)
+        register.write(register.read() | bit if on else register.read() & ~bit)
+
     def set_flow_control(self, on: bool) -> None:
         """Lets the Ethernet ports hold their links off while there is no room; otherwise packets are dropped then."""
         self._regs.balancer.hold.write(0b11 if on else 0)

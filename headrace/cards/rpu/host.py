@@ -5,9 +5,26 @@ from __future__ import annotations
 import time
 
 from headrace.card import Card
+from headrace.card.functions import Functions
+from headrace.cards.rpu.driver import RpuDriver
 from headrace.engines.functions import FunctionPorts
 
+STEP = 8
+"""From the port of a function to that of the next one."""
+
 _LOOK_S = 0.005  # of wall time between looks at other processes, while the card has nothing to do
+
+
+class RpuFunctions(Functions):
+    """The functions of an RPU card, whose units may take no packets."""
+
+    def __init__(self, card: Card, driver: RpuDriver) -> None:
+        super().__init__(card, card.regs.functions)
+        self._driver = driver
+
+    def give_way(self, on: bool) -> None:
+        """Drops the host's packets for a while, those of all functions."""
+        self._driver.set_open("host", not on)
 
 
 class FunctionHost:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.card import HangError
 from headrace.card.control import open_control
-from headrace.card.functions import Functions, Plugs
+from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
 from headrace.cards.rpu import elf, program, rules, tables
@@ -17,7 +17,7 @@ from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
-from headrace.cards.rpu.host import FunctionHost
+from headrace.cards.rpu.host import STEP, FunctionHost, RpuFunctions
 from headrace.cards.rpu.service import CONTROL, Service
 from headrace.engines.functions import FunctionPorts, count_of, link_of
 from headrace.errors import HeadraceError
@@ -26,7 +26,6 @@ from headrace.net.source import parse_source
 
 PORTS = 2
 HOST = 2  # the host port's number
-FUNCTION_STEP = 8  # from the port of a function of the host's to that of the next one
 _WAIT_MS = 50
 _LIVE_S = 0.001  # of wall time, between looks at a live link of the host
 POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
@@ -149,7 +148,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             progress=progress is not None,
         ) as card,
         StopRequests() as stop,
-        Plugs(Functions(card, card.regs.functions) if count else None, say) as plugs,
+        Plugs(RpuFunctions(card, driver_of(card)) if count else None, say) as plugs,
     ):
         driver = driver_of(card)
         driver.set_policy(job.policy)
@@ -162,7 +161,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         driver.ready(job.programs)
         lossless = job.rate == "lossless"
         driver.set_flow_control(lossless)
-        functions = FunctionPorts(plugs, HOST, FUNCTION_STEP)
+        functions = FunctionPorts(plugs, HOST, STEP)
         rings = HostPort(card, driver.rings)
         host = FunctionHost(card, functions) if count else rings
         for function, text in job.functions.items():

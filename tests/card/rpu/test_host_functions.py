@@ -22,10 +22,11 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from vhost_front_end import GUEST, SIZE, FrontEnd
 
-from headrace.card.functions import Functions, Plugs, Policy, Side
+from headrace.card.functions import Plugs, Policy, Side
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import RpuDriver
+from headrace.cards.rpu.host import RpuFunctions
 from headrace.cards.rpu.run import RpuJob, run
 from headrace.cli import main
 from headrace.engines.functions import FunctionPorts
@@ -43,7 +44,7 @@ MAC = "02:00:00:00:00:01"
 def functions() -> Iterator[FunctionCard]:
     with open_rpu_card(UNITS, parameters=PARAMETERS, progress=False) as card:
         told: list[str] = []
-        found = Functions(card, card.regs.functions)
+        found = RpuFunctions(card, driver_of(card))
         with Plugs(found, told.append) as plugs:
             card.sink(0, "memory")
             yield FunctionCard(card, found, plugs, told)
@@ -229,6 +230,28 @@ def test_the_forwarder_knows_a_function_as_the_host(tmp_path: Path) -> None:
     assert (report.received, report.from_host, report.sent, report.to_host) == (100, 100, 100, 100)
     assert (report.dropped, report.host_dropped, report.kept) == (0, 0, 0)
     assert sum(unit.rx_packets for unit in report.units) == 200 and not any(unit.fault for unit in report.units)
+
+
+def test_a_program_that_takes_no_packets_keeps_no_function(functions: FunctionCard, driver: RpuDriver) -> None:
+    """What a function has sent that the card can't take any more is dropped when it is unplugged, and counted."""
+    ports = [functions.link(function) for function in (0, 1)]
+    driver.reset(driver.all_units())
+    sent = frames_of(8, 300)
+    for port in ports:
+        functions.card.send(port, sent)
+    functions.card.hang_limit(0)
+    functions.card.run(until=None, cycles=200_000)
+    counted = functions.functions.counters(Side.TRANSMIT, 0)
+    assert 0 < counted.packets < 300
+    functions.plugs.unplug(0)
+    assert driver.source_counters()["host"].dropped > 0
+    driver.boot()
+    assert driver.ready()
+    functions.card.run()
+    totals = FunctionPorts(functions.plugs, 2, 8).totals()
+    assert totals.sent < 600
+    came = sum(driver.counters(unit).rx_packets for unit in driver.all_units())
+    assert came + driver.source_counters()["host"].dropped == totals.sent
 
 
 @pytest.mark.parametrize(

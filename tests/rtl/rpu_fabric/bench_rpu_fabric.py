@@ -233,6 +233,24 @@ async def packets_to_no_port_are_thrown_away(dut: Any) -> None:
 
 
 @behaviour()
+async def a_source_that_is_closed_waits_for_nobody(dut: Any) -> None:
+    card = Card(dut)
+    await card.start(init=False)
+    card.queues[HOST].extend(numbered(300) for _ in range(60))
+    await card.run(3000)
+    waiting = len(card.queues[HOST])
+    assert waiting
+    card.settings.open = 15 & ~(1 << HOST)
+    await card.until(lambda: not card.queues[HOST] and not card.beats[HOST])
+    for unit in card.units:
+        unit.init()
+    await card.empty()
+    came = sum(len(unit.arrivals) for unit in card.units)
+    assert came + card.dropped[HOST] == 60
+    assert waiting <= card.dropped[HOST] <= waiting + 1, "those that were there before come to units"
+
+
+@behaviour()
 async def releases_that_cannot_be_change_nothing(dut: Any) -> None:
     card = Card(dut, slots=3)
     await card.start()
