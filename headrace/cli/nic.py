@@ -136,7 +136,7 @@ def _numbers(texts: Values, option: str, most: int) -> dict[int, int]:
 
 
 def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) -> dict[int, Setting]:
-    from headrace.cards.nic.card import parse_mac
+    from headrace.card.functions import parse_mac
     from headrace.cards.nic.run import default_setting
 
     found: dict[int, Setting] = {}
