@@ -82,12 +82,12 @@ def by_number(texts: list[str] | None, option: str, numbers: range, prefix: str 
     return found
 
 
-def split_functions(ports: list[str]) -> tuple[dict[int, str], list[str]]:
-    """Links of virtual functions among the values of ``--port``, by number, and the other values. Raises HeadraceError
-    as ``by_number``."""
-    others = [text for text in ports if not text.startswith(_FUNCTION)]
-    mine = [text for text in ports if text.startswith(_FUNCTION)]
-    return by_number(mine, "--port", FUNCTIONS, _FUNCTION), others
+def split_functions(texts: list[str] | None, option: str = "--port") -> tuple[dict[int, str], list[str]]:
+    """What values of an option such as ``vf:0=tap:h0`` say of virtual functions, by number, and its other values.
+    Raises HeadraceError as ``by_number``."""
+    others = [text for text in texts or [] if not text.startswith(_FUNCTION)]
+    mine = [text for text in texts or [] if text.startswith(_FUNCTION)]
+    return by_number(mine, option, FUNCTIONS, _FUNCTION), others
 
 
 def check_outputs(*paths: str | None) -> None:

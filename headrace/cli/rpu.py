@@ -162,14 +162,16 @@ def run_command(
             found |= dict.fromkeys(range(units) if chosen is None else parse_units(chosen, units), name if at else text)
         return found
 
-    sinks = parse_ports(write or [], "-w", host=True)
-    common.check_outputs(*sinks.values())
+    function_sinks, other_sinks = common.split_functions(write, "-w")
+    sinks = parse_ports(other_sinks, "-w", host=True)
+    common.check_outputs(*sinks.values(), *function_sinks.values())
     functions, others = common.split_functions(port)
     job = RpuJob(
         programs=by_unit(programs, unit),
         sources=parse_ports(others, "--port", host=True),
         sinks=sinks,
         functions=functions,
+        function_sinks=function_sinks,
         accelerators=by_unit(accel or [], None),
         units=units,
         policy=policy,  # type: ignore[arg-type]

@@ -35,7 +35,8 @@ POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
 class RpuJob:
     """Programs by unit (ELF files, C files or names of programs that come with Headrace), accelerators by unit, what
     the ports receive (``sources``) and the capture files of what they send (``sinks``). A live source is its port's
-    sink, too. ``functions``: links of virtual functions, by their numbers from 0, in place of the host port's link.
+    sink, too. ``functions``: links of virtual functions, by their numbers from 0, in place of the host port's link, and
+    ``function_sinks``, the capture files of what these receive.
     ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
     ``control``: the path of its control socket."""
 
@@ -43,6 +44,7 @@ class RpuJob:
     sources: Mapping[int, str]
     sinks: Mapping[int, str] = field(default_factory=dict)
     functions: Mapping[int, str] = field(default_factory=dict)
+    function_sinks: Mapping[int, str] = field(default_factory=dict)
     accelerators: Mapping[int, str] = field(default_factory=dict)
     units: int = 8
     policy: Policy = "round_robin"
@@ -134,7 +136,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     links = {port: parse_source(text) for port, text in job.sources.items()}
     rule_file = rules.read_rules(job.rules) if job.rules is not None else None
     words = accelerator_tables(job.accelerators, job.blocklist, rule_file, job.rules)
-    count = count_of(job.functions, job.parameters)
+    count = count_of((*job.functions, *job.function_sinks), job.parameters)
     if count and (HOST in job.sources or HOST in job.sinks):
         raise HeadraceError("host: the card has functions in place of the host port's rings, vf:N=LINK", 2)
     say = tell or (lambda _: None)
@@ -179,6 +181,11 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         for port, path in job.sinks.items():
             if port != HOST:
                 card.sink(port, f"pcap:{path}", precision="nano", timestamps="card")
+        for function, path in job.function_sinks.items():
+            number = plugs.port(function) if function in job.functions else None
+            if number is None:
+                raise HeadraceError(f"-w vf:{function}={path}: no such link, or another process is there", 2)
+            card.sink(number, f"pcap:{path}", precision="nano", timestamps="card")
         if HOST in job.sinks:
             rings.receive(f"pcap:{job.sinks[HOST]}")
         elif HOST in links and links[HOST].kind == "tap":

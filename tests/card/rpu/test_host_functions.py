@@ -19,7 +19,7 @@ from host.packed import Buffer
 from patience import until
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.utils import wrpcap
+from scapy.utils import rdpcap, wrpcap
 from vhost_front_end import GUEST, SIZE, FrontEnd
 
 from headrace.card.functions import Plugs, Policy, Side
@@ -218,6 +218,10 @@ def test_what_a_policy_drops_is_counted_once(functions: FunctionCard, driver: Rp
     assert sum(driver.counters(unit).rx_packets for unit in driver.all_units()) == 6
 
 
+def read(path: Path) -> list[bytes]:
+    return [bytes(packet) for packet in rdpcap(str(path))]
+
+
 def job(folder: Path, functions: dict[int, str], programs: str = "forwarder", **others: object) -> RpuJob:
     settings = {"programs": {0: programs, 1: programs}, "sources": {}, "units": UNITS, "policy": "flow_hash"}
     return RpuJob(**{**settings, "functions": functions, "parameters": PARAMETERS, **others})  # type: ignore[arg-type]
@@ -230,6 +234,46 @@ def test_the_forwarder_knows_a_function_as_the_host(tmp_path: Path) -> None:
     assert (report.received, report.from_host, report.sent, report.to_host) == (100, 100, 100, 100)
     assert (report.dropped, report.host_dropped, report.kept) == (0, 0, 0)
     assert sum(unit.rx_packets for unit in report.units) == 200 and not any(unit.fault for unit in report.units)
+
+
+def test_units_reach_host_memory_beside_functions(functions: FunctionCard, driver: RpuDriver) -> None:
+    """Each unit copies its part there, and sends packets of a function back to it meanwhile."""
+    card, rng = functions.card, random.Random(1)
+    card.memory.configure(read_latency_ns=500, write_latency_ns=200, stalls=5, out_of_order=5)
+    driver.load(elf.read(program.build([PROGRAM.parent / "dram.c"])))
+    driver.boot()
+    assert driver.ready()
+    port = functions.link(1, 2e9)
+    sent = frames_of(5, 300)
+    card.send(port, sent)
+    size, packets, read, write, wait = 4000, 0x0104_0000, 5, 4, 1
+    base = card.memory.allocate(2 * UNITS * 16 * size)
+    data = rng.randbytes(UNITS * 16 * size)
+    card.memory.write(base, data)
+    for unit in range(UNITS):
+        words = b""
+        for part in range(16):
+            at = base + (16 * unit + part) * size
+            there = at + len(data)
+            for what in (
+                (read, size, 1, at),
+                (wait, 0, 1, 0),
+                (write, size, 0, there),
+                (read, 1, 1, there),
+                (wait, 0, 1, 0),
+            ):
+                words += struct.pack("<4IQ", what[0], packets, *what[1:])
+        driver.write([unit], 0x0080_1000, words + bytes(4))
+        driver.poke(unit)
+    for _ in range(200):  # cores that look for a poke never sleep
+        card.run(until=None, cycles=5000)
+        done = [driver.state(unit).debug_out & 0xFFFF_FFFF for unit in range(UNITS)]
+        if done == [1] * UNITS and functions.functions.counters(Side.RECEIVE, 1).packets == len(sent):
+            break
+    assert card.memory.read(base + len(data), len(data)) == data
+    assert by_flow(functions.frames(port)) == by_flow(sent)
+    counted = driver.dram_counters()
+    assert (counted.reads, counted.writes, counted.read_errors) == (UNITS * 32, UNITS * 16, 0) and troubles(driver) == 0
 
 
 def test_a_program_that_takes_no_packets_keeps_no_function(functions: FunctionCard, driver: RpuDriver) -> None:
@@ -254,12 +298,25 @@ def test_a_program_that_takes_no_packets_keeps_no_function(functions: FunctionCa
     assert came + driver.source_counters()["host"].dropped == totals.sent
 
 
+def test_captures_of_the_wire_and_of_a_function(tmp_path: Path) -> None:
+    sent = {name: frames_of(seed, 200) for seed, name in enumerate(("wire", "host"))}
+    for name, frames in sent.items():
+        wrpcap(str(tmp_path / name), [Ether(frame) for frame in frames])
+    links = {"sources": {0: str(tmp_path / "wire")}, "sinks": {0: str(tmp_path / "to_wire")}, "rate": 5e9}
+    sinks = {"function_sinks": {0: str(tmp_path / "to_host")}}
+    report = run(job(tmp_path, {0: str(tmp_path / "host")}, "nic", **links, **sinks))
+    assert by_flow(read(tmp_path / "to_host")) == by_flow(sent["wire"])
+    assert by_flow(read(tmp_path / "to_wire")) == by_flow(sent["host"])
+    assert (report.received, report.sent, report.dropped, report.host_dropped) == (400, 400, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("functions", "others", "message"),
     [
         ({3: "null"}, {}, "function 3: the card has 3, from 0"),
         ({0: "null"}, {"sources": {2: "in.pcap"}}, "the card has functions in place of the host port's rings"),
         ({0: "serial:x"}, {}, "serial:x"),
+        ({0: "null"}, {"function_sinks": {1: "x.pcap"}}, "-w vf:1=x.pcap: no such link, or another process is there"),
     ],
 )
 def test_what_can_not_be(tmp_path: Path, functions: dict[int, str], others: dict[str, object], message: str) -> None:
