@@ -18,7 +18,11 @@ def count_of(named: Iterable[int], parameters: Mapping[str, Any], least: int = 0
     """Functions that a card has: as its parameters say, otherwise up to the highest that is named. Raises HeadraceError
     for one that isn't there."""
     highest = max(named, default=-1)
-    count = int(parameters.get("FUNCTIONS", max(highest + 1, least)))
+    said = parameters.get("FUNCTIONS", max(highest + 1, least))
+    try:
+        count = int(said)
+    except ValueError:
+        raise HeadraceError(f"-P FUNCTIONS={said}: not a number", 2) from None
     if highest >= count:
         raise HeadraceError(f"function {highest}: the card has {count}, from 0", 2)
     return count
