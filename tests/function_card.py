@@ -1,4 +1,4 @@
-"""A switch card with virtual functions, whose frames come and go in memory."""
+"""Cards with virtual functions, whose frames come and go in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from headrace.card import Card
 from headrace.card.functions import Functions, Plugs
 
 FUNCTIONS = 3
+# Of the switch card
 PARAMETERS: dict[str, Any] = {
     "PORTS": 1,
     "FUNCTIONS": FUNCTIONS,
@@ -24,8 +25,7 @@ PARAMETERS: dict[str, Any] = {
 
 @dataclass
 class FunctionCard:
-    """The card: what its Ethernet port receives goes to function 1, what function 0 sends goes to function 1
-    and back, what function 2 sends comes back to it."""
+    """A card, the functions that are plugged, and what was told of them."""
 
     card: Card
     functions: Functions

@@ -11,6 +11,12 @@
 #define PORT_LOOPBACK 3
 #define PORT_DRAM     4
 
+// Where the host has virtual functions: the port of one, 0 to 31, whether a port is one's, and whose it is. Number 0's
+// is PORT_HOST.
+#define PORT_FUNCTION(number) (PORT_HOST + 8 * (number))
+#define IS_FUNCTION(port)     (((port)&7) == PORT_HOST)
+#define FUNCTION_OF(port)     ((port) >> 3)
+
 // Interrupt flags and masks
 #define FLAG_TIMER          0x0001
 #define FLAG_PACKET         0x0002

@@ -45,6 +45,12 @@ def default_path(owner: Owner) -> Path:
             raise HeadraceError(f"{error}: or choose a --control") from None
 
 
+def is_up(owner: Owner) -> bool:
+    """Whether one runs at its usual path."""
+    with socket.socket(socket.AF_UNIX) as link:
+        return link.connect_ex(str(default_path(owner))) == 0
+
+
 def ask(owner: Owner, path: str | None, request: dict[str, Any]) -> dict[str, Any]:
     """What a running card answers. Raises HeadraceError when none runs, or with what it says is wrong."""
     where = default_path(owner) if path is None else Path(path)

@@ -47,6 +47,9 @@ LinkType = Annotated[
     str | None, typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture.")
 ]
 
+FUNCTIONS = range(256)
+_FUNCTION = "vf:"
+
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and how much of it is done (0 to 1, or None where that isn't known)."""
 
@@ -65,6 +68,27 @@ def parameters(settings: list[str] | None) -> dict[str, str]:
             raise HeadraceError(f"-P {setting}: not NAME=VALUE", 2)
         result[name] = value
     return result
+
+
+def by_number(texts: list[str] | None, option: str, numbers: range, prefix: str = "") -> dict[int, str]:
+    """What values of an option such as ``3=in.pcap`` say by number. Raises HeadraceError where one has none of
+    ``numbers``."""
+    found: dict[int, str] = {}
+    for text in texts or []:
+        number, equals, what = text.removeprefix(prefix).partition("=")
+        if not equals or not number.isdecimal() or int(number) not in numbers:
+            where = f"N from {numbers[0]} to {numbers[-1]}"
+            raise HeadraceError(f"{option} {text}: not {prefix}N=..., with {where}", 2)
+        found[int(number)] = what
+    return found
+
+
+def split_functions(texts: list[str] | None, option: str = "--port") -> tuple[dict[int, str], list[str]]:
+    """What values of an option such as ``vf:0=tap:h0`` say of virtual functions, by number, and its other values.
+    Raises HeadraceError as ``by_number``."""
+    others = [text for text in texts or [] if not text.startswith(_FUNCTION)]
+    mine = [text for text in texts or [] if text.startswith(_FUNCTION)]
+    return by_number(mine, option, FUNCTIONS, _FUNCTION), others
 
 
 def check_outputs(*paths: str | None) -> None:
@@ -92,19 +116,6 @@ def one_of(option: str, value: str, choices: tuple[str, ...]) -> None:
     """Raise HeadraceError unless the value of an option is one of ``choices``."""
     if value not in choices:
         raise HeadraceError(f"{option} {value}: none of {', '.join(choices)}", 2)
-
-
-def by_number(texts: list[str] | None, option: str, form: str, first: int, last: int) -> dict[int, str]:
-    """What texts such as ``0=in.pcap``, values of an option, say by their numbers. ``form``: as users are to write
-    them, such as ``vf:N=LINK``. Raises HeadraceError for others."""
-    prefix = form.partition("N=")[0]
-    found: dict[int, str] = {}
-    for text in texts or []:
-        number, equals, what = text.removeprefix(prefix).partition("=")
-        if not equals or not number.isdecimal() or not first <= int(number) <= last:
-            raise HeadraceError(f"{option} {text}: not {form}, with N from {first} to {last}", 2)
-        found[int(number)] = what
-    return found
 
 
 def ask(card: str, control: str | None, **request: Any) -> dict[str, Any]:

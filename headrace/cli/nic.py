@@ -27,8 +27,7 @@ headrace nic run --port vf:0=vhost:/tmp/guest.sock -P PAIRS=4
 Function N has the MAC 02:00:00:00:00:NN, is at Ethernet port 0 and gets frames without a VLAN tag, unless an option
 says otherwise. A TAP device gets the MAC of its function; a guest or DPDK is to be given it.
 """
-_PORTS, _FUNCTIONS, _VLANS = 4, 256, 4094
-_FUNCTION = "vf:"
+_PORTS, _VLANS = range(4), 4094
 
 Control = Annotated[
     str | None,
@@ -89,15 +88,12 @@ def run_command(
     from headrace.cards.nic.run import NicJob, run
     from headrace.net.source import parse_rate
 
-    sinks = common.by_number(write, "-w", "N=...", 0, _PORTS - 1)
+    sinks = common.by_number(write, "-w", _PORTS)
     common.check_outputs(*sinks.values())
+    functions, others = common.split_functions(port)
     job = NicJob(
-        sources=common.by_number(
-            [text for text in port if not text.startswith(_FUNCTION)], "--port", "N=...", 0, _PORTS - 1
-        ),
-        functions=common.by_number(
-            [text for text in port if text.startswith(_FUNCTION)], "--port", f"{_FUNCTION}N=...", 0, _FUNCTIONS - 1
-        ),
+        sources=common.by_number(others, "--port", _PORTS),
+        functions=functions,
         sinks=sinks,
         settings=_settings(mac, vlan, uplink, promiscuous),
         rate=parse_rate(rate),
@@ -128,7 +124,7 @@ def stats_command(control: Control = None, json: common.Json = False) -> None:
 
 def _numbers(texts: Values, option: str, most: int) -> dict[int, int]:
     found = {}
-    for number, text in common.by_number(texts, option, "N=...", 0, _FUNCTIONS - 1).items():
+    for number, text in common.by_number(texts, option, common.FUNCTIONS).items():
         if not text.isdecimal() or int(text) > most:
             raise HeadraceError(f"{option} {number}={text}: not a number up to {most}", 2)
         found[number] = int(text)
@@ -136,7 +132,7 @@ def _numbers(texts: Values, option: str, most: int) -> dict[int, int]:
 
 
 def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) -> dict[int, Setting]:
-    from headrace.cards.nic.card import parse_mac
+    from headrace.card.functions import parse_mac
     from headrace.cards.nic.run import default_setting
 
     found: dict[int, Setting] = {}
@@ -144,15 +140,15 @@ def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) ->
     def change(function: int, **members: Any) -> None:
         found[function] = replace(found.get(function, default_setting(function)), **members)
 
-    for function, text in common.by_number(mac, "--mac", "N=...", 0, _FUNCTIONS - 1).items():
+    for function, text in common.by_number(mac, "--mac", common.FUNCTIONS).items():
         change(function, mac=parse_mac(text))
     for function, number in _numbers(vlan, "--vlan", _VLANS).items():
         change(function, vlan=number)
-    for function, number in _numbers(uplink, "--uplink", _PORTS - 1).items():
+    for function, number in _numbers(uplink, "--uplink", _PORTS[-1]).items():
         change(function, uplink=number)
     for text in promiscuous or []:
-        if not text.isdecimal() or int(text) >= _FUNCTIONS:
-            raise HeadraceError(f"--promiscuous {text}: not a function, 0 to {_FUNCTIONS - 1}", 2)
+        if not text.isdecimal() or int(text) not in common.FUNCTIONS:
+            raise HeadraceError(f"--promiscuous {text}: not a function, 0 to {common.FUNCTIONS[-1]}", 2)
         change(int(text), promiscuous=True)
     return found
 

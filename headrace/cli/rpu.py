@@ -40,6 +40,8 @@ headrace rpu run intrusion --accel matcher@0-7 --rules web.rules --port 0=in.pca
 
 headrace rpu run forwarder --port 0=tap:west --port 1=tap:east
 
+headrace rpu run nic --port 0=tap:west --port vf:0=vhost:/tmp/guest.sock
+
 A program is an ELF file, a C file, or the name of one that comes with Headrace; @UNITS says where it runs.
 """
 
@@ -109,7 +111,11 @@ def run_command(
     programs: Annotated[list[str], typer.Argument(metavar="PROGRAM[@UNITS]...", help="Programs, and their units.")],
     port: Annotated[
         list[str],
-        typer.Option("--port", metavar="N=LINK", help="What port 0, 1 or host receives; a live link sends, too."),
+        typer.Option(
+            "--port",
+            metavar="N=LINK",
+            help="What port 0, 1 or host receives; a live link sends, too. vf:N=LINK: virtual function N of the host.",
+        ),
     ],
     write: Annotated[
         list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
@@ -140,8 +146,8 @@ def run_command(
 ) -> int:
     """Run firmware on the RPU card, with packets from files or interfaces.
 
-    Exit status 1: a program did something wrong. `headrace rpu stats`, `debug`, `load` and `gdb` reach the card while
-    it runs.
+    Exit status 1: a program did something wrong. `headrace rpu stats`, `debug`, `load` and `gdb`, and `headrace vf`
+    for virtual functions, reach the card while it runs.
     """
     from headrace.cards.rpu.run import POLICIES, RpuJob, parse_ports, parse_units, run
     from headrace.net.source import parse_rate
@@ -156,12 +162,16 @@ def run_command(
             found |= dict.fromkeys(range(units) if chosen is None else parse_units(chosen, units), name if at else text)
         return found
 
-    sinks = parse_ports(write or [], "-w", host=True)
-    common.check_outputs(*sinks.values())
+    function_sinks, other_sinks = common.split_functions(write, "-w")
+    sinks = parse_ports(other_sinks, "-w", host=True)
+    common.check_outputs(*sinks.values(), *function_sinks.values())
+    functions, others = common.split_functions(port)
     job = RpuJob(
         programs=by_unit(programs, unit),
-        sources=parse_ports(port, "--port", host=True),
+        sources=parse_ports(others, "--port", host=True),
         sinks=sinks,
+        functions=functions,
+        function_sinks=function_sinks,
         accelerators=by_unit(accel or [], None),
         units=units,
         policy=policy,  # type: ignore[arg-type]

@@ -53,8 +53,7 @@ headrace switch fir 0.25 0.25 0.25 0.25
 headrace switch fir --carry -- 1 0 0 -1
 """
 
-_FUNCTION = "vf:"
-_PORTS = 64
+_PORTS = range(1, 65)
 
 Control = Annotated[
     str | None,
@@ -123,7 +122,7 @@ def run_command(
     from headrace.cards.switch.run import SwitchJob, run
     from headrace.net.source import parse_rate
 
-    sinks = common.by_number(write, "-w", "N=...", 1, _PORTS)
+    sinks = common.by_number(write, "-w", _PORTS)
     common.check_outputs(*sinks.values())
     try:
         number = int(datapath_id, 16)
@@ -131,13 +130,10 @@ def run_command(
         number = -1
     if not 0 <= number < 1 << 64:
         raise HeadraceError(f"--datapath-id {datapath_id}: not a hexadecimal number of 64 bits", 2)
+    functions, others = common.split_functions(port)
     job = SwitchJob(
-        sources=common.by_number(
-            [text for text in port if not text.startswith(_FUNCTION)], "--port", "N=...", 1, _PORTS
-        ),
-        functions=common.by_number(
-            [text for text in port if text.startswith(_FUNCTION)], "--port", f"{_FUNCTION}N=LINK", 0, 255
-        ),
+        sources=common.by_number(others, "--port", _PORTS),
+        functions=functions,
         sinks=sinks,
         controllers=controller or [],
         listens=listen or [],

@@ -1,15 +1,14 @@
-"""``headrace vf``: the virtual functions of a running switch, in the words of ``ip link set DEV vf N``."""
+"""``headrace vf``: the virtual functions of a running switch or RPU card, in the words of ``ip link set DEV vf N``."""
 
 from __future__ import annotations
 
 import json as json_format
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headrace.cli import common
-from headrace.cli.switch import Control
 from headrace.errors import HeadraceError
 
 _EPILOG = """Examples:
@@ -53,10 +52,18 @@ headrace vf plug 3 pcap:in.pcap
 _FILES = ("vhost", "pcap")
 
 Function = Annotated[int, typer.Argument(metavar="N", min=0, help="Number of the function, from 0.")]
+Control = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Socket of the card.",
+        show_default="$XDG_RUNTIME_DIR/headrace/switch.sock or rpu.sock, whichever runs",
+    ),
+]
 
 app = typer.Typer(
     name="vf",
-    help="The virtual functions of a running switch: what they are connected with, and what they may do.",
+    help="The virtual functions of a running card: what they are connected with, and what they may do.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EPILOG,
@@ -70,13 +77,27 @@ def register(parent: typer.Typer) -> None:
 
 @app.callback()
 def _group() -> None:
-    """The virtual functions of a running switch: what they are connected with, and what they may do."""
+    """The virtual functions of a running card: what they are connected with, and what they may do."""
+
+
+def _ask(control: str | None, **request: Any) -> dict[str, Any]:
+    from headrace.card.control import ask, is_up
+    from headrace.cards.rpu.service import CONTROL as RPU
+    from headrace.cards.switch.service import CONTROL as SWITCH
+
+    common.become(None)  # the socket is in the folder of who has called sudo
+    owner = SWITCH
+    if control is None and is_up(RPU):
+        if is_up(SWITCH):
+            raise HeadraceError(f"{SWITCH.title} and {RPU.title} run: choose one by --control", 2)
+        owner = RPU
+    return ask(owner, control, request)
 
 
 @app.command("list")
 def list_command(control: Control = None, json: common.Json = False) -> None:
-    """Show the functions: their OpenFlow ports, what they are connected with, and what they may do."""
-    found = common.ask("switch", control, command="vf-list")["functions"]
+    """Show the functions: the card's numbers of their ports, what they are connected with, and what they may do."""
+    found = _ask(control, command="vf-list")["functions"]
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -114,7 +135,7 @@ def set_command(
     """Set what a function may send and is to receive; what isn't named stays as it is."""
     from headrace.card.functions.policy import parse_settings
 
-    common.ask("switch", control, command="vf-set", function=function, settings=parse_settings(settings))
+    _ask(control, command="vf-set", function=function, settings=parse_settings(settings))
 
 
 @app.command("stats")
@@ -124,7 +145,7 @@ def stats_command(
     json: common.Json = False,
 ) -> None:
     """Show what functions have sent and received, and what was dropped and why."""
-    found = common.ask("switch", control, command="vf-stats", function=function)["functions"]
+    found = _ask(control, command="vf-stats", function=function)["functions"]
     if json:
         print(json_format.dumps(found, indent=2))
         return
@@ -138,22 +159,22 @@ def stats_command(
 @app.command("plug", epilog=_PLUG_EPILOG)
 def plug_command(
     function: Function,
-    link: Annotated[str, typer.Argument(metavar="LINK", help="tap:NAME, vhost:SOCKET, or another of switch run.")],
+    link: Annotated[str, typer.Argument(metavar="LINK", help="tap:NAME, vhost:SOCKET, or another of --port.")],
     control: Control = None,
 ) -> None:
-    """Connect a function that is in no use. Its OpenFlow port comes up."""
+    """Connect a function that is in no use. Its port comes up."""
     kind, colon, argument = link.partition(":")
     if not colon or not argument:
         raise HeadraceError(f"{link}: not a link such as tap:NAME or vhost:SOCKET", 2)
     if kind in _FILES and argument != "-":
-        link = f"{kind}:{os.path.abspath(argument)}"  # the switch may run elsewhere
-    common.ask("switch", control, command="vf-plug", function=function, link=link)
+        link = f"{kind}:{os.path.abspath(argument)}"  # the card may run elsewhere
+    _ask(control, command="vf-plug", function=function, link=link)
 
 
 @app.command("unplug")
 def unplug_command(function: Function, control: Control = None) -> None:
-    """Take a function out of use. Its OpenFlow port goes down; what it may do stays set."""
-    common.ask("switch", control, command="vf-unplug", function=function)
+    """Take a function out of use. Its port goes down; what it may do stays set."""
+    _ask(control, command="vf-unplug", function=function)
 
 
 def _show(rows: list[dict[str, str]], right: bool = False) -> None:

@@ -25,7 +25,7 @@ module rpu_control
     input  source_event_t [SOURCES-1:0] source_event,
     input  unit_event_t  [UNITS-1:0]   unit_event,
     input  unit_status_t [UNITS-1:0]   unit_status,
-    input  logic [1:0]                 out_dropped,
+    input  logic [2:0]                 out_dropped,
     input  dram_event_t                read_event,
     input  dram_event_t                write_event,
 
@@ -266,7 +266,7 @@ module rpu_control
       regs_in.dram.error_address[2*i].value.next   = dram_address_q[i][31:0];
       regs_in.dram.error_address[2*i+1].value.next = dram_address_q[i][63:32];
     end
-    for (int i = 0; i < 2; i++) begin
+    for (int i = 0; i < 3; i++) begin
       regs_in.out_dropped[i].count.incr      = out_dropped[i];
       regs_in.out_dropped[i].count.incrvalue = 1'b1;
     end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Units, their accelerators and broadcast between them, behind the load balancer and its fabric, and the units' access
-// to host memory. The ports are eth0, eth1 and the host. Latency and backpressure: rpu_fabric, rpu_unit.
+// to host memory. The ports are eth0, eth1 and the host, which may be several functions. Latency and backpressure:
+// rpu_fabric, rpu_unit.
 module rpu_engine
   import axi_pkg::*;
   import rpu_pkg::*;
@@ -15,6 +16,7 @@ module rpu_engine
     parameter int unsigned STORE_KB = 32,
     parameter logic [63:0] ACCELERATORS = '0,   // of each unit 4 bits: its KIND
     parameter bit ACCELERATOR_SLOTS = 1'b0,     // units of KIND 0 have a slot
+    parameter int unsigned FUNCTIONS = 1,       // of the host port
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned PORTS = 3
 ) (
@@ -31,6 +33,7 @@ module rpu_engine
     input  logic [PORTS-1:0][KEEP_W-1:0] s_axis_tkeep,
     input  logic [PORTS-1:0]             s_axis_tlast,
     input  logic [PORTS-1:0]             s_axis_cut,
+    input  logic [VF_W-1:0]              s_axis_vf,    // of the host's packet: its function
 
     output logic [PORTS-1:0]             m_axis_tvalid,
     input  logic [PORTS-1:0]             m_axis_tready,
@@ -38,7 +41,8 @@ module rpu_engine
     output logic [PORTS-1:0][KEEP_W-1:0] m_axis_tkeep,
     output logic [PORTS-1:0]             m_axis_tlast,
     output logic [PORTS-1:0]             m_axis_cut,
-    input  logic [1:0]                   out_dropped,  // behind m_axis: a packet of eth0, eth1 was dropped
+    output logic [VF_W-1:0]              m_axis_vf,
+    input  logic [PORTS-1:0]             out_dropped,  // behind m_axis: a packet was dropped
 
     output axi_req_t                     axi_req,      // host memory
     output logic [DATA_W-1:0]            axi_wdata,
@@ -81,7 +85,8 @@ module rpu_engine
       .DATA_W(DATA_W),
       .UNITS(UNITS),
       .SLOTS(SLOTS),
-      .STORE_KB(STORE_KB)
+      .STORE_KB(STORE_KB),
+      .FUNCTIONS(FUNCTIONS)
   ) u_fabric (
       .clk,
       .rst,
@@ -98,12 +103,14 @@ module rpu_engine
       .s_axis_tkeep,
       .s_axis_tlast,
       .s_axis_cut,
+      .s_axis_vf,
       .m_axis_tvalid,
       .m_axis_tready,
       .m_axis_tdata,
       .m_axis_tkeep,
       .m_axis_tlast,
       .m_axis_cut,
+      .m_axis_vf,
       .rx_axis_tvalid(rx_tvalid),
       .rx_axis_tready(rx_tready),
       .rx_axis_tdata (rx_tdata),
@@ -202,7 +209,8 @@ module rpu_engine
         .IMEM_KB(IMEM_KB),
         .DMEM_KB(DMEM_KB),
         .PMEM_KB(PMEM_KB),
-        .SLOTS(SLOTS)
+        .SLOTS(SLOTS),
+        .FUNCTIONS(FUNCTIONS)
     ) u_unit (
         .clk,
         .rst,

@@ -18,6 +18,7 @@ module rpu_fabric
     parameter int unsigned UNITS = 8,
     parameter int unsigned SLOTS = 32,     // of a unit, at most
     parameter int unsigned STORE_KB = 32,  // of each source, and for parked packets
+    parameter int unsigned FUNCTIONS = 1,  // of the host port
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned PORTS = 3      // eth0, eth1, host
 ) (
@@ -37,6 +38,7 @@ module rpu_fabric
     input  logic [PORTS-1:0][KEEP_W-1:0]  s_axis_tkeep,
     input  logic [PORTS-1:0]              s_axis_tlast,
     input  logic [PORTS-1:0]              s_axis_cut,     // with the last beat: bad or not whole, dropped
+    input  logic [VF_W-1:0]               s_axis_vf,      // of the host's packet: its function
 
     output logic [PORTS-1:0]              m_axis_tvalid,
     input  logic [PORTS-1:0]              m_axis_tready,
@@ -44,6 +46,7 @@ module rpu_fabric
     output logic [PORTS-1:0][KEEP_W-1:0]  m_axis_tkeep,
     output logic [PORTS-1:0]              m_axis_tlast,
     output logic [PORTS-1:0]              m_axis_cut,     // with the last beat: its unit was flushed amid the packet
+    output logic [VF_W-1:0]               m_axis_vf,      // of the host's packet: its function
 
     output logic     [UNITS-1:0]              rx_axis_tvalid,  // to the units
     input  logic     [UNITS-1:0]              rx_axis_tready,
@@ -151,7 +154,7 @@ module rpu_fabric
   logic [DATA_W-1:0] loop_data;
   logic [KEEP_W-1:0] loop_keep;
   unit_tx_t loop_user;
-  wire [SOURCES-1:0] hold = {2'b11, settings.hold};
+  wire [SOURCES-1:0] hold = {2'b11, settings.hold} & settings.open;  // what is dropped waits for nobody
 
   for (genvar s = 0; s < SOURCES; s++) begin : gen_source
     logic s_valid, s_ready, s_last, s_cut;
@@ -166,7 +169,7 @@ module rpu_fabric
       assign s_keep           = s_axis_tkeep[s];
       assign s_last           = s_axis_tlast[s];
       assign s_cut            = s_axis_cut[s];
-      assign s_user           = '0;
+      assign s_user           = '{to_unit: 1'b0, port: s == PORT_HOST ? {s_axis_vf, PORT_HOST[2:0]} : 8'(s)};
     end else begin : gen_loopback
       assign s_valid    = loop_valid;
       assign loop_ready = s_ready;
@@ -449,13 +452,14 @@ module rpu_fabric
   // ------------------------------------------------------------------------------------------------ from the units
   logic from_idle;
   // verilator lint_off UNUSEDSIGNAL
-  unit_tx_t [SOURCES:0] m_user;  // tells loopback more, others nothing
+  unit_tx_t [SOURCES:0] m_user;  // tells loopback and the host more, others nothing
   owner_t [SOURCES:0] m_owner;   // is of interest to host memory alone
   // verilator lint_on UNUSEDSIGNAL
 
   rpu_from_units #(
       .DATA_W(DATA_W),
-      .UNITS(UNITS)
+      .UNITS(UNITS),
+      .FUNCTIONS(FUNCTIONS)
   ) u_from (
       .clk,
       .rst,
@@ -480,6 +484,7 @@ module rpu_fabric
       .idle         (from_idle)
   );
   assign loop_user      = m_user[32'(PORT_LOOPBACK)];
+  assign m_axis_vf      = m_user[32'(PORT_HOST)].port[7:3];
   assign dram_req_owner = m_owner[32'(PORT_DRAM)];
 
   assign idle = &part_idle && &head_idle && &feed_idle && &book_idle && from_idle;

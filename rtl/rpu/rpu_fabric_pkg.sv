@@ -24,7 +24,7 @@ package rpu_fabric_pkg;
     policy_e policy;
     logic [MAX_UNITS-1:0] enable;  // units that get packets
     logic [SOURCES-1:0][MAX_UNITS-1:0] receive;  // of each source: units that the balancer may choose for its packets
-    logic [SOURCES-1:0] open;  // of each source: its packets are taken in; those that begin while it is low are dropped
+    logic [SOURCES-1:0] open;  // of each source: taken in; otherwise none waits, and those that begin are dropped
     logic [1:0] hold;  // eth0, eth1: wait when there is no room, instead of dropping
     logic [SOURCES-1:0] prefix;  // of each source: the flow hash is put before its packets, 4 bytes, little endian
     logic [KEY_W-1:0] key;  // of the hash, its first byte in the highest bits
@@ -65,6 +65,7 @@ package rpu_fabric_pkg;
 
   // What is known of a packet in a store
   typedef struct packed {
+    logic [4:0]        vf;      // of the host's functions, the one that it came from
     logic [1:0]        source;
     logic              direct;  // for `unit` and no other; of a parked one: the packet before it of its flow is, too
     logic [UNIT_W-1:0] unit;    // of a parked packet: where the one before it went

@@ -12,6 +12,7 @@ module rpu_from_units
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned UNITS = 8,
+    parameter int unsigned FUNCTIONS = 1,  // of the host port
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned PORTS = SOURCES + 1
 ) (
@@ -44,6 +45,9 @@ module rpu_from_units
   if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
     $fatal(1, "rpu_from_units: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
+  if (FUNCTIONS < 1 || FUNCTIONS > MAX_FUNCTIONS) begin : gen_bad_functions
+    $fatal(1, "rpu_from_units: FUNCTIONS must be 1 to %0d, not %0d", MAX_FUNCTIONS, FUNCTIONS);
+  end
 
   typedef struct packed {
     owner_t            owner;
@@ -59,7 +63,8 @@ module rpu_from_units
   logic [PORTS-1:0] out_idle, on;
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
-    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(PORTS);
+    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(PORTS)
+        && !is_host(s_axis_tuser[u].port, FUNCTIONS);
   end
 
   for (genvar d = 0; d < PORTS; d++) begin : gen_port
@@ -77,7 +82,8 @@ module rpu_from_units
     wire finish = on_q && (ended && !begun_q || valid && out_ready && last);
 
     for (genvar u = 0; u < UNITS; u++) begin : gen_wants
-      wire to_here = s_axis_tuser[u].to_unit ? d == PORT_LOOPBACK : s_axis_tuser[u].port == 8'(d);
+      wire to_port = d == PORT_HOST ? is_host(s_axis_tuser[u].port, FUNCTIONS) : s_axis_tuser[u].port == 8'(d);
+      wire to_here = s_axis_tuser[u].to_unit ? d == PORT_LOOPBACK : to_port;
       assign wants[u]  = s_axis_tvalid[u] && to_here && !flush[u];
       assign others[u] = wants[u] && !(on_q && unit_q == UNIT_W'(u));
       assign takes[d][u] = on_q && !ended && out_ready && unit_q == UNIT_W'(u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores the packets of one source whole and finds out what the balancer must know of each: its flow hash, or the unit
-// that it names. A packet that finds no room is dropped whole unless the source is to wait (hold); and so is, whatever
-// is set, one of more than the store holds, one that begins while the source is not open, one that its sender cut off
-// and one for a unit that can't be.
+// that it names, and the host's function that it came from. A packet that finds no room is dropped whole unless the
+// source is to wait (hold); and so is, whatever is set, one of more than the store holds, one that begins while the
+// source is not open, one that its sender cut off and one for a unit that can't be.
 // Latency: 7 cycles from a packet's last beat to its description, with block RAM.
 // Throughput: 1 beat a cycle, for packets of one beat too.
 // Backpressure: s_axis_tready comes from a register: always high without hold, low while the store is full with it.
@@ -25,7 +25,7 @@ module rpu_ingress
     input  logic [DATA_W-1:0] s_axis_tdata,
     input  logic [KEEP_W-1:0] s_axis_tkeep,
     input  logic              s_axis_tlast,
-    input  unit_tx_t          s_axis_tuser,   // of a source without packets for named units: '0
+    input  unit_tx_t          s_axis_tuser,   // its port, if it is for no unit: where it came from
     input  logic              s_cut,          // with the last beat: the packet is not whole
     output logic              packet_valid,
     input  logic              packet_ready,
@@ -150,6 +150,7 @@ module rpu_ingress
   // As many as there are packets in the store: each has a beat at least, and two are at its output.
   packet_t found;
   assign found = '{
+          vf: user_q[3].to_unit ? '0 : user_q[3].port[7:3],
           source: 2'(PORT),
           direct: user_q[3].to_unit,
           unit: UNIT_W'(user_q[3].port),

@@ -12,6 +12,14 @@ package rpu_pkg;
   localparam logic [7:0] PORT_LOOPBACK = 8'd3;
   localparam logic [7:0] PORT_DRAM = 8'd4;
 
+  // The host may have functions, up to MAX_FUNCTIONS: the port of number N is PORT_HOST + 8 * N.
+  localparam int unsigned VF_W = 5;
+  localparam int unsigned MAX_FUNCTIONS = 2 ** VF_W;
+
+  function automatic logic is_host(logic [7:0] port, int unsigned functions);
+    is_host = port[2:0] == PORT_HOST[2:0] && 32'(port[7:3]) < functions;
+  endfunction
+
   // What a unit's software has where
   localparam logic [31:0] ACCEL_BASE = 32'h0040_0000;
   localparam logic [31:0] DMEM_BASE = 32'h0080_0000;

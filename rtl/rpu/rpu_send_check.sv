@@ -6,7 +6,8 @@ module rpu_send_check
 #(
     parameter int unsigned DMEM_KB = 32,
     parameter int unsigned PMEM_KB = 1024,
-    parameter int unsigned SLOTS = 32
+    parameter int unsigned SLOTS = 32,
+    parameter int unsigned FUNCTIONS = 1  // of the host port
 ) (
     input  logic     clk,
     input  logic     rst,
@@ -28,6 +29,9 @@ module rpu_send_check
   if (SLOTS < 2 || SLOTS > 32 || 2 ** $clog2(SLOTS) != SLOTS) begin : gen_bad_slots
     $fatal(1, "rpu_send_check: SLOTS must be 2, 4, 8, 16 or 32, not %0d", SLOTS);
   end
+  if (FUNCTIONS < 1 || FUNCTIONS > MAX_FUNCTIONS) begin : gen_bad_functions
+    $fatal(1, "rpu_send_check: FUNCTIONS must be 1 to %0d, not %0d", MAX_FUNCTIONS, FUNCTIONS);
+  end
 
   desc_t desc;
   checked_t checked;
@@ -47,7 +51,7 @@ module rpu_send_check
     checked.to_packet   = s.kind <= SEND_UNIT;
     checked.has_slot    = valid_slot && desc.tag != 0;
     checked.is_packet   = checked.to_packet && valid_slot && (in_pmem || in_dmem) && desc.len != 0
-        && (s.kind == SEND_UNIT || desc.port <= PORT_LOOPBACK);
+        && (s.kind == SEND_UNIT || desc.port <= PORT_LOOPBACK || is_host(desc.port, FUNCTIONS));
     checked.is_slots    = s.kind == SEND_SLOTS && checked.has_slot;
     checked.is_empty    = to_dram && desc.len == 0;
     checked.is_read     = to_dram && s.kind == SEND_READ && (in_pmem || in_dmem) && desc.len != 0;

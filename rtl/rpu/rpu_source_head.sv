@@ -254,6 +254,7 @@ module rpu_source_head
   logic begun_q, extra_q;  // amid a packet; its last 4 bytes or less need a beat of their own
   logic [31:0] carry_q;
   logic [3:0] carry_keep_q;
+  wire [4:0] vf = current.packet.vf;
   wire throw = current.to == '0;
   wire shift = current.prefix;
   wire more = shift && beat_last && beat_keep[KEEP_W-4];  // than fit into this beat
@@ -264,7 +265,7 @@ module rpu_source_head
   assign bus_data      = shift ? {beat_data[DATA_W-33:0], begun_q ? carry_q : current.packet.hash} : beat_data;
   assign bus_keep      = !shift ? beat_keep : extra_q ? KEEP_W'(carry_keep_q) : {beat_keep[KEEP_W-5:0], 4'hf};
   assign bus_last      = extra_q || (beat_last && !more);
-  assign bus_user      = '{epoch: current.epoch, port: 8'(current.packet.source), slot: current.slot};
+  assign bus_user      = '{epoch: current.epoch, port: {vf, 3'(current.packet.source)}, slot: current.slot};
   assign bus_packet    = current.packet;
   assign beat_ready    = current_valid && !extra_q && (bus_ready || throw);
   assign current_ready = taken && bus_last;

@@ -14,6 +14,7 @@ module rpu_unit
     parameter int unsigned PMEM_KB = 1024,
     parameter int unsigned BROADCAST_KB = 8,
     parameter int unsigned SLOTS = 32,
+    parameter int unsigned FUNCTIONS = 1,  // of the host port
     parameter bit BUS_REGS = 1'b0,   // registers around the core's bus and the memories: loads take 2 to 4 cycles more
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
@@ -365,7 +366,8 @@ module rpu_unit
   rpu_send_check #(
       .DMEM_KB(DMEM_KB),
       .PMEM_KB(PMEM_KB),
-      .SLOTS(SLOTS)
+      .SLOTS(SLOTS),
+      .FUNCTIONS(FUNCTIONS)
   ) u_send_check (
       .clk,
       .rst    (reset),

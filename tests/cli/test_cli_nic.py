@@ -103,8 +103,8 @@ def test_namespaces_reach_each_other_and_their_devices_have_the_functions_macs(t
     [
         (["--port", "4=a.pcap"], "--port 4=a.pcap: not N=..., with N from 0 to 3"),
         (["--port", "vf:256=null"], "--port vf:256=null: not vf:N=..., with N from 0 to 255"),
-        (["--port", "vf:0=null", "--mac", "0=2:0:0:0:0:1"], "2:0:0:0:0:1: not a MAC address such as 02:00:00:00:00:01"),
-        (["--port", "vf:0=null", "--mac", "0=03:00:00:00:00:01"], "not the MAC address of one station"),
+        (["--port", "vf:0=null", "--mac", "0=2:0:0:0:0:1"], "mac 2:0:0:0:0:1: not six bytes in hexadecimal digits"),
+        (["--port", "vf:0=null", "--mac", "0=03:00:00:00:00:01"], "the address of a group, not of a station"),
         (["--port", "vf:0=null", "--vlan", "0=4095"], "--vlan 0=4095: not a number up to 4094"),
         (["--port", "vf:0=null", "--uplink", "0=4"], "--uplink 0=4: not a number up to 3"),
         (["--port", "vf:0=null", "--promiscuous", "x"], "--promiscuous x: not a function, 0 to 255"),

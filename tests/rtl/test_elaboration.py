@@ -39,6 +39,11 @@ def test_the_nic_card_is_clean() -> None:
     assert not lint_card(load_card("nic"), {"PORTS": 1, "FUNCTIONS": 5, "PAIRS": 3, "DATA_W": 128})
 
 
+@pytest.mark.parametrize("functions", [1, 3])
+def test_the_rpu_card_with_functions_is_clean(functions: int) -> None:
+    assert not lint_card(load_card("rpu"), {"UNITS": 2, "FUNCTIONS": functions, "DATA_W": 128})
+
+
 WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("stream_reg", {"WIDTH": 0}),
     ("stream_fifo", {"WIDTH": 0}),
@@ -287,6 +292,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_unit_feed", {"DEPTH": 3}),
     ("rpu_from_units", {"DATA_W": 96}),
     ("rpu_from_units", {"UNITS": 17}),
+    ("rpu_from_units", {"FUNCTIONS": 0}),
     ("rpu_ring_fetch", {"MEM_W": 64}),
     ("rpu_ring_fetch", {"DEPTH": 12}),
     ("rpu_ring_receive", {"DATA_W": 64}),
@@ -299,6 +305,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_fabric", {"UNITS": 17}),
     ("rpu_fabric", {"SLOTS": 33}),
     ("rpu_fabric", {"STORE_KB": 3}),
+    ("rpu_fabric", {"FUNCTIONS": 33}),
     ("ram_sdp_strb", {"WIDTH": 12}),
     ("ram_sdp_strb", {"DEPTH": 0}),
     ("rpu_memory", {"DATA_W": 96}),
@@ -314,6 +321,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_send_check", {"DMEM_KB": 48}),
     ("rpu_send_check", {"PMEM_KB": 48}),
     ("rpu_send_check", {"SLOTS": 33}),
+    ("rpu_send_check", {"FUNCTIONS": 33}),
     ("rpu_bus", {"DATA_W": 96}),
     ("rpu_bus", {"DMEM_KB": 48}),
     ("rpu_bus", {"PMEM_KB": 48}),
@@ -395,6 +403,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_card", {"UNITS": 1, "DMEM_KB": 48}, "DMEM_KB"),
     ("rpu_card", {"UNITS": 1, "PMEM_KB": 48}, "PMEM_KB"),
     ("rpu_card", {"UNITS": 1, "STORE_KB": 3}, "STORE_KB"),
+    ("rpu_card", {"UNITS": 1, "FUNCTIONS": 33}, "FUNCTIONS"),
     ("rpu_card", {"UNITS": 1, "ACCELERATORS_LOW": 5}, "KIND"),
     ("rpu_card", {"UNITS": 9, "ACCELERATORS_HIGH": 5}, "KIND"),
     ("action_processor", {"TABLES": 0}),

@@ -3,6 +3,16 @@ and those of other processes."""
 
 from headrace.card.functions.engine import Functions, QueueCounters, QueueFault, Side, Virtqueue
 from headrace.card.functions.plugs import Plugs
-from headrace.card.functions.policy import Policy, PolicyDrops
+from headrace.card.functions.policy import Policy, PolicyDrops, parse_mac
 
-__all__ = ["Functions", "Plugs", "Policy", "PolicyDrops", "QueueCounters", "QueueFault", "Side", "Virtqueue"]
+__all__ = [
+    "Functions",
+    "Plugs",
+    "Policy",
+    "PolicyDrops",
+    "QueueCounters",
+    "QueueFault",
+    "Side",
+    "Virtqueue",
+    "parse_mac",
+]

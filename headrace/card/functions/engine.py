@@ -14,7 +14,7 @@ from headrace.errors import CardError, HeadraceError
 
 _MAGIC = 0x5646
 _WRAP = 1 << 15
-_MOST_LOOKS = 100_000  # at whether a queue is quiet, some cycles each
+_MOST_LOOKS, _PATIENT_LOOKS = 100_000, 10_000  # at whether a queue is quiet, some cycles each
 
 
 class Side(IntEnum):
@@ -131,11 +131,20 @@ class Functions:
         CardError when the function's memory doesn't answer."""
         self._select(side, queue)
         self._regs.queue.start.stop = 1
-        for _ in range(_MOST_LOOKS):
-            state = self._regs.queue.state.read()
-            if state & 1:
-                return int(state >> 16)
-        raise CardError(f"function {queue // self.pairs}: a queue does not come to its end")
+        try:
+            for look in range(_MOST_LOOKS):
+                state = self._regs.queue.state.read()
+                if state & 1:
+                    return int(state >> 16)
+                if look == _PATIENT_LOOKS:
+                    self.give_way(True)
+            raise CardError(f"function {queue // self.pairs}: a queue does not come to its end")
+        finally:
+            self.give_way(False)
+
+    def give_way(self, on: bool) -> None:
+        """Lets packets of functions be dropped that would wait in the card for somebody to take them. There are none in
+        cards that always take them."""
 
     def moderate(self, side: Side, queue: int, packets: int, time_ns: int) -> None:
         """Lets interrupts wait for so many used descriptors, but no longer than so long after the first."""
@@ -149,6 +158,11 @@ class Functions:
         self._select(side, queue)
         self._regs.queue.start.count = 1
         return QueueCounters(*_counters(self._regs.queue.counted))
+
+    def traffic(self, side: Side, function: int) -> QueueCounters:
+        """Of all queues of a function, since the card's reset."""
+        queues = range(function * self.pairs, (function + 1) * self.pairs)
+        return QueueCounters(*map(sum, zip(*(self.counters(side, queue) for queue in queues), strict=True)))
 
     def policy(self, function: int) -> Policy:
         """What a function may send and is to receive; at first, everything."""

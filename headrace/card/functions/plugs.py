@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from headrace.card.functions.engine import Functions, Side, Virtqueue
 from headrace.card.functions.vhost_user import VhostUser
@@ -85,13 +86,22 @@ class LinkPlug:
 
 
 class Plugs:
-    """The functions of a card that are in use, by number. None: it has no function engine."""
+    """The functions of a card that are in use, by number; a ``with`` statement takes them out of use at the end. None:
+    it has no function engine."""
 
     def __init__(self, functions: Functions | None, tell: Callable[[str], None]) -> None:
         self.functions, self._tell = functions, tell
         self._plugs: dict[int, Plug] = {}
         self._links: dict[int, str] = {}
         self._timing: str | float | None = None  # of packets of files and generators, once they may come
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self._plugs))

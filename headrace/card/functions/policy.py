@@ -14,6 +14,7 @@ _MOST_VLAN = 4094  # 4095 is reserved (IEEE 802.1Q, table 9-2)
 _MOST_QOS = 7
 _FRACTION = 1 << 19  # of a ns, in the register of a byte's time
 _BYTE_NS = 8000  # at 1 Mbit/s
+_GROUP = 1 << 40
 _NO_MAC = "00:00:00:00:00:00"
 _SWITCHES = {"on": True, "off": False}
 
@@ -43,10 +44,8 @@ class Policy:
 
     def check(self) -> None:
         """Raises HeadraceError for what can't be."""
-        if self.mac is not None and (re.fullmatch("([0-9a-f]{2}:){5}[0-9a-f]{2}", self.mac) is None):
-            raise HeadraceError(f"mac {self.mac}: not six bytes in hexadecimal digits, as in 02:00:00:00:00:01", 2)
-        if self.mac is not None and int(self.mac[:2], 16) & 1:
-            raise HeadraceError(f"mac {self.mac}: the address of a group, not of a station", 2)
+        if self.mac is not None:
+            parse_mac(self.mac)
         _within("vlan", self.vlan, _MOST_VLAN)
         _within("qos", self.qos, _MOST_QOS)
         _within("rate", self.rate, MOST_RATE)
@@ -58,7 +57,8 @@ class Policy:
     @property
     def words(self) -> tuple[int, int, int]:
         """The registers ``mac`` and ``rules`` (``regs/host.rdl``)."""
-        mac = int.from_bytes(bytes.fromhex((self.mac or _NO_MAC).replace(":", "")), "little")
+        number = 0 if self.mac is None else parse_mac(self.mac)
+        mac = int.from_bytes(number.to_bytes(6, "big"), "little")
         rules = self.vlan | self.qos << 16 | self.spoofcheck << 24 | self.trust << 25
         return mac & 0xFFFF_FFFF, mac >> 32, rules
 
@@ -66,6 +66,18 @@ class Policy:
     def byte_time(self) -> int:
         """The register of that name."""
         return (_BYTE_NS * _FRACTION + self.rate // 2) // self.rate if self.rate else 0
+
+
+def parse_mac(text: str) -> int:
+    """A station's MAC address as a number. Raises HeadraceError for what is none, or is a group's."""
+    if not re.fullmatch(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", text):
+        raise HeadraceError(f"mac {text}: not six bytes in hexadecimal digits, as in 02:00:00:00:00:01", 2)
+    mac = int(text.replace(":", ""), 16)
+    if not mac:
+        raise HeadraceError(f"mac {text}: nobody's address", 2)
+    if mac & _GROUP:
+        raise HeadraceError(f"mac {text}: the address of a group, not of a station", 2)
+    return mac
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:

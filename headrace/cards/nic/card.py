@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,23 +18,12 @@ INDIRECTIONS = 64
 _MAGIC = 0x4E49
 _INSERT, _REMOVE = 1, 4
 _DONE, _EXISTS, _NOT_FOUND = range(3)
-_GROUP = 1 << 40
 _MOST_VLAN = 4094
 
 
 def open_nic_card(**options: Any) -> Card:
     """A NIC card; ``options`` are ``Card.open``'s."""
     return Card.open("nic", **options)
-
-
-def parse_mac(text: str) -> int:
-    """A MAC address such as 02:00:00:00:00:01 as a number. Raises HeadraceError for what is none, or is a group's."""
-    if not re.fullmatch(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", text):
-        raise HeadraceError(f"{text}: not a MAC address such as 02:00:00:00:00:01", 2)
-    mac = int(text.replace(":", ""), 16)
-    if not mac or mac & _GROUP:
-        raise HeadraceError(f"{text}: not the MAC address of one station", 2)
-    return mac
 
 
 def mac_text(mac: int) -> str:

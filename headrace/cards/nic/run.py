@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.card.attended import CALM_S, run_attended
 from headrace.card.control import open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.nic.card import Nic, NicFunctions, Setting, mac_text, open_nic_card
 from headrace.cards.nic.service import CONTROL, Service
-from headrace.errors import CaptureError, HeadraceError
+from headrace.engines.functions import count_of, link_of
+from headrace.errors import HeadraceError
 from headrace.net import bpf, netlink
 from headrace.net.source import parse_source
 
@@ -20,10 +22,6 @@ DEFAULT_MAC = 0x02 << 40
 """Of function 0; function N has its MAC + N."""
 
 _LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
-_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at drivers: while they ask for something, and otherwise
-_LATELY = 50  # looks
-_DRAIN_S = 1.0
-_NO_SOURCES = ("vhost", "null")  # links of functions that parse_source doesn't know
 
 
 @dataclass(frozen=True)
@@ -52,16 +50,10 @@ def sizes_of(job: NicJob) -> dict[str, int]:
     """Ethernet ports and functions that the card has: as the parameters say, otherwise as many as are named, two ports
     and a function at least. Raises HeadraceError for one that isn't there."""
     ports = max((*job.sources, *job.sinks, *(one.uplink for one in job.settings.values())), default=0)
-    functions = max((*job.functions, *job.settings), default=0)
-    sizes = {
-        "PORTS": int(job.parameters.get("PORTS", max(2, ports + 1))),
-        "FUNCTIONS": int(job.parameters.get("FUNCTIONS", functions + 1)),
-    }
-    if ports >= sizes["PORTS"]:
-        raise HeadraceError(f"port {ports}: the card has ports 0 to {sizes['PORTS'] - 1}", 2)
-    if functions >= sizes["FUNCTIONS"]:
-        raise HeadraceError(f"function {functions}: the card has {sizes['FUNCTIONS']}, from 0", 2)
-    return sizes
+    count = int(job.parameters.get("PORTS", max(2, ports + 1)))
+    if ports >= count:
+        raise HeadraceError(f"port {ports}: the card has ports 0 to {count - 1}", 2)
+    return {"PORTS": count, "FUNCTIONS": count_of((*job.functions, *job.settings), job.parameters, least=1)}
 
 
 def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> dict[str, Any]:
@@ -78,7 +70,8 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
     ):
         nic = Nic(card)
         functions = NicFunctions(nic)
-        with _plugs(nic, functions, job, say) as plugs:
+        with Plugs(functions, say) as plugs:
+            _plug(nic, plugs, job)
             live = [port for port, link in links.items() if link.live]
             for port in live:
                 card.source(port, links[port].link)
@@ -101,43 +94,22 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
             end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
             service = Service(nic, functions)
             with open_control(CONTROL, job.control, waits, say) as control:
-                quiet = 0
-                while not stop:
-                    done = plugs.poll() + service.attend(control)
-                    quiet = 0 if done else quiet + 1
-                    try:
-                        result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
-                    except CaptureError as error:
-                        if not waits:
-                            raise
-                        say(str(error))  # its link is down from now on; the others go on
-                        continue
-                    if progress is not None:
-                        progress(result.stats.rx_frames)
-                    if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not done):
-                        break
-                    card.irqs()
-                card.stop_sources()
-                if stop and not stop.at_once:
-                    card.run(wall_s=_DRAIN_S)
+
+                def attend(idle: bool) -> int:
+                    if idle:
+                        time.sleep(CALM_S)
+                    return plugs.poll() + service.attend(control)
+
+                run_attended(card, stop, attend, waits, say, end_ns, progress)
             return {**service.stats(), "cycles": card.stats().cycles}
 
 
-@contextmanager
-def _plugs(nic: Nic, functions: NicFunctions, job: NicJob, say: Tell) -> Iterator[Plugs]:
-    """The functions in use, which are given up in the end."""
-    plugs = Plugs(functions, say)
-    try:
-        for function, link in job.functions.items():
-            setting = job.settings.get(function, default_setting(function))
-            nic.enable(function, setting)
-            if link.partition(":")[0] in _NO_SOURCES:
-                plugs.plug(function, link)
-                continue
-            source = parse_source(link)
-            plugs.plug(function, source.link)
-            if source.kind == "tap":
-                netlink.set_mac(source.name, mac_text(setting.mac))
-        yield plugs
-    finally:
-        plugs.close()
+def _plug(nic: Nic, plugs: Plugs, job: NicJob) -> None:
+    for function, text in job.functions.items():
+        setting = job.settings.get(function, default_setting(function))
+        nic.enable(function, setting)
+        link = link_of(text)
+        plugs.plug(function, link)
+        kind, _, argument = link.partition(":")
+        if kind == "tap":
+            netlink.set_mac(argument.partition(",")[0], mac_text(setting.mac))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.card.control import ControlSocket, Owner
-from headrace.card.functions import Functions, QueueCounters, Side
+from headrace.card.functions import Functions, Side
 from headrace.cards.nic.card import Nic, mac_text
 from headrace.errors import HeadraceError
 
@@ -42,7 +42,7 @@ class Service:
 
     def _function(self, number: int) -> dict[str, Any]:
         setting = self._nic.settings[number]
-        sent, received = (self._counters(side, number) for side in Side)
+        sent, received = (self._functions.traffic(side, number) for side in Side)
         return {
             "function": number,
             "mac": mac_text(setting.mac),
@@ -56,8 +56,3 @@ class Service:
             "received_bytes": received.bytes,
             "received_dropped": received.dropped + received.dropped_full + received.dropped_off,
         }
-
-    def _counters(self, side: Side, number: int) -> QueueCounters:
-        pairs = self._functions.pairs
-        each = [self._functions.counters(side, number * pairs + pair) for pair in range(pairs)]
-        return QueueCounters(*map(sum, zip(*each, strict=True)))

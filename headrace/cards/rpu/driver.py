@@ -335,6 +335,13 @@ class RpuDriver:
             raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
         self._regs.balancer.receive[SOURCES.index(source)].write(self._mask(units))
 
+    def set_open(self, source: str, on: bool) -> None:
+        """Whether packets of a source (eth0, eth1, host, loopback) are taken in; otherwise they are dropped."""
+        if source not in SOURCES:
+            raise HeadraceError(f"no source '{source}'; there are {', '.join(SOURCES)}", 2)
+        register, bit = self._regs.balancer.open, 1 << SOURCES.index(source)
+        register.write(register.read() | bit if on else register.read() & ~bit)
+
     def set_flow_control(self, on: bool) -> None:
         """Lets the Ethernet ports hold their links off while there is no room; otherwise packets are dropped then."""
         self._regs.balancer.hold.write(0b11 if on else 0)
@@ -373,7 +380,7 @@ class RpuDriver:
         }
 
     def host_dropped(self) -> int:
-        """Packets to the host port that were lost: its ring is off, they are longer than their buffer, or host memory
+        """Packets to the host port's ring that were lost: it is off, they are longer than their buffer, or host memory
         has answered with an error."""
         lost = self.rings.receive
         return int(lost.dropped.read() + lost.too_long.read() + lost.errors.read())
@@ -391,7 +398,8 @@ class RpuDriver:
         return int(low.read() | high.read() << 32)
 
     def out_dropped(self) -> list[int]:
-        """By Ethernet port: packets that were dropped on their way out, cut off by a reset or longer than the store."""
+        """By port (eth0, eth1, functions of the host's): packets that were dropped on their way out, cut off by a reset
+        or longer than the store."""
         return [int(counter.read()) for counter in self._regs.out_dropped]
 
     def state(self, unit: int) -> UnitState:

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.card import HangError
 from headrace.card.control import open_control
+from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
 from headrace.cards.rpu import elf, program, rules, tables
@@ -16,7 +17,9 @@ from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
+from headrace.cards.rpu.host import STEP, FunctionHost, RpuFunctions
 from headrace.cards.rpu.service import CONTROL, Service
+from headrace.engines.functions import FunctionPorts, count_of, link_of
 from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import parse_source
@@ -32,12 +35,16 @@ POLICIES: tuple[Policy, ...] = ("round_robin", "least_loaded", "flow_hash")
 class RpuJob:
     """Programs by unit (ELF files, C files or names of programs that come with Headrace), accelerators by unit, what
     the ports receive (``sources``) and the capture files of what they send (``sinks``). A live source is its port's
-    sink, too. ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
+    sink, too. ``functions``: links of virtual functions, by their numbers from 0, in place of the host port's link, and
+    ``function_sinks``, the capture files of what these receive.
+    ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
     ``control``: the path of its control socket."""
 
     programs: Mapping[int, str]
     sources: Mapping[int, str]
     sinks: Mapping[int, str] = field(default_factory=dict)
+    functions: Mapping[int, str] = field(default_factory=dict)
+    function_sinks: Mapping[int, str] = field(default_factory=dict)
     accelerators: Mapping[int, str] = field(default_factory=dict)
     units: int = 8
     policy: Policy = "round_robin"
@@ -66,9 +73,9 @@ class UnitReport:
 
 @dataclass(frozen=True)
 class RpuReport:
-    """Packets of all ports: received, sent, dropped before a unit had them, to the host port (dropped), and what the
-    units did. ``kept``: packets in units at the end. ``matches`` by rule; of ``matches_unknown`` it is not known which,
-    as they came too fast."""
+    """Packets of all ports and functions: received, sent, dropped before a unit had them or on their way out of an
+    Ethernet port, dropped on their way to the host, and what the units did. ``kept``: packets in units at the end.
+    ``matches`` by rule; of ``matches_unknown`` it is not known which, as they came too fast."""
 
     received: int
     sent: int
@@ -129,14 +136,21 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     links = {port: parse_source(text) for port, text in job.sources.items()}
     rule_file = rules.read_rules(job.rules) if job.rules is not None else None
     words = accelerator_tables(job.accelerators, job.blocklist, rule_file, job.rules)
+    count = count_of((*job.functions, *job.function_sinks), job.parameters)
+    if count and (HOST in job.sources or HOST in job.sinks):
+        raise HeadraceError("host: the card has functions in place of the host port's rings, vf:N=LINK", 2)
     say = tell or (lambda _: None)
     if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
         say(left_out)
     with (
         open_rpu_card(
-            job.units, job.accelerators, parameters=dict(job.parameters), progress=progress is not None
+            job.units,
+            job.accelerators,
+            parameters={**job.parameters, "FUNCTIONS": count},
+            progress=progress is not None,
         ) as card,
         StopRequests() as stop,
+        Plugs(RpuFunctions(card, driver_of(card)) if count else None, say) as plugs,
     ):
         driver = driver_of(card)
         driver.set_policy(job.policy)
@@ -149,10 +163,14 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         driver.ready(job.programs)
         lossless = job.rate == "lossless"
         driver.set_flow_control(lossless)
-        host = HostPort(card, driver.rings)
+        functions = FunctionPorts(plugs, HOST, STEP)
+        rings = HostPort(card, driver.rings)
+        host = FunctionHost(card, functions) if count else rings
+        for function, text in job.functions.items():
+            plugs.plug(function, link_of(text))
         for port, link in links.items():
             if port == HOST:
-                host.send(link.link, link.live)
+                rings.send(link.link, link.live)
                 continue
             card.flow_control(port, lossless)
             card.source(port, link.link, timing="line" if link.live or lossless else job.rate)
@@ -163,18 +181,26 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         for port, path in job.sinks.items():
             if port != HOST:
                 card.sink(port, f"pcap:{path}", precision="nano", timestamps="card")
+        for function, path in job.function_sinks.items():
+            number = plugs.port(function) if function in job.functions else None
+            if number is None:
+                raise HeadraceError(f"-w vf:{function}={path}: no such link, or another process is there", 2)
+            card.sink(number, f"pcap:{path}", precision="nano", timestamps="card")
         if HOST in job.sinks:
-            host.receive(f"pcap:{job.sinks[HOST]}")
+            rings.receive(f"pcap:{job.sinks[HOST]}")
         elif HOST in links and links[HOST].kind == "tap":
-            host.receive(links[HOST].link)
-        service = Service(card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words)
-        live, hung = any(link.live for link in links.values()), False
+            rings.receive(links[HOST].link)
+        plugs.begin("line" if lossless else job.rate)
+        service = Service(
+            card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words, functions
+        )
+        live, hung = any(link.live for link in links.values()) or plugs.live, False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
         alerts = Alerts(driver, rule_file.rules if rule_file is not None else ())
         with open_control(CONTROL, job.control, live, say) as control:
             while not stop:
                 wall_s = service.attend(control)
-                if live or service.debugged:
+                if live or host.live or service.debugged:
                     card.hang_limit(0)
                 busy = host.serve()
                 if host.live:
@@ -208,8 +234,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             from_host=from_host,
             to_host=to_host,
             dropped=sum(source.dropped + source.refused for source in driver.source_counters().values())
-            + sum(driver.out_dropped()),
-            host_dropped=driver.host_dropped(),
+            + sum(driver.out_dropped())
+            + functions.totals().refused,
+            host_dropped=service.host_dropped(),
             kept=sum(unit.outstanding for unit in units),
             cycles=stats.cycles,
             units=units,

@@ -1,6 +1,7 @@
-"""A running RPU card as others reach it: what its control socket answers (``headrace rpu stats``, ``debug``, ``gdb``).
+"""A running RPU card as others reach it: what its control socket answers (``headrace rpu stats``, ``debug``, ``gdb``,
+``headrace vf``).
 
-A request is an object with ``command``, the name of one of ``Service.commands``.
+A request is an object with ``command``, the name of one of ``Service.commands``, or one of ``FunctionPorts.answer``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from headrace.cards.rpu.debug import Debugger
 from headrace.cards.rpu.driver import RpuDriver, SwapReport
 from headrace.cards.rpu.health import Physician, UnitHealth
 from headrace.cards.rpu.swap import swap, table_of
+from headrace.engines.functions import FunctionPorts
 from headrace.errors import HeadraceError
 
 CONTROL = Owner("rpu", "an RPU card")
@@ -33,7 +35,7 @@ _DRAIN_TURNS = 4_000  # some cycles each
 
 class Service:
     """What a card does for those who ask. ``programs``: what units run, by name and as read; ``tables``: what their
-    accelerators load whenever a program is loaded."""
+    accelerators load whenever a program is loaded; ``functions``: those of the host port."""
 
     def __init__(
         self,
@@ -41,10 +43,12 @@ class Service:
         driver: RpuDriver,
         programs: Mapping[int, tuple[str, elf.Program]],
         tables: Mapping[int, Sequence[tuple[int, int]]] | None = None,
+        functions: FunctionPorts | None = None,
     ) -> None:
         self.card, self.driver = card, driver
         self.programs = dict(programs)
         self.tables = dict(tables or {})
+        self._functions = functions
         self.commands: dict[str, Command] = {
             "stats": self._stats,
             "load": self._load,
@@ -71,7 +75,10 @@ class Service:
         """Raises HeadraceError for what can't be."""
         command = self.commands.get(str(request.get("command")))
         if command is None:
-            raise HeadraceError(f"unknown request: {dict(request)}", 2)
+            answer = None if self._functions is None else self._functions.answer(request)
+            if answer is None:
+                raise HeadraceError(f"unknown request: {dict(request)}", 2)
+            return answer
         try:
             return command(request)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -81,6 +88,12 @@ class Service:
         """What a unit is at; ``hung``: nothing moves any more in the card."""
         name, program = self.programs.get(unit, ("", None))
         return self._physician.look(unit, Path(name).name, program, hung)
+
+    def host_dropped(self) -> int:
+        """Packets to the host that were lost on the way."""
+        if self._functions is None or self._functions.plugs.functions is None:
+            return self.driver.host_dropped()
+        return self._functions.totals().dropped
 
     def load(self, units: Sequence[int], name: str, program: elf.Program, force: bool = False) -> None:
         """Loads a program, and what it is called, into units of the running card, whose packets go to other units
@@ -144,7 +157,7 @@ class Service:
             "time_ns": stats.time_ns,
             "units": units,
             "sources": {name: asdict(found) for name, found in self.driver.source_counters().items()},
-            "host_dropped": self.driver.host_dropped(),
+            "host_dropped": self.host_dropped(),
             "ports": [asdict(port) for port in stats.ports],
         }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card import Card
+from headrace.card.attended import CALM_S, run_attended
 from headrace.card.control import open_control
 from headrace.card.functions import Functions, Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
@@ -16,21 +15,19 @@ from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
 from headrace.cards.switch.controllers import Controllers
 from headrace.cards.switch.endpoints import Tls
-from headrace.cards.switch.function_ports import FunctionPorts
+from headrace.cards.switch.function_ports import SwitchFunctions
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.learning import Learning
 from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
-from headrace.errors import CaptureError, HeadraceError
+from headrace.engines.functions import count_of, link_of
+from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
 
 _LINE_BPS = 100e9
 _LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
-_BUSY_S, _CALM_S = 0.001, 0.005  # of wall time between looks at controllers: while they say something, and otherwise
-_LATELY = 50  # looks
-_DRAIN_S = 1.0
 _YEAR_S = 3e7
 
 
@@ -89,16 +86,6 @@ def ports_of(job: SwitchJob) -> int:
     return count
 
 
-def functions_of(job: SwitchJob) -> int:
-    """Virtual functions that the card has: as the parameters say, otherwise up to the highest that is named. Raises
-    HeadraceError for one that isn't there."""
-    named = max(job.functions, default=-1) + 1
-    count = int(job.parameters.get("FUNCTIONS", named))
-    if named > count:
-        raise HeadraceError(f"function {named - 1}: the card has {count}, from 0", 2)
-    return count
-
-
 def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tell | None = None) -> SwitchReport:
     """Runs until all packets are through; with live links or controllers, until SIGINT or SIGTERM. ``progress`` gets
     the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
@@ -106,14 +93,16 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
     say = tell or (lambda _: None)
     links = {port: parse_source(text) for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
-    count, functions = ports_of(job), functions_of(job)
+    count, functions = ports_of(job), count_of(job.functions, job.parameters)
     with (
         open_switch_card(
             parameters={**job.parameters, "PORTS": count, "FUNCTIONS": functions}, progress=progress is not None
         ) as card,
         StopRequests() as stop,
-        _plugs(card, job, functions, say) as plugs,
+        Plugs(Functions(card, card.regs.functions) if functions else None, say) as plugs,
     ):
+        for function, link in job.functions.items():
+            plugs.plug(function, link_of(link))
         hardware = CardHardware(card)
         live = [port for port, link in links.items() if link.live]
         for port in links:
@@ -152,36 +141,23 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
             open_control(CONTROL, job.control, waits, say) as control,
         ):
-            function_ports = FunctionPorts(switch, hardware, plugs, count, held if lossless else None)
+            function_ports = SwitchFunctions(switch, hardware, plugs, count, held if lossless else None)
             service = Service(switch, datapath, controllers, hardware, function_ports)
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
-            quiet = to_host = 0
-            idle = False  # and nobody but controllers and the control socket can change that
-            while not stop:
+            to_host = 0
+
+            def attend(idle: bool) -> int:
+                nonlocal to_host
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1))
                 function_ports.look()
-                said = controllers.poll(_CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
+                said = controllers.poll(CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
                 to_host = hardware.received_packets
-                quiet = 0 if said else quiet + 1
-                try:
-                    result = card.run("interrupt", wall_s=_BUSY_S if quiet < _LATELY else _CALM_S, until_ns=end_ns)
-                except CaptureError as error:
-                    if not waits:
-                        raise
-                    say(str(error))  # its port is down from now on; the others go on
-                    continue
-                idle = result.idle
-                if progress is not None:
-                    progress(result.stats.rx_frames)
-                if result.reason == "cycles" or (result.idle and not waits and not card.irqs() and not said):
-                    break
-                card.irqs()
-            card.stop_sources()
-            if stop and not stop.at_once:
-                card.run(wall_s=_DRAIN_S)
+                return said
+
+            run_attended(card, stop, attend, waits, say, end_ns, progress)
             controllers.poll()
         return _report(datapath, hardware, switch)
 
@@ -190,18 +166,6 @@ def _port(datapath_id: int, number: int, link: Source | None) -> PortInfo:
     name, bps = (link.name, _LIVE_BPS) if link is not None and link.live else (f"port{number}", _LINE_BPS)
     mac = bytes((2, 0)) + (datapath_id << 8 | number).to_bytes(8, "big")[-4:]
     return PortInfo(number, name, mac, round(bps / 1000))
-
-
-@contextmanager
-def _plugs(card: Card, job: SwitchJob, functions: int, say: Tell) -> Iterator[Plugs]:
-    """The functions in use, which are given up in the end."""
-    plugs = Plugs(Functions(card, card.regs.functions) if functions else None, say)
-    try:
-        for function, link in job.functions.items():
-            plugs.plug(function, link)
-        yield plugs
-    finally:
-        plugs.close()
 
 
 def _function_port(job: SwitchJob, ports: int, function: int) -> PortInfo:

@@ -10,10 +10,10 @@ from headrace.card.control import ControlSocket, Owner
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.controllers import Controllers
-from headrace.cards.switch.function_ports import FunctionPorts
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.ofctl import add_flow, del_flows
 from headrace.cards.switch.text import instructions_text, match_text
+from headrace.engines.functions import FunctionPorts
 from headrace.errors import HeadraceError
 
 CONTROL = Owner("switch", "a switch")
@@ -22,7 +22,7 @@ _NS = 1_000_000_000
 
 class Service:
     """What a switch does for those who ask. A request is an object with ``command``: flows, add-flow, del-flows, stats,
-    trace, fir, vf-list, vf-set, vf-stats, vf-plug or vf-unplug."""
+    trace, fir, or one of ``FunctionPorts.answer``."""
 
     def __init__(
         self,
@@ -59,25 +59,10 @@ class Service:
             ):
                 self._hardware.set_filter(taps, carry)
                 return {}
-            case {"command": "vf-list"}:
-                return {"functions": self._vf().status()}
-            case {"command": "vf-stats", "function": int() | None as function}:
-                return {"functions": self._vf().stats(function)}
-            case {"command": "vf-set", "function": int(function), "settings": {**settings}}:
-                self._vf().change(function, settings)
-                return {}
-            case {"command": "vf-plug", "function": int(function), "link": str(link)}:
-                self._vf().plug(function, link)
-                return {}
-            case {"command": "vf-unplug", "function": int(function)}:
-                self._vf().unplug(function)
-                return {}
-        raise HeadraceError(f"unknown request: {dict(request)}", 2)
-
-    def _vf(self) -> FunctionPorts:
-        if self._functions is None:
-            raise HeadraceError("this switch has no virtual functions", 2)
-        return self._functions
+        answer = None if self._functions is None else self._functions.answer(request)
+        if answer is None:
+            raise HeadraceError(f"unknown request: {dict(request)}", 2)
+        return answer
 
     def flows(self) -> list[dict[str, Any]]:
         """All flow entries with their counters, by table and priority."""

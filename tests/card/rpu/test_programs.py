@@ -489,6 +489,16 @@ def test_basic(build: Build) -> None:
     assert passed(started(build("basic")), packets) == [(port, packet) for packet, port in packets]
 
 
+@pytest.mark.parametrize("functions", [1, 2])
+def test_nic(build: Build, functions: int) -> None:
+    unit = started(build("nic", defines=[f"FUNCTIONS={functions}"]))
+    other = {0: 2, 2: 0, 1: 10, 10: 1}
+    packets = [(bytes([n]) * 60, (0, 2, 1, 10, 18)[n % 5]) for n in range(20)]
+    there = [(packet, port) for packet, port in packets if port in ((0, 2), (0, 1, 2, 10))[functions - 1]]
+    found = [sent for sent in passed(unit, packets) if sent[1]]
+    assert found == [(other[port], packet) for packet, port in there]
+
+
 def test_every_program_is_evicted(build: Build) -> None:
     for name in sorted(program.programs()):
         unit = Unit(build(name), accelerator=Table([]))

@@ -17,6 +17,8 @@ from headrace.cards.switch.ports import PortInfo
 
 @pytest.fixture
 def functions() -> Iterator[FunctionCard]:
+    """What the Ethernet port receives goes to function 1, what function 0 sends goes to function 1 and back, what
+    function 2 sends comes back to it."""
     with open_switch_card(parameters=PARAMETERS, progress=False) as card:
         told: list[str] = []
         found = Functions(card, card.regs.functions)

@@ -17,6 +17,7 @@ from rpu_fabric.cards import (
     Arrival,
     Card,
     Unit,
+    host_port,
     numbered,
 )
 from rpu_fabric.flows import frame, toeplitz, tuple_of
@@ -54,13 +55,14 @@ def flow_of(data: bytes) -> tuple[int, int]:
 @behaviour()
 @cocotb.parametrize(policy=[ROUND_ROBIN, LEAST_LOADED, FLOW_HASH], stalls=PATTERNS)
 async def every_packet_comes_to_one_unit_and_from_there_to_its_port(dut: Any, policy: int, stalls: Any) -> None:
-    card = Card(dut, slots=random.choice([1, 3, 8]))
+    card, functions = Card(dut, slots=random.choice([1, 3, 8])), int(dut.FUNCTIONS.value)
     card.settings.policy = policy
     for unit in card.units:
         unit.ready, unit.valid, unit.work = stalls(), stalls(), lambda: random.randrange(30)
-        unit.answer = lambda _, arrival: (random.randrange(3), arrival.data)
+        unit.answer = lambda _, arrival: (random.choice([0, 1, host_port(random.randrange(functions))]), arrival.data)
     card.stalls = [stalls() for _ in range(3)]
     card.gaps = [mostly() for _ in range(3)]
+    card.function = lambda data: data[-1] % functions
     await card.start()
     sent = [[numbered(random.choice(SIZES)) for _ in range(25)] for _ in range(3)]
     for port in range(3):
@@ -70,17 +72,21 @@ async def every_packet_comes_to_one_unit_and_from_there_to_its_port(dut: Any, po
     for port, packets in enumerate(sent):
         lost = [data for data in packets if data not in arrived]
         assert len(lost) == card.dropped[port]
-        assert all([came for _, came in arrived[data]] == [port] for data in packets if data not in lost)
+        for data in packets:
+            named = port if port != HOST else host_port(card.function(data))
+            assert data in lost or [came for _, came in arrived[data]] == [named]
     assert sum(map(len, arrived.values())) + sum(card.dropped.values()) == 75
     for port in range(3):
         assert Counter(card.out[port]) == Counter(
-            data for unit in card.units for where, data in unit.sent if where == port
+            data for unit in card.units for where, data in unit.sent if where % 8 == port
         )
         for unit in card.units:
-            mine = [data for where, data in unit.sent if where == port]
+            mine = [data for where, data in unit.sent if where % 8 == port]
             assert [data for data in card.out[port] if data in set(mine)] == mine, (
                 "a unit's packets changed their order"
             )
+    sent_to = {data: where for unit in card.units for where, data in unit.sent}
+    assert card.out_ports == [sent_to[data] for data in card.out[HOST]]
     assert card.events["assigned"] == Counter({u.number: len(u.arrivals) for u in card.units}) + Counter()
     assert not any(sum(card.events[name].values()) for name in ("slot_error", "discarded", "cut", "bad_port"))
 
@@ -219,9 +225,29 @@ async def packets_to_no_port_are_thrown_away(dut: Any) -> None:
         unit.answer = lambda _, arrival: (arrival.data[0], arrival.data)
     await card.start()
     card.queues[0].extend(bytes([port]) + numbered(100) for port in [6, 0, 200, 5, 1, 255] * 4)
+    card.queues[0].extend(bytes([host_port(number)]) + numbered(100) for number in range(32))
     await card.empty()
-    assert [len(packets) for packets in card.out] == [4, 4, 0]
-    assert sum(card.events["bad_port"].values()) == 16
+    functions = int(dut.FUNCTIONS.value)
+    assert [len(packets) for packets in card.out] == [4, 4, functions]
+    assert sum(card.events["bad_port"].values()) == 16 + 32 - functions
+
+
+@behaviour()
+async def a_source_that_is_closed_waits_for_nobody(dut: Any) -> None:
+    card = Card(dut)
+    await card.start(init=False)
+    card.queues[HOST].extend(numbered(300) for _ in range(60))
+    await card.run(3000)
+    waiting = len(card.queues[HOST])
+    assert waiting
+    card.settings.open = 15 & ~(1 << HOST)
+    await card.until(lambda: not card.queues[HOST] and not card.beats[HOST])
+    for unit in card.units:
+        unit.init()
+    await card.empty()
+    came = sum(len(unit.arrivals) for unit in card.units)
+    assert came + card.dropped[HOST] == 60
+    assert waiting <= card.dropped[HOST] <= waiting + 1, "those that were there before come to units"
 
 
 @behaviour()
@@ -319,6 +345,8 @@ async def a_flow_keeps_its_order_while_units_come_and_go(dut: Any, stalls: Any) 
     """Also when units are very unlike in speed, when the table is written, and among flows of one entry of it."""
     card = Card(dut, slots=6)
     card.settings.policy = FLOW_HASH
+    functions = int(dut.FUNCTIONS.value)
+    card.function = lambda data: flow_of(data)[1] % functions
     for unit in card.units:
         unit.ready = stalls()
         unit.answer = lambda _, arrival: (0, arrival.data)
@@ -348,6 +376,10 @@ async def a_flow_keeps_its_order_while_units_come_and_go(dut: Any, stalls: Any) 
         seen.setdefault(flow, []).append(number)
     for flow, order in seen.items():
         assert order == sorted(order), f"flow {flow:04x}: {order}"
+    for unit in card.units:
+        for arrival in unit.arrivals:
+            of_host = flow_of(arrival.data)[0] in flows[:6]
+            assert arrival.port == (host_port(card.function(arrival.data)) if of_host else 0)
     assert len(card.out[0]) + card.dropped[0] == sum(numbers.values())
     assert moved
 

@@ -22,7 +22,7 @@ class Bench:
     cuts: list[bool] = field(default_factory=list)
     source: Stalls = field(default_factory=never)
     sink: Stalls = field(default_factory=never)
-    told: list[tuple[int, int, int, int]] = field(default_factory=list)  # source, direct, unit, hash
+    told: list[tuple[int, ...]] = field(default_factory=list)  # function, source, direct, unit, hash
     packets: list[bytes] = field(default_factory=list)
     dropped: int = 0
     refused: int = 0
@@ -59,7 +59,7 @@ class Bench:
                 continue
             if not described and dut.packet_valid.value:
                 word = int(dut.packet.value)
-                self.told.append((word >> 37, word >> 36 & 1, word >> 32 & 15, word & 0xFFFFFFFF))
+                self.told.append((word >> 39, word >> 37 & 3, word >> 36 & 1, word >> 32 & 15, word & 0xFFFFFFFF))
                 described = True
             elif described:
                 assert dut.m_axis_tvalid.value, "a packet is described before it is there"
@@ -87,7 +87,7 @@ async def hashes(dut: Any, frames: list[bytes], key: bytes = KEY) -> list[int]:
     bench = Bench(dut, frames, source=mostly())
     await bench.run(key)
     assert bench.packets == frames
-    assert {(source, direct) for source, direct, _, _ in bench.told} == {(int(dut.PORT.value), 0)}
+    assert {told[:3] for told in bench.told} == {(0, int(dut.PORT.value), 0)}
     return [told[-1] for told in bench.told]
 
 
@@ -153,7 +153,7 @@ async def packets_are_kept_whole_or_counted(dut: Any, waits: bool, source: Any, 
     dut.hold.value = waits
     sizes = [random.choice([1, 60, 64, 65, 200, 900, 1000, 1024, 1025]) for _ in range(150)]
     frames = [random.randbytes(size) for size in sizes]
-    users = [random.choice([0, 3, TO_UNIT | random.randrange(2 * units)]) for _ in frames]
+    users = [random.choice([2, 2 + 8 * random.randrange(32), TO_UNIT | random.randrange(2 * units)]) for _ in frames]
     cuts = [random.random() < 0.1 for _ in frames]
     bench = Bench(dut, frames, users, cuts, source(), sink())
     await bench.run()
@@ -167,7 +167,8 @@ async def packets_are_kept_whole_or_counted(dut: Any, waits: bool, source: Any, 
         nobody = user >= TO_UNIT and user % TO_UNIT >= units
         if packet and packet[0] == data:
             assert not cut and not nobody
-            assert packet[1][1:3] == (user >> 8, user & 15)
+            function = 0 if user >= TO_UNIT else user >> 3
+            assert packet[1][:4] == (function, int(dut.PORT.value), user >> 8, user & 15)
             packet = next(arrived, None)
         elif nobody:
             refused += 1

@@ -100,9 +100,12 @@ class Card:
         self.beats: list[deque[Beat]] = [deque() for _ in range(3)]
         self.gaps: list[Stalls] = [never() for _ in range(3)]  # before packets
         self.cut: set[int] = set()  # ports whose packets are marked as bad
+        self.function: Callable[[bytes], int] = lambda _: 0  # of the host's, the one that a packet comes from
+        self.vf = 0
         self.stalls: list[Stalls] = [never() for _ in range(3)]
         self.out: list[list[bytes]] = [[] for _ in range(3)]
         self.out_cut: list[list[bytes]] = [[] for _ in range(3)]
+        self.out_ports: list[int] = []  # of the host's packets, as units name them
         self.partial = [b""] * 3
         self.out_cycles: list[list[int]] = [[] for _ in range(3)]
         self.dropped, self.refused = Counter[int](), Counter[int]()
@@ -180,7 +183,10 @@ class Card:
         valid = cut = last = data = keep = 0
         for port in range(3):
             if not self.beats[port] and self.queues[port] and not next(self.gaps[port]):
-                self.beats[port].extend(_beats(self.queues[port].popleft(), step))
+                packet = self.queues[port].popleft()
+                self.beats[port].extend(_beats(packet, step))
+                if port == HOST:
+                    self.vf = self.function(packet)
             if self.beats[port]:
                 part, end = self.beats[port][0]
                 valid |= 1 << port
@@ -192,6 +198,7 @@ class Card:
         if valid:
             dut.s_axis_tdata.value, dut.s_axis_tkeep.value = data, keep
             dut.s_axis_tlast.value, dut.s_axis_cut.value = last, cut
+            dut.s_axis_vf.value = self.vf
         dut.m_axis_tready.value = sum((not next(stalls)) << port for port, stalls in enumerate(self.stalls))
 
         ready = valid = last = data = keep = user = freeing = releases = 0
@@ -265,6 +272,8 @@ class Card:
                 if last >> port & 1:
                     (self.out_cut if cut >> port & 1 else self.out)[port].append(self.partial[port])
                     self.out_cycles[port].append(self.cycle)
+                    if port == HOST:
+                        self.out_ports.append(host_port(int(dut.m_axis_vf.value)))
                     self.partial[port] = b""
 
     def _to_units(self) -> None:
@@ -314,6 +323,11 @@ class Card:
             for unit in range(self.count):
                 for bit, name in enumerate(self.events):
                     self.events[name][unit] += word >> 5 * unit + bit & 1
+
+
+def host_port(function: int) -> int:
+    """As units name it."""
+    return HOST + 8 * function
 
 
 def _busy(unit: Unit) -> bool:
