@@ -11,6 +11,10 @@ package virtio_pkg;
   localparam logic [31:0] DEVICE = 32'h2000;
   localparam logic [31:0] NOTIFY = 32'h3000;
   localparam int unsigned NOTIFY_STEP = 4;         // notify_off_multiplier
+  localparam int unsigned COMMON_BYTES = 64;
+  localparam int unsigned DEVICE_BYTES = 12;       // MAC address, status, max_virtqueue_pairs, MTU
+  localparam logic [15:0] VENDOR_ID = 16'h1AF4;
+  localparam logic [15:0] DEVICE_ID = 16'h1041;    // a network device, not transitional
 
   localparam logic [15:0] NO_VECTOR = 16'hffff;
 
