@@ -12,8 +12,8 @@
 // FEATURES_OK is kept only with features that were offered, VERSION_1 and RING_PACKED among them. What a driver writes
 // where it must not (features after FEATURES_OK, a queue's settings once it is enabled, any during a reset) is ignored.
 //
-// The card's own software, function 0 (all below FIRST), has the device configurations in its BAR CONFIG_BAR, 16 bytes
-// a function: MAC address, status, max_virtqueue_pairs, MTU as virtio_net_config has them, and feature bits 31 to 0
+// The card's own software, function 0 (all below FIRST), has the device configurations in its BAR CONFIG_BAR of 4 KB,
+// 16 bytes a function: MAC address, status, max_virtqueue_pairs, MTU as virtio_net_config has them, and feature bits 31 to 0
 // that are offered, of those that there are. A write raises config_generation and interrupts.
 //
 // Latency: 4 cycles from an access to its answer, that of a doorbell or of what begins queues once the engine knows.
@@ -176,7 +176,7 @@ module virtio_registers
 
   // ------------------------------------------------------------------------------------------------- what is done next
   wire write = axil_req.awvalid && axil_req.wvalid;
-  wire [15:2] address = write ? axil_req.awaddr[15:2] : axil_req.araddr[15:2];
+  wire [13:2] address = write ? axil_req.awaddr[13:2] : axil_req.araddr[13:2];
   wire drives = 32'(func) >= FIRST;
   wire access = (write || axil_req.arvalid) && (drives || !irq_q);
   wire takes = state_q == WAITS;
@@ -466,9 +466,9 @@ module virtio_registers
         end
         if (take_access) begin
           job_q    <= drives ? ACCESS : MANAGES;
-          number_q <= drives ? func : bar == 3'(CONFIG_BAR) ? 16'(address[15:4]) + 16'(FIRST) : '0;
+          number_q <= drives ? func : bar == 3'(CONFIG_BAR) ? 16'(address[11:4]) + 16'(FIRST) : '0;
           write_q  <= write;
-          offset_q <= address[13:2];
+          offset_q <= address;
           wdata_q  <= axil_req.wdata;
           wstrb_q  <= axil_req.wstrb;
           state_q  <= READS;

@@ -179,6 +179,16 @@ class Bench:
             await RisingEdge(dut.clk)
         dut.s_irq_valid.value = 0
 
+    async def function_level_reset(self, func: int) -> None:
+        dut = self.dut
+        done = self.reset_done.count(func)
+        dut.flr_func.value, dut.flr_valid.value = func, 1
+        await RisingEdge(dut.clk)
+        while not dut.flr_ready.value:
+            await RisingEdge(dut.clk)
+        dut.flr_valid.value = 0
+        await until(dut.clk, lambda: self.reset_done.count(func) == done + 1, 30000)
+
     async def quiet(self) -> None:
         await cycles(self.dut.clk, 2)
         await until(self.dut.clk, lambda: bool(self.dut.idle.value), 20000)
@@ -388,15 +398,8 @@ async def resets_wait_for_the_engine_and_leave_others_alone(dut: Any) -> None:
                 assert name in bench.engine.begun
                 continue
             else:
-                number = function + bench.first
-                done = bench.reset_done.count(number)
-                asked.append(number)
-                dut.flr_func.value, dut.flr_valid.value = number, 1
-                await RisingEdge(dut.clk)
-                while not dut.flr_ready.value:
-                    await RisingEdge(dut.clk)
-                dut.flr_valid.value = 0
-                await until(dut.clk, lambda: bench.reset_done.count(number) == done + 1, 30000)
+                asked.append(function + bench.first)
+                await bench.function_level_reset(function + bench.first)
             assert not [queue for queue in mine if queue in bench.engine.begun], way
             assert await driver.get("device_status") == 0
             assert await driver.get("driver_feature") == 0 and await driver.get("config_msix_vector") == NO_VECTOR
