@@ -550,6 +550,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("pcie_frame_in", {"BESIDE_W": 0}),
     ("pcie_ultrascale", {"DATA_W": 64}),
     ("pcie_ultrascale", {"FIRST_VF": 0}),
+    ("pcie_ultrascale_reset", {"FUNCTIONS": 1}),
+    ("pcie_ultrascale_reset", {"FIRST_VF": 3}),
     ("pcie_stratix10", {"PHYSICAL": 5}),
     ("pcie_stratix10", {"FIRST_VF": 256}),
     ("virtio_registers", {"FUNCTIONS": 0}),

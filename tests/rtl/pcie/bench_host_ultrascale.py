@@ -283,6 +283,8 @@ class Machine:
 async def drivers_find_their_devices_and_exchange_packets(dut: Any) -> None:
     machine = Machine(dut)
     devices = await machine.start()
+    selection = machine.own.bar_addr[0] + 0x40  # which queue the card's software looks at
+    await machine.root.mem_write_dword(selection, 0x10001)
     for device in devices:
         await device.find()
         await device.begin()
@@ -291,6 +293,7 @@ async def drivers_find_their_devices_and_exchange_packets(dut: Any) -> None:
         await task
     # The card's software, beside them, reads its registers: the engine's, and the devices' configurations.
     assert await machine.root.mem_read_dword(machine.own.bar_addr[0], **TIMEOUT) == 0x56460001
+    assert await machine.root.mem_read_dword(selection, **TIMEOUT) == 0x10001, "drivers leave that alone"
     await machine.root.mem_write(machine.own.bar_addr[4] + 16, b"\x02\x00\x00\x00\x00\x07")
     assert await devices[1].driver.config(4, 2) == 0x0700
     await cycles(dut.clk, 100)
