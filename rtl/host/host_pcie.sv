@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function engine behind PCI Express: FUNCTIONS virtio network devices as drivers find them on the bus, their
-// packets as streams, TLPs towards the shim of a hard IP. Function 0's BARs have the engine's registers (regs/host.rdl).
+// packets as streams, TLPs towards the shim of a hard IP. BAR 0 of function 0 has the engine's registers (regs/host.rdl).
 // Latency, throughput and backpressure: host_engine, pcie_functions.
 module host_pcie
   import pcie_pkg::*, axi_pkg::*;

@@ -13,8 +13,8 @@
 // where it must not (features after FEATURES_OK, a queue's settings once it is enabled, any during a reset) is ignored.
 //
 // The card's own software, function 0 (all below FIRST), has the device configurations in its BAR CONFIG_BAR of 4 KB,
-// 16 bytes a function: MAC address, status, max_virtqueue_pairs, MTU as virtio_net_config has them, and feature bits 31 to 0
-// that are offered, of those that there are. A write raises config_generation and interrupts.
+// 16 bytes a function: MAC address, status, max_virtqueue_pairs and MTU as virtio_net_config has them, and the feature
+// bits 31 to 0 that are offered, of those that there are. A write raises config_generation and interrupts.
 //
 // Latency: 4 cycles from an access to its answer, that of a doorbell or of what begins queues once the engine knows.
 // Throughput: one at a time; 4 cycles an interrupt. Backpressure: an interrupt, and a write of a device configuration,
@@ -293,7 +293,7 @@ module virtio_registers
     if (job_q == MANAGES && known) read_word = config_word;
   end
 
-  // --------------------------------------------------------------------------------------------------------------- acts
+  // -------------------------------------------------------------------------------------------------------------- acts
   logic tells, interrupts, begins, resets, ends, finishes;
   logic [15:0] vector;
   wire ready = device.status[DRIVER_OK];
