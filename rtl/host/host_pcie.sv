@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function engine behind PCI Express: FUNCTIONS virtio network devices as drivers find them on the bus, their
-// packets as streams, TLPs towards the shim of a hard IP. BAR 0 of function 0 has the engine's registers (regs/host.rdl).
+// packets as streams, TLPs towards the shim of a hard IP. BAR 0 of function 0 has the engine's registers
+// (regs/host.rdl). IDs of reads count in whole, so that no two of the engine's are answered in order for nothing.
 // Latency, throughput and backpressure: host_engine, pcie_functions.
 module host_pcie
   import pcie_pkg::*, axi_pkg::*;
