@@ -2,6 +2,7 @@
 // Function-level resets of UltraScale+'s integrated block (AMD PG213), whose ports these are: a function that the block
 // says is in reset is asked for once, and the block is told when that is done. Function 0 is physical function 0,
 // function N the block's function FIRST_VF + N - 1, a virtual one, of which the first is its function 4.
+// Between two resets a function is out of it for as long as all are looked at once, some FUNCTIONS cycles.
 // Latency: FUNCTIONS + 1 cycles to a request, 1 back.
 module pcie_ultrascale_reset #(
     parameter int unsigned FUNCTIONS = 17,

@@ -10,7 +10,8 @@ from streams import PERIOD_PS, behaviour, cycles
 
 @behaviour()
 async def every_reset_is_asked_for_once_and_answered(dut: Any) -> None:
-    """A block that keeps a function in reset until it is done, and an engine that finishes them in any order."""
+    """A block that keeps a function in reset until it is done, and out of it for a while; an engine that finishes
+    resets in any order."""
     functions, first_vf = int(dut.FUNCTIONS.value), int(dut.FIRST_VF.value)
     Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
     for name in ("cfg_flr_in_process", "cfg_vf_flr_in_process", "flr_ready", "flr_done"):
@@ -21,11 +22,11 @@ async def every_reset_is_asked_for_once_and_answered(dut: Any) -> None:
     physical, virtual = 0, 0  # in reset, by function of the block and by number of the VF
     waiting: list[int] = []
     begun = dict.fromkeys(range(functions), 0)
-    asked, ended = dict(begun), dict(begun)
+    asked, ended, since = dict(begun), dict(begun), dict(begun)
     for cycle in range(6000):
         function = random.randrange(functions)
         held = physical & 1 if function == 0 else virtual >> (first_vf - 4 + function - 1) & 1
-        if cycle < 5000 and random.random() < 0.02 and not held and begun[function] == ended[function]:
+        if cycle < 5000 and random.random() < 0.1 and not held and cycle > since[function] + 50:
             begun[function] += 1
             if function == 0:
                 physical |= 1
@@ -44,10 +45,11 @@ async def every_reset_is_asked_for_once_and_answered(dut: Any) -> None:
             waiting.append(function)
         if dut.cfg_flr_done.value:
             assert int(dut.cfg_flr_done.value) == 1 and physical == 1
-            physical, ended[0] = 0, ended[0] + 1
+            physical, ended[0], since[0] = 0, ended[0] + 1, cycle
         if dut.cfg_vf_flr_done.value:
             number = int(dut.cfg_vf_flr_func_num.value) - 4
             assert virtual >> number & 1, "a function that is not in reset"
             virtual &= ~(1 << number)
-            ended[number - (first_vf - 4) + 1] += 1
+            function = number - (first_vf - 4) + 1
+            ended[function], since[function] = ended[function] + 1, cycle
     assert begun == asked == ended and min(begun.values()) > 1
