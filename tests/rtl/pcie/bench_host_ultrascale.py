@@ -251,6 +251,7 @@ class Machine:
             one.vendor_id, one.device_id, one.class_code = 0x1AF4, 0x1041, 0x020000
             for place, dwords in zip((0xB0, 0xC0, 0xD4, 0xE4, 0x48), (4, 5, 4, 4, 5), strict=True):
                 one.register_capability(Capability(dut, dwords), place // 4)
+        self.completions = device.rc_source
         self.root = RootComplex()
         self.root.max_payload_size = 1
         self.root.make_port().connect(device)
@@ -326,6 +327,25 @@ async def a_device_is_reset_while_another_goes_on(dut: Any) -> None:
             await victim.find()
         await victim.begin()
         await victim.exchange(8)
+
+
+@behaviour()
+async def a_reset_waits_for_reads_in_flight(dut: Any) -> None:
+    machine = Machine(dut)
+    device, other = await machine.start()
+    for one in (device, other):
+        await one.find()
+        await one.begin()
+    await device.send()
+    machine.completions.pause = True
+    await device.send()
+    await cycles(dut.clk, 200)
+    await device.driver.set("device_status", 0)
+    await cycles(dut.clk, 2000)
+    assert await device.driver.get("device_status") != 0
+    machine.completions.pause = False
+    await device.driver.reset()
+    await other.exchange(3)
 
 
 @behaviour()
