@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI Express transactions of a card, without a vendor's name: its host memory (AXI4), its registers (AXI4-Lite) and
-// its
-// interrupts on one side, four streams of TLPs on the other, which a shim for the hard IP turns into the IP's own. What
-// each part does says pcie_read, pcie_write, pcie_registers and pcie_interrupt. Accesses to BAR MSIX_BAR are the
-// MSI-X table's, all others the card's.
+// its interrupts on one side, four streams of TLPs on the other, which a shim for the hard IP turns into the IP's own.
+// What each part does says pcie_read, pcie_write, pcie_registers and pcie_interrupt. Accesses to BAR MSIX_BAR, of
+// 2 * PENDING bytes, are the MSI-X table's, all others the card's.
 // Backpressure: completions are never held up, so that the IP may promise room for all of them.
 module pcie_core
   import pcie_pkg::*, axi_pkg::*;
@@ -105,6 +104,9 @@ module pcie_core
     output logic                 idle
 );
 
+  if (2 ** $clog2(PENDING) != PENDING) begin : gen_bad_pending
+    $fatal(1, "pcie_core: PENDING must be a power of two, not %0d", PENDING);
+  end
   if (MSIX_BAR > 5) begin : gen_bad_msix_bar
     $fatal(1, "pcie_core: MSIX_BAR must be 0 to 5, not %0d", MSIX_BAR);
   end
@@ -241,6 +243,9 @@ module pcie_core
   always_comb begin
     axil_req = register_req;
     msix_req = register_req;
+    // Above its size a BAR's address is the host's choice.
+    msix_req.awaddr &= 2 * PENDING - 1;
+    msix_req.araddr &= 2 * PENDING - 1;
     if (msix) {axil_req.awvalid, axil_req.wvalid, axil_req.arvalid} = '0;
     else {msix_req.awvalid, msix_req.wvalid, msix_req.arvalid} = '0;
   end

@@ -54,8 +54,12 @@ def rtl(*layers: str) -> list[Path]:
     return sorted(files, key=lambda path: not path.stem.endswith("_pkg"))
 
 
-def lint(block: str, **parameters: int) -> str:
-    """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content."""
+def lint(block: str, files: Sequence[Path] = (), **parameters: int) -> str:
+    """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content.
+
+    `files` are further ones, registers that were generated and what uses them: as with cards, they may have signals
+    that nobody uses.
+    """
     program = shutil.which("verilator")
     assert program
     source = next(path for path in rtl(*LAYERS) if path.stem == block)
@@ -78,7 +82,8 @@ def lint(block: str, **parameters: int) -> str:
         block,
         *(f"-I{RTL / layer}" for layer in LAYERS),
         *(f"-G{name}={value}" for name, value in parameters.items()),
-        *map(str, packages),
+        *(["-Wno-UNUSEDSIGNAL", "--timescale", "1ns/1ps"] if files else []),
+        *map(str, dict.fromkeys([*packages, *files])),
         *([str(RTL / "rpu" / "vexriscv.vlt"), str(vexriscv())] if "VexRiscv" in text else []),
         str(source),
     ]

@@ -10,9 +10,12 @@ from simulation import RTL, lint, rtl
 from headrace import synth
 from headrace.build.description import load_card
 from headrace.build.lint import lint as lint_card
+from headrace.registers.compile import generate_rtl
 
 # With registers that are generated for a card
-REGISTERED = ("switch_control", "switch_engine", "host_control", "host_engine", "nic_control", "nic_engine")
+REGISTERED = (
+    *("switch_control", "switch_engine", "host_control", "host_engine", "host_pcie", "nic_control", "nic_engine"),
+)
 LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic")
 BLOCKS = [path.stem for path in rtl(*LAYERS) if not path.stem.endswith("_pkg")]
 
@@ -42,6 +45,12 @@ def test_the_nic_card_is_clean() -> None:
 @pytest.mark.parametrize("functions", [1, 3])
 def test_the_rpu_card_with_functions_is_clean(functions: int) -> None:
     assert not lint_card(load_card("rpu"), {"UNITS": 2, "FUNCTIONS": functions, "DATA_W": 128})
+
+
+def test_the_function_engine_behind_pcie_is_clean(tmp_path: Path) -> None:
+    registers = generate_rtl(RTL.parent / "regs" / "host.rdl", tmp_path)
+    packages = [path for path in rtl("pcie", "host") if path.stem.endswith("_pkg")]
+    assert not lint("host_pcie", [*registers, *packages], FUNCTIONS=3, PAIRS=2, DATA_W=512)
 
 
 WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
@@ -550,8 +559,23 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("pcie_frame_in", {"BESIDE_W": 0}),
     ("pcie_ultrascale", {"DATA_W": 64}),
     ("pcie_ultrascale", {"FIRST_VF": 0}),
+    ("pcie_ultrascale_reset", {"FUNCTIONS": 1}),
+    ("pcie_ultrascale_reset", {"FIRST_VF": 3}),
     ("pcie_stratix10", {"PHYSICAL": 5}),
     ("pcie_stratix10", {"FIRST_VF": 256}),
+    ("virtio_registers", {"FUNCTIONS": 0}),
+    ("virtio_registers", {"FUNCTIONS": 257}),
+    ("virtio_registers", {"PAIRS": 9}),
+    ("virtio_registers", {"FIRST": 0}),
+    ("virtio_registers", {"VECTORS": 0}),
+    ("virtio_registers", {"QUEUE_SIZE": 32769}),
+    ("virtio_registers", {"CONFIG_BAR": 6}),
+    ("virtio_bus", {"LOOKS": 8}),
+    ("virtio_capabilities", {"PAIRS": 9}),
+    ("virtio_capabilities", {"BAR": 6}),
+    ("virtio_capabilities", {"PLACES": 1}),
+    ("pcie_functions", {"CONFIG_BAR": 2}),
+    ("pcie_core", {"PENDING": 96}),
     ("cell_store", {"DATA_W": 4}),
     ("transmit_gather", {"QUEUES": 16385}),
     ("transmit_gather", {"PAIRS": 9}),
@@ -632,6 +656,9 @@ FREE = {
         *("PORTS", "TABLES", "EXACT", "TERNARY", "EFFECTS", "PROGRAM_WORDS", "GROUPS", "COUNTERS", "METERS", "NARROW"),
     },
     "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "FAULT_VECTOR"},
+    "virtio_bus": {"HOST_BASE"},
+    "virtio_capabilities": {"NEXT"},
+    "virtio_registers": {"FAULT_VECTOR"},
     "nic_control": {"PORTS", "FUNCTIONS", "PAIRS", "STATIONS"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
     "rpu_unit_feed": {"COUNTED"},
@@ -653,10 +680,12 @@ COMPOSED = {
     "capture_avalon",
     "capture_filters",
     "host_engine",
+    "host_pcie",
     "nic_card",
     "nic_engine",
     "nic_path",
     "pcie_core",
+    "pcie_functions",
     "rpu_engine",
     "rpu_host_rings",
     "rpu_unit",
