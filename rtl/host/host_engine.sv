@@ -330,6 +330,33 @@ module host_engine
       .idle         (policy_idle)
   );
 
+  logic checked_tvalid, checked_tready, checked_tlast, checked_right, sum_idle;
+  logic [DATA_W-1:0] checked_tdata;
+  logic [KEEP_W-1:0] checked_tkeep;
+  logic [QUEUE_W-1:0] checked_queue;
+
+  receive_sum #(
+      .DATA_W(DATA_W),
+      .QUEUES(QUEUES)
+  ) u_sum (
+      .clk,
+      .rst,
+      .s_axis_tvalid   (received_tvalid),
+      .s_axis_tready   (received_tready),
+      .s_axis_tdata    (received_tdata),
+      .s_axis_tkeep    (received_tkeep),
+      .s_axis_tlast    (received_tlast),
+      .s_axis_queue    (received_queue),
+      .m_axis_tvalid   (checked_tvalid),
+      .m_axis_tready   (checked_tready),
+      .m_axis_tdata    (checked_tdata),
+      .m_axis_tkeep    (checked_tkeep),
+      .m_axis_tlast    (checked_tlast),
+      .m_axis_queue    (checked_queue),
+      .m_axis_valid_sum(checked_right),
+      .idle            (sum_idle)
+  );
+
   logic transmit_packet, transmit_dropped;
   host_transmit #(
       .DATA_W(DATA_W),
@@ -404,14 +431,14 @@ module host_engine
       .set,
       .probe_queue     (number),
       .probe_quiet     (packets_quiet[1]),
-      .s_axis_tvalid   (received_tvalid),
-      .s_axis_tready   (received_tready),
-      .s_axis_tdata    (received_tdata),
-      .s_axis_tkeep    (received_tkeep),
-      .s_axis_tlast    (received_tlast),
-      .s_axis_queue    (received_queue),
+      .s_axis_tvalid   (checked_tvalid),
+      .s_axis_tready   (checked_tready),
+      .s_axis_tdata    (checked_tdata),
+      .s_axis_tkeep    (checked_tkeep),
+      .s_axis_tlast    (checked_tlast),
+      .s_axis_queue    (checked_queue),
       .s_axis_cut      (1'b0),
-      .s_axis_valid_sum(1'b0),
+      .s_axis_valid_sum(checked_right),
       .fresh_valid     (fresh_valid[1]),
       .fresh_queue     (fresh_queue[1]),
       .open_valid      (open_valid[1]),
@@ -495,7 +522,7 @@ module host_engine
   assign queue_irq_ready   = !tells && irq_ready;
 
   assign wake_ns = pace_wake_ns < interrupt_wake_ns ? pace_wake_ns : interrupt_wake_ns;
-  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && &fetch_idle && &packets_idle &&
-      &used_idle && &counters_idle && &faults_idle;
+  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && &fetch_idle &&
+      &packets_idle && &used_idle && &counters_idle && &faults_idle;
 
 endmodule

@@ -8,10 +8,11 @@ FOLDER = simulation.RTL / "host"
 SOURCES = [
     *(path for path in simulation.rtl("pkg", "memory", "stream") if path.stem.endswith("_pkg")),
     FOLDER / "host_pkg.sv",
+    FOLDER / "offload_pkg.sv",
     FOLDER / "transmit_pkg.sv",
     *(path for path in simulation.rtl("memory", "stream")),
     FOLDER / "cell_store.sv",
-    *(FOLDER / f"{part}.sv" for part in ("turn_list", "queue_owner", "ram_through")),
+    *(FOLDER / f"{part}.sv" for part in ("turn_list", "queue_owner", "ram_through", "word_sum")),
     *(FOLDER / f"transmit_{part}.sv" for part in PARTS),
     FOLDER / "host_transmit.sv",
     simulation.ROOT / "tests" / "rtl" / "host" / "host_transmit_on_bus.sv",
