@@ -13,8 +13,9 @@ module host_engine
     parameter int unsigned PAIRS = 1,
     parameter int unsigned FIRST = 1,       // number of function 0 beside accesses of host memory, and of interrupts
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned STORE_KB = 64,   // for packets, each way
+    parameter int unsigned STORE_KB = 64,   // for packets, each way; with SEGMENT at least 256 for those of drivers
     parameter int unsigned MAX_FRAME = 9216,
+    parameter bit SEGMENT = 1'b1,           // TCP's segmentation is offered
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
@@ -124,7 +125,8 @@ module host_engine
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
       .FIRST(FIRST),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0)
   ) u_control (
       .clk,
       .rst,
@@ -363,9 +365,10 @@ module host_engine
       .QUEUES(QUEUES),
       .PAIRS(PAIRS),
       .FIRST(FIRST),
-      .STORE_KB(STORE_KB),
+      .STORE_KB(SEGMENT && STORE_KB < 256 ? 256 : STORE_KB),
       .JOBS(JOBS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .SEGMENT(SEGMENT)
   ) u_transmit (
       .clk,
       .rst,

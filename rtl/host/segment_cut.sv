@@ -234,15 +234,15 @@ module segment_cut
           5'd0: heads_q <= heads;
           5'd2: begin
             sequence_q <= word_q;
-            ip_minus_q <= (18'(~ip_bytes) + 18'(~ip_id)) + 18'(~ip_check);
+            ip_minus_q <= ({2'd0, ~ip_bytes} + {2'd0, ~ip_id}) + {2'd0, ~ip_check};
           end
           5'd4: begin
             flags_q  <= word_q[31:16];
             header_q <= l4 + place_t'({word_q[31:28], 2'd0});
           end
           5'd5: begin
-            l4_minus_q <= (19'(~sequence_q[31:16]) + 19'(~sequence_q[15:0])) +
-                          (19'(~flags_q) + 19'(~word_q[31:16]));
+            l4_minus_q <= ({3'd0, ~sequence_q[31:16]} + {3'd0, ~sequence_q[15:0]}) +
+                          ({3'd0, ~flags_q} + {3'd0, ~word_q[31:16]});
             data_q     <= request_q.bytes - header_q;
             longest_q  <= header_q + place_t'(request_q.size);
             good_q     <= heads_q.known && heads_q.tcp && heads_q.v6 == request_q.v6 && request_q.size != '0 &&

@@ -40,7 +40,9 @@ module transmit_sum
   host_pkg::net_header_t net;
   // verilator lint_on UNUSEDSIGNAL
   assign net = s_data[DATA_W-1-:$bits(host_pkg::net_header_t)];
-  wire header_t header = '{segment: net.gso_type != '0, needs_sum: net.flags[host_pkg::NEEDS_CSUM],
+  wire gso_v6 = net.gso_type[6:0] == host_pkg::GSO_TCPV6;
+  wire header_t header = '{segment: net.gso_type != '0, tcp: gso_v6 || net.gso_type[6:0] == host_pkg::GSO_TCPV4,
+                           v6: gso_v6, segment_size: net.gso_size, needs_sum: net.flags[host_pkg::NEEDS_CSUM],
                            sum_start: net.csum_start, sum_offset: net.csum_offset};
   wire header_wr = s_valid && s_header;
   logic [15:0] start;

@@ -632,7 +632,7 @@ FREE = {
     "switch_control": {
         *("PORTS", "TABLES", "EXACT", "TERNARY", "EFFECTS", "PROGRAM_WORDS", "GROUPS", "COUNTERS", "METERS", "NARROW"),
     },
-    "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "FAULT_VECTOR"},
+    "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "LONGEST_CUT", "FAULT_VECTOR"},
     "nic_control": {"PORTS", "FUNCTIONS", "PAIRS", "STATIONS"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
     "rpu_unit_feed": {"COUNTED"},
@@ -642,7 +642,7 @@ FREE = {
     "transmit_room": {"QUEUES", "JOBS", "CELLS"},
     "transmit_assemble": {"JOBS", "CELLS", "INDEX_W"},
     "transmit_sum": {"JOBS", "INDEX_W"},
-    "transmit_verdict": {"QUEUES", "JOBS", "CELL_W", "INDEX_W"},
+    "transmit_verdict": {"QUEUES", "JOBS", "CELL_W", "INDEX_W", "MAX_FRAME"},
     "transmit_output": {"QUEUES", "JOBS", "CELLS", "INDEX_W"},
     "segment_cut": {"QUEUES", "MAX_FRAME"},
     "segment_emit": {"QUEUES"},
