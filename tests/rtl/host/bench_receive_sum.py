@@ -62,9 +62,14 @@ def some_packet(rng: random.Random) -> tuple[Packet, bool]:
     if rng.random() < 0.08:
         inner, known = ICMP(), False
     if rng.random() < 0.5:
-        outer: Packet = IP(src=str(IPv4Address(rng.getrandbits(32))), options=rng.choice(IP_OPTIONS), id=rng.getrandbits(16), flags="DF")
+        outer: Packet = IP(
+            src=str(IPv4Address(rng.getrandbits(32))),
+            options=rng.choice(IP_OPTIONS),
+            id=rng.getrandbits(16),
+            flags="DF",
+        )
         if rng.random() < 0.1:
-            outer.flags, outer.frag, known = rng.choice((("MF", 0), (0, 9), ("MF", 9))) + (False,)
+            outer.flags, outer.frag, known = (*rng.choice((("MF", 0), (0, 9), ("MF", 9))), False)
         if isinstance(inner, UDP) and rng.random() < 0.1:
             inner.chksum, known = 0, False
     else:
@@ -101,7 +106,9 @@ def some_frame(rng: random.Random) -> bytes:
 
 def channel(dut: Any, side: str, *beside: Any) -> Channel:
     """A stream whose word ends with what goes beside it."""
-    valid, ready, *payload = (getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last"))
+    valid, ready, *payload = (
+        getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last")
+    )
     return Channel(dut.clk, valid, ready, (*payload, getattr(dut, f"{side}_axis_queue"), *beside))
 
 

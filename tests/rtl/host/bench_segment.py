@@ -14,7 +14,9 @@ Frame = tuple[int, bytes, int, int]  # queue, bytes, kind, size
 
 def channel(dut: Any, side: str, *beside: Any) -> Channel:
     """A stream whose word ends with what goes beside it."""
-    valid, ready, *payload = (getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last"))
+    valid, ready, *payload = (
+        getattr(dut, f"{side}_axis_t{name}") for name in ("valid", "ready", "data", "keep", "last")
+    )
     return Channel(dut.clk, valid, ready, (*payload, *beside, getattr(dut, f"{side}_axis_queue")))
 
 

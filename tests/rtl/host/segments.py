@@ -1,7 +1,6 @@
 """TCP segmentation as a driver may ask for it, and as Linux does it (tcp_gso_segment, inet_gso_segment); headers are
 read and written, and all checksums calculated, by scapy."""
 
-import random
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -10,6 +9,7 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrHopByHop, PadN
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
+Rng = Any  # random, or a generator of its own
 TCPV4, TCPV6, ECN = 1, 4, 0x80
 HEADERS = 126  # bytes among which they are looked for
 IP_OPTIONS: list[list[Any]] = [[], [], [], [IPOption_Router_Alert()], [IPOption_Timestamp(length=36)]]
@@ -57,7 +57,7 @@ def segments(data: bytes, kind: int, size: int, most: int) -> list[bytes] | None
     return found
 
 
-def some_headers(rng: random.Random, v6: bool) -> Packet:
+def some_headers(rng: Rng, v6: bool) -> Packet:
     """Of a frame that may be cut."""
     frame: Packet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
     for _ in range(rng.choice((0, 0, 1, 2))):
@@ -70,12 +70,10 @@ def some_headers(rng: random.Random, v6: bool) -> Packet:
         source = str(IPv4Address(rng.getrandbits(32)))
         frame /= IP(src=source, id=rng.choice((rng.getrandbits(16), 65535)), options=rng.choice(IP_OPTIONS), flags="DF")
     sequence = rng.choice((rng.getrandbits(32), (1 << 32) - 1000))
-    return frame / TCP(
-        seq=sequence, ack=rng.getrandbits(32), flags=rng.getrandbits(8), options=rng.choice(TCP_OPTIONS)
-    )
+    return frame / TCP(seq=sequence, ack=rng.getrandbits(32), flags=rng.getrandbits(8), options=rng.choice(TCP_OPTIONS))
 
 
-def some_request(rng: random.Random, longest: int, most: int) -> tuple[bytes, int, int]:
+def some_request(rng: Rng, longest: int, most: int) -> tuple[bytes, int, int]:
     """A frame to cut, how, and into segments of how many bytes of data; a few can't be cut."""
     v6 = rng.random() < 0.5
     headers = some_headers(rng, v6)
