@@ -3,15 +3,16 @@
 // they hold from host memory, as many as JOBS at once and data in any order, and sends their frames. Buffers may be of
 // any number, length and alignment; checksums are put in where the driver asks for it. Frames of a queue go out in
 // order, those of different queues as they are complete.
-// With SEGMENT, frames of up to 65,600 bytes are cut into segments of TCP where the driver asks for it (`segment`); the
-// store must have room for two of them. They count as one packet each, of the bytes that the driver gave.
-// Dropped, counted and used: frames shorter than 14 bytes or longer than MAX_FRAME, those to be cut into segments that
-// can't be, and those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue: its chain and those
-// after it are dropped and not used, until the queue is set again.
+// With SEGMENT, frames of up to 65,600 bytes are cut into segments of TCP where the driver asks for it (`segment`);
+// the store must have room for two of them. They count as one packet each, of the bytes that the driver gave.
+// Dropped, counted and used: frames shorter than 14 bytes or longer than MAX_FRAME, those to be cut into segments
+// that can't be, and those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue:
+// its chain and those after it are dropped and not used, until the queue is set again.
 // A queue is set max(QUEUES, JOBS) + 4 cycles after a reset at the earliest; until then `idle` is low.
 // A function with a rate (pace_*) begins no packet that comes too early: its driver waits, others don't.
-// Latency: 20 to 35 cycles beside host memory's, 9 more with SEGMENT. Throughput: a beat of host memory and one of m_axis a cycle, a packet
-// in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under way.
+// Latency: 20 to 35 cycles beside host memory's, 9 more with SEGMENT. Throughput: a beat of host memory and one of
+// m_axis a cycle, a packet in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under
+// way.
 // Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
 // at a time, when a packet's last data make two beats. A queue that waits for its memory holds up no other.
 module host_transmit

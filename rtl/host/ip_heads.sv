@@ -41,7 +41,7 @@ module ip_heads
     heads.v6   = v6;
     heads.tcp  = proto == TCP;
     heads.ip   = ip;
-    heads.l4   = 12'(ip) + (!v6 ? {6'd0, version[3:0], 2'd0} : 12'd40 + (options ? {1'b0, view[43], 3'd0} + 12'd8 : '0));
+    heads.l4   = 12'(ip) + (!v6 ? {6'd0, version[3:0], 2'd0} : options ? {1'b0, view[43], 3'd0} + 12'd48 : 12'd40);
     heads.ends = PLACE_W'(ip) + (v6 ? PLACE_W'({view[6], view[7]}) + PLACE_W'(40) : PLACE_W'({view[4], view[5]}));
     heads.known = (v4 || v6) && (proto == TCP || proto == UDP) &&
         PLACE_W'(heads.l4) + (proto == TCP ? PLACE_W'(20) : PLACE_W'(8)) <= heads.ends;

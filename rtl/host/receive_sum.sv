@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says of each frame whether its checksums are known to be right: those of IPv4's header, and of TCP or UDP, of a packet
-// that is whole in the frame (see ip_heads). It is not said of fragments, of UDP without a checksum or of another length
-// than its packet's, and of what is not looked into: other protocols, tunnels' inner packets, further extension headers.
-// Bytes behind the packet don't count.
+// Says of each frame whether its checksums are known to be right: those of IPv4's header, and of TCP or UDP, of a
+// packet that is whole in the frame (see ip_heads). It is not said of fragments, of UDP without a checksum or of
+// another length than its packet's, and of what is not looked into: other protocols, tunnels' inner packets, further
+// extension headers. Bytes behind the packet don't count.
 // Latency: 2 cycles, of a frame's last beat 10. Throughput: a beat a cycle, also of frames of one beat.
 // Backpressure: s_axis_tready is a register, low while 16 beats wait.
 module receive_sum

@@ -7,7 +7,7 @@
 // Dropped, and told by `judged`: frames that don't have these headers within their first 126 bytes, or no data behind
 // them, and those whose segments would be longer than MAX_FRAME. Other frames pass as they are. The order stays.
 // Latency: 9 cycles for frames that pass; a segment goes out when it is here whole. Throughput: a beat a cycle; a frame
-// to cut takes (3 * 128 / bytes of a beat) + 9 cycles more, and a segment one or two.
+// to cut takes (3 * 128 / bytes of a beat) + 13 cycles more, and a segment one or two where it has few data.
 // Backpressure: s_axis_tready depends on registers alone; m_axis may stall for any time.
 module segment
   import offload_pkg::*;

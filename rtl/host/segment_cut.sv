@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // First half of `segment`: reads the headers of a frame that is to be cut, and gives its data out in segments, each in
 // the lanes in which it follows the headers, and summed. Other frames pass.
-// Headers are collected, read and summed before the first segment: (3 * 128 / bytes of a beat) + 9 cycles a frame. Then
-// a beat a cycle, of which those that two segments share count twice.
+// Headers are collected, read and summed before the first segment: (3 * 128 / bytes of a beat) + 13 cycles a frame.
+// Then a beat a cycle, of which those that two segments share count twice.
 // Backpressure: s_ready is low while the next part waits for `popped` (ROOM beats), for segments or series to be done,
 // and while headers are read. What comes out is always taken.
 module segment_cut
@@ -73,7 +73,7 @@ module segment_cut
   } state_t;
   state_t state_q;
 
-  // ------------------------------------------------------------------------------------------------ what comes, and A, C
+  // ---------------------------------------------------------------------------------------------- what comes, and A, C
   // Beat A is taken from, then C; where data goes on in C, a beat that leaves has bytes of both.
   logic [HEAD_BEATS-1:0][DATA_W-1:0] head_q;
   logic [HEAD_W:0] got_q, again_q;                        // beats in head_q; the one that comes next out of it
