@@ -160,6 +160,25 @@ async def every_length_of_a_packet_and_its_padding(dut: Any) -> None:
 
 
 @behaviour()
+async def sums_that_come_out_right_do_not_suffice(dut: Any) -> None:
+    """Of packets of which zeros are missing, and of UDP without a checksum whose sum is that of one with."""
+    await start(dut)
+    frames, beat = [], len(dut.s_axis_tdata) // 8
+    for ip in (IP(), IPv6(src="::1", dst="::2")):
+        whole = bytes(ETHER / ip / TCP() / Raw(bytes(100)))
+        frames += [whole, *(whole[:-count] for count in (1, 2, 33, 64)), whole[: len(whole) // beat * beat]]
+        for size in (0, 24, 50):
+            packet = ETHER / ip / UDP(chksum=0) / Raw(bytes(2) + random.randbytes(size))
+            inner = bytes(packet[UDP])
+            word = checksum(bytes(packet)[26:34] if ip.version == 4 else bytes(packet)[22:54])
+            total = (word ^ 0xFFFF) + (checksum(struct.pack("!II", len(inner), 17) + inner) ^ 0xFFFF)
+            filler = struct.pack("!H", (total % 0xFFFF) ^ 0xFFFF)
+            frames.append(bytes(packet).replace(inner, inner[:8] + filler + inner[10:]))
+    assert [known_right(data) for data in frames] == ([True] + 8 * [False]) * 2
+    await send(dut, frames, never(), never())
+
+
+@behaviour()
 async def a_packet_as_long_as_can_be(dut: Any) -> None:
     """65,535 bytes, right and with another byte at its end; and a frame longer than any packet."""
     await start(dut)
