@@ -235,6 +235,7 @@ typedef struct {
   uint16_t receive_vector;
   hr_register_write transmit_bell; /* that tells the card of descriptors */
   hr_register_write receive_bell;
+  uint32_t offload; /* 1: a TAP device leaves checksums and TCP segmentation to the card, which must do both */
 } hr_function;
 
 /* Addresses of a virtqueue's parts: descriptors, event suppression structures. */

@@ -103,9 +103,9 @@ class FrontEnd:
             self.drivers[0].add([Buffer(self._take(), BUFFER, True)])
         os.eventfd_write(self.kicks[0], 1)
 
-    def send(self, frame: bytes, pieces: int = 1) -> None:
+    def send(self, frame: bytes, pieces: int = 1, header: bytes = bytes(HEADER)) -> None:
         """Makes a frame available, cut into so many buffers."""
-        data, at = bytes(HEADER) + frame, self._take()
+        data, at = header + frame, self._take(len(frame) // BUFFER + 1)
         self.memory.write(at, data)
         cuts = [len(data) * piece // pieces for piece in range(pieces + 1)]
         buffers = [Buffer(at + start, end - start) for start, end in itertools.pairwise(cuts)]
@@ -114,8 +114,12 @@ class FrontEnd:
 
     def received(self) -> list[bytes]:
         """Frames that have come."""
+        return [data[HEADER:] for data in self.received_whole()]
+
+    def received_whole(self) -> list[bytes]:
+        """Frames that have come, behind their virtio-net headers."""
         found = [(used.chain.buffers[0].address, used.written) for used in self.drivers[0].used()]
-        return [self.memory.read(at, size)[HEADER:] for at, size in found]
+        return [self.memory.read(at, size) for at, size in found]
 
     def called(self, index: int) -> bool:
         """Whether a queue's interrupt has come."""
@@ -124,10 +128,10 @@ class FrontEnd:
         except BlockingIOError:
             return False
 
-    def _take(self) -> int:
-        at, self._buffers = self._buffers, self._buffers + BUFFER
-        if self._buffers + BUFFER > GUEST + SIZE:
+    def _take(self, buffers: int = 1) -> int:
+        if self._buffers + (buffers + 1) * BUFFER > GUEST + SIZE:
             self._buffers = GUEST + (1 << 16)
+        at, self._buffers = self._buffers, self._buffers + buffers * BUFFER
         return at
 
     def close(self) -> None:

@@ -488,14 +488,16 @@ class Card:
         buffer_bytes: int,
         bells: Sequence[tuple[int, int]] | Mapping[Any, tuple[int, int]],
         vectors: Sequence[int] | Mapping[Any, int],
+        offload: bool = False,
     ) -> tuple[int, list[tuple[int, int, int]]]:
         """Lets the harness play the network driver of a function, over a transmit and a receive queue (0 and 1 of all
         that is given for each).
 
         Queues of ``entries`` descriptors and buffers of ``buffer_bytes`` are mapped at ``address`` of the function's
-        space; ``bells`` are the registers and values that tell the card of descriptors. Gives the number of a port for
-        ``source``, ``sink`` and ``port_stats``, and each queue's addresses: descriptors, the driver's event suppression
-        structure, the device's. Raises CardError.
+        space; ``bells`` are the registers and values that tell the card of descriptors. With ``offload`` a TAP device
+        leaves checksums and TCP segmentation to the card. Gives the number of a port for ``source``, ``sink`` and
+        ``port_stats``, and each queue's addresses: descriptors, the driver's event suppression structure, the
+        device's. Raises CardError.
         """
         request = self._ffi.new(
             "hr_function *",
@@ -508,6 +510,7 @@ class Card:
                 "receive_vector": vectors[1],
                 "transmit_bell": dict(zip(("address", "value"), bells[0], strict=True)),
                 "receive_bell": dict(zip(("address", "value"), bells[1], strict=True)),
+                "offload": offload,
             },
         )
         queues = self._ffi.new("hr_virtqueue[2]")

@@ -10,6 +10,7 @@ module nic_card
     parameter int unsigned PAIRS = 1,
     parameter int unsigned STATIONS = 1024,
     parameter int unsigned STORE_KB = 32,
+    parameter bit SEGMENT = 1'b1,           // functions' TCP segmentation
     localparam int unsigned MEM_W = DATA_W
 ) (
     input  logic                           clk,
@@ -182,7 +183,8 @@ module nic_card
   host_engine #(
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .SEGMENT(SEGMENT)
   ) u_host (
       .clk,
       .rst,

@@ -14,6 +14,7 @@ module switch_card
     parameter int unsigned PROGRAM_WORDS = 8192,
     parameter int unsigned METERS = 128,
     parameter int unsigned FUNCTIONS = 0,
+    parameter bit SEGMENT = 1'b1,           // functions' TCP segmentation
     localparam int unsigned MEM_W = DATA_W
 ) (
     input  logic                           clk,
@@ -323,7 +324,8 @@ module switch_card
 
     host_engine #(
         .FUNCTIONS(FUNCTIONS),
-        .DATA_W(DATA_W)
+        .DATA_W(DATA_W),
+        .SEGMENT(SEGMENT)
     ) u_host (
         .clk,
         .rst,

@@ -9,6 +9,7 @@ module host_control
     parameter int unsigned PAIRS = 1,
     parameter int unsigned FIRST = 1,
     parameter int unsigned MAX_FRAME = 9216,
+    parameter int unsigned LONGEST_CUT = 0,   // frame that is cut into segments
     parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
@@ -128,6 +129,7 @@ module host_control
           indirect: regs_out.queue.kind.indirect.value,
           event_index: regs_out.queue.kind.event_index.value,
           checksum: regs_out.queue.kind.checksum.value,
+          segment: regs_out.queue.kind.segment.value,
           start: '{wrap: regs_out.queue.at.wrap.value, index: regs_out.queue.at.place.value},
           size: regs_out.queue.kind.size.value,
           vector: regs_out.queue.at.vector.value,
@@ -219,6 +221,7 @@ module host_control
     regs_in.sizes.pairs.next            = 4'(PAIRS);
     regs_in.sizes.first.next            = 8'(FIRST);
     regs_in.max_frame.bytes.next        = MAX_FRAME;
+    regs_in.longest_cut.bytes.next      = LONGEST_CUT;
     regs_in.queue.state.quiet.next      = 32'(quiet_q) == SETTLED && probed == probed_q;
     regs_in.queue.state.place.next      = place[regs_out.queue.select.side.value].index;
     regs_in.queue.state.wrap.next       = place[regs_out.queue.select.side.value].wrap;

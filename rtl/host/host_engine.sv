@@ -13,8 +13,9 @@ module host_engine
     parameter int unsigned PAIRS = 1,
     parameter int unsigned FIRST = 1,       // number of function 0 beside accesses of host memory, and of interrupts
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned STORE_KB = 64,   // for packets, each way
+    parameter int unsigned STORE_KB = 64,   // for packets, each way; with SEGMENT at least 256 for those of drivers
     parameter int unsigned MAX_FRAME = 9216,
+    parameter bit SEGMENT = 1'b1,           // TCP's segmentation is offered
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
@@ -124,7 +125,8 @@ module host_engine
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
       .FIRST(FIRST),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0)
   ) u_control (
       .clk,
       .rst,
@@ -330,15 +332,43 @@ module host_engine
       .idle         (policy_idle)
   );
 
+  logic checked_tvalid, checked_tready, checked_tlast, checked_right, sum_idle;
+  logic [DATA_W-1:0] checked_tdata;
+  logic [KEEP_W-1:0] checked_tkeep;
+  logic [QUEUE_W-1:0] checked_queue;
+
+  receive_sum #(
+      .DATA_W(DATA_W),
+      .QUEUES(QUEUES)
+  ) u_sum (
+      .clk,
+      .rst,
+      .s_axis_tvalid   (received_tvalid),
+      .s_axis_tready   (received_tready),
+      .s_axis_tdata    (received_tdata),
+      .s_axis_tkeep    (received_tkeep),
+      .s_axis_tlast    (received_tlast),
+      .s_axis_queue    (received_queue),
+      .m_axis_tvalid   (checked_tvalid),
+      .m_axis_tready   (checked_tready),
+      .m_axis_tdata    (checked_tdata),
+      .m_axis_tkeep    (checked_tkeep),
+      .m_axis_tlast    (checked_tlast),
+      .m_axis_queue    (checked_queue),
+      .m_axis_valid_sum(checked_right),
+      .idle            (sum_idle)
+  );
+
   logic transmit_packet, transmit_dropped;
   host_transmit #(
       .DATA_W(DATA_W),
       .QUEUES(QUEUES),
       .PAIRS(PAIRS),
       .FIRST(FIRST),
-      .STORE_KB(STORE_KB),
+      .STORE_KB(SEGMENT && STORE_KB < 256 ? 256 : STORE_KB),
       .JOBS(JOBS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .SEGMENT(SEGMENT)
   ) u_transmit (
       .clk,
       .rst,
@@ -404,14 +434,14 @@ module host_engine
       .set,
       .probe_queue     (number),
       .probe_quiet     (packets_quiet[1]),
-      .s_axis_tvalid   (received_tvalid),
-      .s_axis_tready   (received_tready),
-      .s_axis_tdata    (received_tdata),
-      .s_axis_tkeep    (received_tkeep),
-      .s_axis_tlast    (received_tlast),
-      .s_axis_queue    (received_queue),
+      .s_axis_tvalid   (checked_tvalid),
+      .s_axis_tready   (checked_tready),
+      .s_axis_tdata    (checked_tdata),
+      .s_axis_tkeep    (checked_tkeep),
+      .s_axis_tlast    (checked_tlast),
+      .s_axis_queue    (checked_queue),
       .s_axis_cut      (1'b0),
-      .s_axis_valid_sum(1'b0),
+      .s_axis_valid_sum(checked_right),
       .fresh_valid     (fresh_valid[1]),
       .fresh_queue     (fresh_queue[1]),
       .open_valid      (open_valid[1]),
@@ -495,7 +525,7 @@ module host_engine
   assign queue_irq_ready   = !tells && irq_ready;
 
   assign wake_ns = pace_wake_ns < interrupt_wake_ns ? pace_wake_ns : interrupt_wake_ns;
-  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && &fetch_idle && &packets_idle &&
-      &used_idle && &counters_idle && &faults_idle;
+  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && &fetch_idle &&
+      &packets_idle && &used_idle && &counters_idle && &faults_idle;
 
 endmodule

@@ -30,6 +30,7 @@ package host_pkg;
     logic        indirect;      // VIRTIO_F_INDIRECT_DESC
     logic        event_index;   // VIRTIO_F_EVENT_IDX
     logic        checksum;      // transmit: VIRTIO_NET_F_CSUM; receive: VIRTIO_NET_F_GUEST_CSUM
+    logic        segment;       // transmit: VIRTIO_NET_F_HOST_TSO4, HOST_TSO6
     place_t      start;
     logic [15:0] size;          // descriptors, 1 to 32,768
     logic [15:0] vector;        // of its interrupt
@@ -81,6 +82,8 @@ package host_pkg;
 
   localparam int unsigned NEEDS_CSUM = 0;         // in net_header_t.flags
   localparam int unsigned DATA_VALID = 1;
+  localparam logic [6:0] GSO_TCPV4 = 7'd1;        // in net_header_t.gso_type, beside its highest bit, GSO_ECN
+  localparam logic [6:0] GSO_TCPV6 = 7'd4;
 
   // What a function may send and is to receive. MAC addresses in the order of their bytes, from the lowest on.
   typedef struct packed {

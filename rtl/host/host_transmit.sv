@@ -3,19 +3,23 @@
 // they hold from host memory, as many as JOBS at once and data in any order, and sends their frames. Buffers may be of
 // any number, length and alignment; checksums are put in where the driver asks for it. Frames of a queue go out in
 // order, those of different queues as they are complete.
-// Dropped, counted and used: frames shorter than 14 bytes or longer than MAX_FRAME, those to be cut into segments, and
-// those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue: its chain and those
-// after it are dropped and not used, until the queue is set again.
+// With SEGMENT, frames of up to 65,600 bytes are cut into segments of TCP where the driver asks for it (`segment`);
+// the store must have room for two of them. They count as one packet each, of the bytes that the driver gave.
+// Dropped, counted and used: frames shorter than 14 bytes or longer than MAX_FRAME, those to be cut into segments
+// that can't be, and those whose checksum lies outside. An error of host memory, or a failed buffer, fails the queue:
+// its chain and those after it are dropped and not used, until the queue is set again.
 // A queue is set max(QUEUES, JOBS) + 4 cycles after a reset at the earliest; until then `idle` is low.
 // A function with a rate (pace_*) begins no packet that comes too early: its driver waits, others don't.
-// Latency: 20 to 35 cycles beside host memory's. Throughput: a beat of host memory and one of m_axis a cycle, a packet
-// in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under way.
+// Latency: 20 to 35 cycles beside host memory's, 9 more with SEGMENT. Throughput: a beat of host memory and one of
+// m_axis a cycle, a packet in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under
+// way.
 // Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
 // at a time, when a packet's last data make two beats. A queue that waits for its memory holds up no other.
 module host_transmit
   import axi_pkg::*;
   import host_pkg::*;
   import transmit_pkg::*;
+  import offload_pkg::request_t, offload_pkg::LONGEST_CUT;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned QUEUES = 16,
@@ -24,6 +28,7 @@ module host_transmit
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned JOBS = 64,
     parameter int unsigned MAX_FRAME = 9216,
+    parameter bit SEGMENT = 1'b0,
     localparam int unsigned BYTES = DATA_W / 8,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
@@ -99,7 +104,8 @@ module host_transmit
   localparam int unsigned JOB_W = $clog2(JOBS);
   localparam int unsigned JOBS_W = $clog2(JOBS + 1);
   localparam int unsigned LANE_W = $clog2(BYTES);
-  localparam int unsigned INDEX_W = $clog2((MAX_FRAME + BYTES - 1) / BYTES + 2);
+  localparam int unsigned LONGEST = SEGMENT ? LONGEST_CUT : MAX_FRAME;
+  localparam int unsigned INDEX_W = $clog2((LONGEST + BYTES - 1) / BYTES + 2);
   localparam int unsigned SWEEP = QUEUES > JOBS ? QUEUES : JOBS;
   localparam int unsigned SWEEP_W = $clog2(SWEEP);
 
@@ -140,7 +146,7 @@ module host_transmit
       .FIRST(FIRST),
       .JOBS(JOBS),
       .CELLS(CELLS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(LONGEST)
   ) u_gather (
       .clk,
       .rst,
@@ -454,7 +460,6 @@ module host_transmit
     if (rst) waiting_q <= '0;
   end
 
-  // Here a packet is known whole, and its frame in cells: the place for a part that cuts it into segments.
   logic verdict_valid, verdict_ready, verdict_patch, verdict_idle, output_idle;
   job_t verdict_job;
   queue_t verdict_queue;
@@ -463,12 +468,20 @@ module host_transmit
   logic [INDEX_W-1:0] verdict_beats;
   logic [FRAME_W-1:0] verdict_place;
   logic [15:0] verdict_value;
+  request_t verdict_request, frame_request;
+  logic verdict_packet, verdict_dropped, frame_tvalid, frame_tready, frame_tlast, gone, segment_idle;
+  queue_t verdict_of, frame_queue;
+  logic [FRAME_W-1:0] verdict_bytes;
+  logic [DATA_W-1:0] frame_tdata;
+  logic [BYTES-1:0] frame_tkeep;
 
   transmit_verdict #(
       .QUEUES(QUEUES),
       .JOBS(JOBS),
       .CELL_W(CELL_W),
-      .INDEX_W(INDEX_W)
+      .INDEX_W(INDEX_W),
+      .MAX_FRAME(MAX_FRAME),
+      .SEGMENT(SEGMENT)
   ) u_verdict (
       .clk,
       .rst,
@@ -477,6 +490,7 @@ module host_transmit
       .set_valid,
       .set_queue,
       .set_enabled (set.enabled),
+      .set_segment (set.segment),
       .next_valid,
       .next_ready,
       .next_job,
@@ -498,13 +512,14 @@ module host_transmit
       .m_patch     (verdict_patch),
       .m_place     (verdict_place),
       .m_value     (verdict_value),
+      .m_request   (verdict_request),
       .fail_valid,
       .fail_queue,
       .fail_fault,
-      .packet,
-      .dropped,
-      .event_queue,
-      .event_bytes,
+      .packet      (verdict_packet),
+      .dropped     (verdict_dropped),
+      .event_queue (verdict_of),
+      .event_bytes (verdict_bytes),
       .idle        (verdict_idle)
   );
 
@@ -513,7 +528,8 @@ module host_transmit
       .QUEUES(QUEUES),
       .JOBS(JOBS),
       .CELLS(CELLS),
-      .INDEX_W(INDEX_W)
+      .INDEX_W(INDEX_W),
+      .SEGMENT(SEGMENT)
   ) u_output (
       .clk,
       .rst,
@@ -527,6 +543,7 @@ module host_transmit
       .s_patch(verdict_patch),
       .s_place(verdict_place),
       .s_value(verdict_value),
+      .s_request(verdict_request),
       .next_en,
       .next_of,
       .next_cell,
@@ -535,12 +552,14 @@ module host_transmit
       .read_beat,
       .read_data,
       .freed,
-      .m_axis_tvalid,
-      .m_axis_tready,
-      .m_axis_tdata,
-      .m_axis_tkeep,
-      .m_axis_tlast,
-      .m_axis_queue,
+      .m_axis_tvalid (frame_tvalid),
+      .m_axis_tready (frame_tready),
+      .m_axis_tdata  (frame_tdata),
+      .m_axis_tkeep  (frame_tkeep),
+      .m_axis_tlast  (frame_tlast),
+      .m_axis_queue  (frame_queue),
+      .m_axis_request(frame_request),
+      .gone,
       .used_valid,
       .used_ready,
       .used_queue,
@@ -552,6 +571,75 @@ module host_transmit
       .idle   (output_idle)
   );
 
+  // What became of a frame to be cut is told when nothing else is.
+  if (SEGMENT) begin : gen_segment
+    logic judged, judged_good, tell_q, told_good_q, tells;
+    queue_t judged_queue, told_queue_q;
+    logic [FRAME_W-1:0] judged_bytes, told_bytes_q;
+
+    segment #(
+        .DATA_W(DATA_W),
+        .QUEUES(QUEUES),
+        .MAX_FRAME(MAX_FRAME)
+    ) u_segment (
+        .clk,
+        .rst,
+        .s_axis_tvalid (frame_tvalid),
+        .s_axis_tready (frame_tready),
+        .s_axis_tdata  (frame_tdata),
+        .s_axis_tkeep  (frame_tkeep),
+        .s_axis_tlast  (frame_tlast),
+        .s_axis_queue  (frame_queue),
+        .s_axis_request(frame_request),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_queue,
+        .gone,
+        .judged,
+        .judged_good,
+        .judged_queue,
+        .judged_bytes,
+        .idle          (segment_idle)
+    );
+
+    assign tells       = tell_q && !verdict_packet && !verdict_dropped;
+    assign packet      = verdict_packet || (tells && told_good_q);
+    assign dropped     = verdict_dropped || (tells && !told_good_q);
+    assign event_queue = tells ? told_queue_q : verdict_of;
+    assign event_bytes = tells ? told_bytes_q : verdict_bytes;
+
+    always_ff @(posedge clk) begin
+      if (tells) tell_q <= 1'b0;
+      if (judged) begin
+        tell_q       <= 1'b1;
+        told_good_q  <= judged_good;
+        told_queue_q <= judged_queue;
+        told_bytes_q <= judged_bytes;
+      end
+      if (rst) tell_q <= 1'b0;
+    end
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) if (!rst) assert (!judged || !tell_q || tells) else $error("%m: an event is lost");
+`endif
+  end else begin : gen_whole
+    assign m_axis_tvalid = frame_tvalid;
+    assign m_axis_tdata  = frame_tdata;
+    assign m_axis_tkeep  = frame_tkeep;
+    assign m_axis_tlast  = frame_tlast;
+    assign m_axis_queue  = frame_queue;
+    assign frame_tready  = m_axis_tready;
+    assign gone          = frame_tvalid && frame_tready && frame_tlast;
+    assign packet        = verdict_packet;
+    assign dropped       = verdict_dropped;
+    assign event_queue   = verdict_of;
+    assign event_bytes   = verdict_bytes;
+    assign segment_idle  = 1'b1;
+    wire unused = &{1'b0, frame_request};
+  end
+
   // A queue is quiet while no visit is under way and as many of its jobs ended as began.
   logic visited_q, quiet_q;
   wire visited = visit && visit_queue == probe_queue;
@@ -562,6 +650,6 @@ module host_transmit
   assign probe_quiet = quiet_q;
 
   assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
-                output_idle;
+                output_idle && segment_idle;
 
 endmodule

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads frames out of their cells, which become free, puts in their checksums and sends them; after a frame's last beat
-// has gone its chain becomes used and its job ends. A dropped one is read in the same way, and its chain follows those
-// before it.
+// Reads frames out of their cells, which become free, puts in their checksums and sends them; when a frame is gone its
+// chain becomes used and its job ends. A dropped one is read in the same way, and its chain follows those before it.
 // Latency: 5 cycles from a frame to its first beat. Throughput: a beat a cycle, a frame's end in two.
 // Backpressure: m_axis_* and used_* may stall for any time; s_ready is low meanwhile.
 module transmit_output
   import host_pkg::*;
   import transmit_pkg::*;
+  import offload_pkg::request_t;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned QUEUES = 16,
     parameter int unsigned JOBS = 64,
     parameter int unsigned CELLS = 256,
     parameter int unsigned INDEX_W = 11,
+    parameter bit SEGMENT = 1'b0,         // requests go with frames
     localparam int unsigned BYTES = DATA_W / 8,
     localparam int unsigned LANE_W = $clog2(BYTES),
     localparam int unsigned CELL_BEATS = CELL_BYTES / BYTES,
@@ -35,6 +36,7 @@ module transmit_output
     input  logic               s_patch,
     input  logic [FRAME_W-1:0] s_place,
     input  logic [       15:0] s_value,
+    input  request_t           s_request,
 
     output logic               next_en,     // cell_store
     output logic [ CELL_W-1:0] next_of,
@@ -51,6 +53,8 @@ module transmit_output
     output logic [  BYTES-1:0] m_axis_tkeep,
     output logic               m_axis_tlast,
     output logic [QUEUE_W-1:0] m_axis_queue,
+    output request_t           m_axis_request,
+    input  logic               gone,        // the next frame, all of it
     output logic               used_valid,
     input  logic               used_ready,
     output logic [QUEUE_W-1:0] used_queue,
@@ -77,6 +81,7 @@ module transmit_output
   logic [LANE_W-1:0] rest_q;                // bytes of the last beat, modulo
   logic [FRAME_W-1:0] place_q;
   logic [15:0] value_q;
+  request_t request_q;
   logic [$clog2(AHEAD+1)-1:0] room_q;
   wire go = active_q && (!send_q || room_q != '0);
   wire last = left_q == '0;
@@ -110,6 +115,7 @@ module transmit_output
       patch_q  <= s_patch;
       place_q  <= s_place;
       value_q  <= s_value;
+      request_q <= s_request;
     end
     room_q <= room_q + ($clog2(AHEAD + 1))'(sent) - ($clog2(AHEAD + 1))'(go && send_q);
     if (rst) begin
@@ -123,6 +129,7 @@ module transmit_output
   logic [QUEUE_W-1:0] queue_1, queue_2;
   logic [LANE_W-1:0] rest_1, high_lane_1, low_lane_1;
   logic [15:0] value_1;
+  request_t request_1, request_2;
   logic [DATA_W-1:0] data_2;
   logic [BYTES-1:0] keep_2;
   logic unused_ready;
@@ -134,6 +141,7 @@ module transmit_output
     queue_1     <= queue_q;
     rest_1      <= rest_q;
     value_1     <= value_q;
+    request_1   <= request_q;
     high_1      <= patch_q && place_q[FRAME_W-1:LANE_W] == (FRAME_W - LANE_W)'(index_q);
     low_1       <= patch_q && second[FRAME_W-1:LANE_W] == (FRAME_W - LANE_W)'(index_q);
     high_lane_1 <= place_q[LANE_W-1:0];
@@ -141,6 +149,7 @@ module transmit_output
     valid_2     <= valid_1;
     last_2      <= last_1;
     queue_2     <= queue_1;
+    request_2   <= request_1;
     keep_2      <= last_1 && rest_1 != '0 ? ~({BYTES{1'b1}} << rest_1) : '1;
     for (int unsigned i = 0; i < BYTES; i++) begin
       data_2[8*i+:8] <= high_1 && high_lane_1 == LANE_W'(i) ? value_1[15:8] :
@@ -152,21 +161,26 @@ module transmit_output
     end
   end
 
+  localparam int unsigned ALL_W = $bits(request_t) + QUEUE_W + 1 + BYTES + DATA_W;
+  localparam int unsigned KEPT_W = SEGMENT ? ALL_W : ALL_W - $bits(request_t);
+  logic [KEPT_W-1:0] kept;
+
   stream_fifo #(
-      .WIDTH(QUEUE_W + 1 + BYTES + DATA_W),
+      .WIDTH(KEPT_W),
       .DEPTH(AHEAD)
   ) u_out (
       .clk,
       .rst,
       .s_valid(valid_2),
       .s_ready(unused_ready),
-      .s_data ({queue_2, last_2, keep_2, data_2}),
+      .s_data (KEPT_W'({request_2, queue_2, last_2, keep_2, data_2})),
       .m_valid(m_axis_tvalid),
       .m_ready(m_axis_tready),
-      .m_data ({m_axis_queue, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .m_data (kept),
       .count  (),
       .idle   ()
   );
+  assign {m_axis_request, m_axis_queue, m_axis_tlast, m_axis_tkeep, m_axis_tdata} = ALL_W'(kept);
 
   // ------------------------------------------------------------------------------------------------- frames end
   typedef struct packed {
@@ -211,7 +225,7 @@ module transmit_output
 
   always_ff @(posedge clk) begin
     offer_q <= frame_valid && !over && (offer_q || !frame.sent || gone_q != '0);
-    gone_q  <= gone_q + ($clog2(ENDS + 2))'(sent && m_axis_tlast) - ($clog2(ENDS + 2))'(over && frame.sent);
+    gone_q  <= gone_q + ($clog2(ENDS + 2))'(gone) - ($clog2(ENDS + 2))'(over && frame.sent);
     if (rst) begin
       offer_q <= 1'b0;
       gone_q  <= '0;

@@ -43,6 +43,9 @@ package transmit_pkg;
   // What matters of its virtio-net header
   typedef struct packed {
     logic        segment;                       // gso_type is not 0
+    logic        tcp;                           // it is a known one,
+    logic        v6;                            // and which
+    logic [15:0] segment_size;
     logic        needs_sum;
     logic [15:0] sum_start;
     logic [15:0] sum_offset;

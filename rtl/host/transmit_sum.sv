@@ -35,15 +35,14 @@ module transmit_sum
     $fatal(1, "transmit_sum: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
 
-  localparam int unsigned WORDS = BYTES / 2;
-  localparam int unsigned GROUPS = WORDS / 4;
-
   // ------------------------------------------------------------------------------------------ stage 0: header, place
   // verilator lint_off UNUSEDSIGNAL
   host_pkg::net_header_t net;
   // verilator lint_on UNUSEDSIGNAL
   assign net = s_data[DATA_W-1-:$bits(host_pkg::net_header_t)];
-  wire header_t header = '{segment: net.gso_type != '0, needs_sum: net.flags[host_pkg::NEEDS_CSUM],
+  wire gso_v6 = net.gso_type[6:0] == host_pkg::GSO_TCPV6;
+  wire header_t header = '{segment: net.gso_type != '0, tcp: gso_v6 || net.gso_type[6:0] == host_pkg::GSO_TCPV4,
+                           v6: gso_v6, segment_size: net.gso_size, needs_sum: net.flags[host_pkg::NEEDS_CSUM],
                            sum_start: net.csum_start, sum_offset: net.csum_offset};
   wire header_wr = s_valid && s_header;
   logic [15:0] start;
@@ -98,27 +97,26 @@ module transmit_sum
 
   // --------------------------------------------------------------------------------- stages 1 and 2: the beat's words
   logic [BYTES-1:0] counts;
-  logic [WORDS-1:0][15:0] words;
   logic valid_1, done_1, first_1, valid_2, done_2, first_2;
   logic [JOB_W-1:0] job_1, job_2;
-  logic [GROUPS-1:0][17:0] groups_1;
-  logic [21:0] total, sum_2;
+  logic [21:0] sum_2;
 
   always_comb begin
     for (int unsigned i = 0; i < BYTES; i++) begin
       counts[i] = !none_0 && !(some_0 && LANE_W'(i) < from_0) && (LANE_W + 1)'(i) < lanes_0;
     end
-    for (int unsigned i = 0; i < WORDS; i++) begin
-      words[i] = {data_0[16*i+:8] & {8{counts[2*i]}}, data_0[16*i+8+:8] & {8{counts[2*i+1]}}};
-    end
-    total = '0;
-    for (int unsigned i = 0; i < GROUPS; i++) total += 22'(groups_1[i]);
   end
 
+  word_sum #(
+      .DATA_W(DATA_W)
+  ) u_words (
+      .clk,
+      .data(data_0),
+      .counts,
+      .sum (sum_2)
+  );
+
   always_ff @(posedge clk) begin
-    for (int unsigned i = 0; i < GROUPS; i++) begin
-      groups_1[i] <= (18'(words[4*i]) + 18'(words[4*i+1])) + (18'(words[4*i+2]) + 18'(words[4*i+3]));
-    end
     valid_1 <= valid_0;
     done_1  <= done_0;
     first_1 <= first_0;
@@ -127,7 +125,6 @@ module transmit_sum
     done_2  <= done_1;
     first_2 <= first_1;
     job_2   <= job_1;
-    sum_2   <= total;
     if (rst) begin
       valid_1 <= 1'b0;
       done_1  <= 1'b0;

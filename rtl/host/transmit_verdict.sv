@@ -3,16 +3,20 @@
 // fails, with what comes after it, if host memory answered with an error or its chain can't be.
 // The checksum is that of VIRTIO 1.2, 5.1.6.2, and as Linux's skb_checksum_help has it: one of 0 is sent as 0xFFFF,
 // which is the same in ones' complement, and for UDP doesn't mean that there is none.
+// Frames to be cut into segments get none here; what becomes of those, who cuts them tells.
 // Latency: 3 cycles. Throughput: a job a cycle.
 // Backpressure: the stages stop while m_valid waits for m_ready; next_ready follows m_ready.
 module transmit_verdict
   import host_pkg::*;
   import transmit_pkg::*;
+  import offload_pkg::request_t;
 #(
     parameter int unsigned QUEUES = 16,
     parameter int unsigned JOBS = 64,
     parameter int unsigned CELL_W = 8,
     parameter int unsigned INDEX_W = 11,
+    parameter int unsigned MAX_FRAME = 9216,
+    parameter bit SEGMENT = 1'b0,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned JOB_W = $clog2(JOBS)
 ) (
@@ -23,6 +27,7 @@ module transmit_verdict
     input  logic               set_valid,    // with set_enabled the queue is well again
     input  logic [QUEUE_W-1:0] set_queue,
     input  logic               set_enabled,
+    input  logic               set_segment,
 
     input  logic               next_valid,
     output logic               next_ready,
@@ -46,6 +51,7 @@ module transmit_verdict
     output logic               m_patch,      // bytes from m_place on become those of m_value
     output logic [FRAME_W-1:0] m_place,
     output logic [       15:0] m_value,      // the upper byte comes first
+    output request_t           m_request,
 
     output logic               fail_valid,
     output logic [QUEUE_W-1:0] fail_queue,
@@ -78,7 +84,10 @@ module transmit_verdict
   chain_t chain_2;
   logic [CELL_W-1:0] cell_2;
   logic [INDEX_W-1:0] beats_2;
-  logic error_2, segment_2, patch_2, beyond_2, odd_2;
+  logic error_2, patch_2, beyond_2, odd_2;
+  // verilator lint_off UNUSEDSIGNAL
+  header_t header_2;
+  // verilator lint_on UNUSEDSIGNAL
   logic [16:0] sum_2;
   logic [FRAME_W-1:0] place_2;
 
@@ -91,8 +100,8 @@ module transmit_verdict
       cell_2    <= record_cell;
       beats_2   <= record_beats;
       error_2   <= record_error;
-      segment_2 <= record_header.segment;
-      patch_2   <= record_header.needs_sum && record_chain.checksum;
+      header_2  <= record_header;
+      patch_2   <= record_header.needs_sum && record_chain.checksum && !record_header.segment;
       odd_2     <= record_header.sum_start[0];
       beyond_2  <= FRAME_W'(record_header.sum_start) >= record_chain.bytes;
       place_2   <= FRAME_W'(record_header.sum_start) + FRAME_W'(record_header.sum_offset);
@@ -103,13 +112,15 @@ module transmit_verdict
 
   // ------------------------------------------------------------------------------------------ stage 3: the verdict
   // Which queues have failed: written in the same cycle as it is read, one stage after the other's.
-  logic failed;
+  logic failed, segments;
   wire [15:0] folded = sum_2[15:0] + 16'(sum_2[16]);
   wire [15:0] turned = odd_2 ? {folded[7:0], folded[15:8]} : folded;
   wire outside = beyond_2 || (FRAME_W + 1)'(place_2) + 2 > (FRAME_W + 1)'(chain_2.bytes);
   wire fault_t fault = chain_2.fault != FAULT_NONE ? fault_t'(chain_2.fault) : error_2 ? FAULT_MEMORY : FAULT_NONE;
   wire fails = fault != FAULT_NONE;
-  wire drop = failed || fails || chain_2.dropped || segment_2 || (patch_2 && outside);
+  wire cut = header_2.segment && header_2.tcp && segments;
+  wire long = !cut && 32'(chain_2.bytes) > MAX_FRAME;
+  wire drop = failed || fails || chain_2.dropped || long || (header_2.segment && !cut) || (patch_2 && outside);
   wire judge = valid_2 && advance_3;
 
   assign advance_3 = (!m_valid || m_ready) && !set_valid && !sweep;
@@ -126,6 +137,23 @@ module transmit_verdict
       .rd_data(failed)
   );
 
+  if (SEGMENT) begin : gen_segment
+    ram_dist #(
+        .WIDTH(1),
+        .DEPTH(QUEUES)
+    ) u_segments (
+        .clk,
+        .wr_en  (set_valid && set_enabled),
+        .wr_addr(set_queue),
+        .wr_data(set_segment),
+        .rd_addr(queue_2),
+        .rd_data(segments)
+    );
+  end else begin : gen_whole
+    assign segments = 1'b0;
+    wire unused = &{1'b0, set_segment};
+  end
+
   always_ff @(posedge clk) begin
     if (m_ready) m_valid <= 1'b0;
     if (advance_3) begin
@@ -140,11 +168,12 @@ module transmit_verdict
       m_patch         <= patch_2;
       m_place         <= place_2;
       m_value         <= turned == 16'hFFFF ? 16'hFFFF : ~turned;
+      m_request       <= '{cut: cut, v6: header_2.v6, size: header_2.segment_size, bytes: chain_2.bytes};
     end
     fail_valid  <= judge && fails && !failed;
     fail_queue  <= queue_2;
     fail_fault  <= fault;
-    packet      <= judge && !drop;
+    packet      <= judge && !drop && !cut;
     dropped     <= judge && drop;
     event_queue <= queue_2;
     event_bytes <= chain_2.bytes;

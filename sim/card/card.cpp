@@ -132,10 +132,15 @@ void Card::set_flow_control(uint32_t number, bool on) {
   mac(number).set_flow_control(on);
 }
 
+bool Card::offloads(uint32_t number) const {
+  const FunctionPort* function = function_port(number);
+  return function != nullptr && function->offloads();
+}
+
 void Card::attach_source(const hr_source& request) {
   Port& to = port(request.port);
   check_free(request.port);
-  MadeSource made = links_.source(request.link);
+  MadeSource made = links_.source(request.link, offloads(request.port));
   if (made.cable_from) {
     mac(*made.cable_from);
     mac(request.port);
@@ -244,7 +249,7 @@ void Card::attach_sink(const hr_sink& request) {
   if (request.select >= own_bits || (request.length_at >= 0 && request.length_at > own_bits - 32)) {
     throw Error(HR_ERROR_USAGE, "the card has " + std::to_string(own_bits) + " bits of its own beside a frame");
   }
-  MadeSink made = links_.sink(request);
+  MadeSink made = links_.sink(request, offloads(request.port));
   AttachedSink attached;
   attached.hints.resize(port_count_);
   attached.sink = std::move(made.sink);

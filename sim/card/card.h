@@ -141,6 +141,7 @@ class Card {
   RecordTime record_time(AttachedSink& to, const TxFrame& frame);
   bool cable_full(const Port& port) const;
   FunctionPort* function_port(uint32_t number) const;
+  bool offloads(uint32_t number) const;
   bool source_waits(uint32_t number) const;
   void wait_for_registers(const char* access, uint32_t address);
   void check_answers(const char* access, uint32_t address);

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr uint32_t kLeast = FunctionPort::kHeader + 60;
-constexpr uint32_t kMost = FunctionPort::kHeader + 65600;
+constexpr uint32_t kMost = 65664;  // header and longest frame, in whole lines of 64
 
 const hr_function& checked(const hr_function& request) {
   if (request.entries == 0 || request.entries > 32768) {
@@ -100,7 +100,11 @@ bool FunctionPort::send(Cycle now) {
       if (!transmit_.free()) break;
     }
     const std::span<uint8_t> buffer = transmit_.buffer(*transmit_.free());
-    std::memset(buffer.data(), 0, kHeader);
+    if (frame_.offload != nullptr) {
+      std::memcpy(buffer.data(), frame_.offload, kHeader);
+    } else {
+      std::memset(buffer.data(), 0, kHeader);
+    }
     std::memcpy(buffer.data() + kHeader, frame_.data, frame_.length);
     transmit_.add(kHeader + frame_.length);
     ++stats_.rx_frames;

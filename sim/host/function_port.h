@@ -29,6 +29,7 @@ class FunctionPort {
   FunctionPort(const FunctionPort&) = delete;
   FunctionPort& operator=(const FunctionPort&) = delete;
 
+  bool offloads() const { return request_.offload != 0; }
   uint16_t function() const { return static_cast<uint16_t>(request_.function); }
   VirtqueuePlaces places(bool receive) const { return (receive ? receive_ : transmit_).places(); }
   bool owns(uint16_t function, uint16_t vector) const {

@@ -43,7 +43,7 @@ std::vector<PcapngSink::Interface> interfaces(const hr_sink& request, unsigned c
 
 }  // namespace
 
-MadeSource Links::source(const std::string& link) {
+MadeSource Links::source(const std::string& link, bool offload) {
   const auto [kind, argument] = split(link);
   MadeSource made;
   if (kind == "pcap") {
@@ -57,7 +57,7 @@ MadeSource Links::source(const std::string& link) {
   } else if (kind == "xdp") {
     made.source = std::make_unique<XdpSource>(argument);
   } else if (kind == "tap") {
-    made.source = std::make_unique<TapSource>(tap(argument));
+    made.source = std::make_unique<TapSource>(tap(argument, offload));
   } else if (kind == "queue" || kind == "port") {
     if (kind == "port") made.cable_from = port_number(argument);
     auto queue = std::make_unique<QueueSource>();
@@ -72,7 +72,7 @@ MadeSource Links::source(const std::string& link) {
   return made;
 }
 
-MadeSink Links::sink(const hr_sink& request) {
+MadeSink Links::sink(const hr_sink& request, bool offload) {
   const auto [kind, argument] = split(request.link);
   MadeSink made;
   if (kind == "pcap" && request.format == HR_FORMAT_PCAPNG) {
@@ -80,7 +80,7 @@ MadeSink Links::sink(const hr_sink& request) {
   } else if (kind == "pcap") {
     made.sink = std::make_unique<PcapSink>(argument, request.precision == HR_PRECISION_NANO, request.snapshot);
   } else if (kind == "tap") {
-    made.sink = std::make_unique<TapSink>(tap(argument));
+    made.sink = std::make_unique<TapSink>(tap(argument, offload));
   } else if (kind == "memory") {
     auto memory = std::make_unique<MemorySink>();
     made.memory = memory.get();
@@ -104,10 +104,10 @@ std::unique_ptr<PacketMemory> Links::packets(const std::string& link, const Pack
   return std::make_unique<CopiedPackets>(std::move(made.source), range);
 }
 
-std::shared_ptr<TapDevice> Links::tap(const std::string& argument) {
+std::shared_ptr<TapDevice> Links::tap(const std::string& argument, bool offload) {
   const InterfaceLink link("tap", argument, {"mtu"});
-  std::shared_ptr<TapDevice>& device = taps_[link.name];
-  if (device == nullptr) device = std::make_shared<TapDevice>(link.name, link.shown);
+  std::shared_ptr<TapDevice>& device = taps_[{link.name, offload}];
+  if (device == nullptr) device = std::make_shared<TapDevice>(link.name, link.shown, offload);
   if (const auto mtu = link.settings.number("mtu", 68, 65521)) device->set_mtu(static_cast<uint32_t>(*mtu));
   return device;
 }

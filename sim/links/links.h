@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "headrace.h"
 #include "links/memory_sink.h"
@@ -34,16 +35,17 @@ class Links {
  public:
   explicit Links(unsigned ports) : ports_(ports) {}
 
-  // All throw Error when the link is wrong or what it names can't be opened.
-  MadeSource source(const std::string& link);
-  MadeSink sink(const hr_sink& request);
+  // All throw Error when the link is wrong or what it names can't be opened. With `offload` frames of a TAP device have
+  // a virtio-net header.
+  MadeSource source(const std::string& link, bool offload = false);
+  MadeSink sink(const hr_sink& request, bool offload = false);
   std::unique_ptr<PacketMemory> packets(const std::string& link, const PacketRange& range);
 
  private:
-  std::shared_ptr<TapDevice> tap(const std::string& argument);
+  std::shared_ptr<TapDevice> tap(const std::string& argument, bool offload);
 
   unsigned ports_;
-  std::map<std::string, std::shared_ptr<TapDevice>> taps_;  // stay as long as the card
+  std::map<std::pair<std::string, bool>, std::shared_ptr<TapDevice>> taps_;  // stay as long as the card
 };
 
 }  // namespace headrace

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 #include <cstring>
@@ -29,16 +30,34 @@ namespace {
 
 }  // namespace
 
-TapDevice::TapDevice(const std::string& name, std::string shown)
-    : name_(name), shown_(std::move(shown)), device_(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC)) {
+TapDevice::TapDevice(const std::string& name, std::string shown, bool offload)
+    : name_(name),
+      shown_(std::move(shown)),
+      offload_(offload),
+      device_(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC)) {
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | (offload ? IFF_VNET_HDR : 0));
   if (!device_.valid() || ::ioctl(device_.number(), TUNSETIFF, &request) != 0) fail(shown_, errno);
+  if (offload) {
+    const int header = kOffloadHeader;
+    const int little_endian = 1;
+    constexpr unsigned long kOffered = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
+    if (::ioctl(device_.number(), TUNSETVNETHDRSZ, &header) != 0 ||
+        ::ioctl(device_.number(), TUNSETVNETLE, &little_endian) != 0 ||
+        ::ioctl(device_.number(), TUNSETOFFLOAD, kOffered) != 0) {
+      fail(shown_, errno);
+    }
+  }
   const Interface interface(name);
   if (const int reason = interface.set_queue_length(kQueue)) fail(shown_, reason);
   if (const int reason = interface.set_up()) fail(shown_, reason);
   dropped_before_ = dropped_now();
+}
+
+// One that the user has made stays, for programs that may not know of offload.
+TapDevice::~TapDevice() {
+  if (offload_) ::ioctl(device_.number(), TUNSETOFFLOAD, 0UL);
 }
 
 void TapDevice::set_mtu(uint32_t mtu) {
@@ -50,7 +69,10 @@ ssize_t TapDevice::receive(std::span<uint8_t> frame) const {
 }
 
 ssize_t TapDevice::send(std::span<const uint8_t> frame) const {
-  return ::write(device_.number(), frame.data(), frame.size());
+  if (!offload_) return ::write(device_.number(), frame.data(), frame.size());
+  uint8_t header[kOffloadHeader] = {};
+  const iovec parts[] = {{header, sizeof header}, {const_cast<uint8_t*>(frame.data()), frame.size()}};
+  return ::writev(device_.number(), parts, 2);
 }
 
 // The kernel takes frames from us while the interface is up; this holds where a name of the interface doesn't.

@@ -15,15 +15,23 @@ class TapDevice {
   // Frames that wait for the card at most; the kernel drops what comes on top.
   static constexpr int kQueue = 16384;
 
-  // Makes the device, or takes one that the user has made with `ip tuntap`. Throws Error.
-  TapDevice(const std::string& name, std::string shown);
+  // Of a virtio-net header (VIRTIO 1.2, 5.1.6), little-endian, as each frame has before it with offload.
+  static constexpr size_t kOffloadHeader = 12;
+
+  // Makes the device, or takes one that the user has made with `ip tuntap`. With `offload` the host leaves checksums
+  // and TCP segmentation to the card. Throws Error.
+  TapDevice(const std::string& name, std::string shown, bool offload);
+  ~TapDevice();
+  TapDevice(const TapDevice&) = delete;
+  TapDevice& operator=(const TapDevice&) = delete;
 
   const std::string& shown() const { return shown_; }
   void set_mtu(uint32_t mtu);
   int descriptor() const { return device_.number(); }
   // Whether the host has its end up, in whatever network namespace that is.
   bool up() const;
-  // As read() and write().
+  bool offload() const { return offload_; }
+  // As read() and write(); with offload what is read begins with a header, and what is written has none.
   ssize_t receive(std::span<uint8_t> frame) const;
   ssize_t send(std::span<const uint8_t> frame) const;
   // Frames that the kernel dropped since the device was taken.
@@ -34,6 +42,7 @@ class TapDevice {
 
   std::string name_;
   std::string shown_;
+  bool offload_;
   Descriptor device_;
   uint64_t dropped_before_ = 0;
 };

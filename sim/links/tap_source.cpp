@@ -12,7 +12,9 @@ Next TapSource::next(RxFrame& frame) {
   if (!queued_.empty()) {
     frame_ = std::move(queued_.front());
     queued_.pop_front();
-    frame = {frame_.data(), static_cast<uint32_t>(frame_.size()), 0, false, false, true, queued_at_};
+    const size_t header = device_->offload() ? TapDevice::kOffloadHeader : 0;
+    frame = {frame_.data() + header, static_cast<uint32_t>(frame_.size() - header), 0, false, false, true, queued_at_};
+    if (header != 0) frame.offload = frame_.data();
     return Next::kFrame;
   }
   const bool nothing = error_ == 0 || error_ == EAGAIN || error_ == EINTR;

@@ -25,7 +25,7 @@ class TapSource : public LiveSource {
   void stop() override;
 
  private:
-  static constexpr size_t kLongest = 65536;
+  static constexpr size_t kLongest = 65600 + TapDevice::kOffloadHeader;
   static constexpr size_t kTogether = 256;  // frames
 
   void take(size_t most);

@@ -27,6 +27,7 @@ struct RxFrame {
   bool error = false;
   bool has_time = false;
   RecordTime time;
+  const uint8_t* offload = nullptr;  // a virtio-net header: checksum and segmentation are left to who sends it
 
   uint32_t original_length() const { return cut ? wire_length : length; }
 };

@@ -52,7 +52,8 @@ _FAULTS = {
 class Virtqueue:
     """A packed virtqueue. ``ring``, ``driver``, ``device``: addresses in the function's space of the descriptors and of
     the event suppression structures. ``size`` in descriptors. ``base``: index of the next descriptor, and the wrap
-    counter in bit 15. ``vector`` of its interrupts. ``checksum``: VIRTIO_NET_F_CSUM or, received, _GUEST_CSUM."""
+    counter in bit 15. ``vector`` of its interrupts. ``checksum``: VIRTIO_NET_F_CSUM or, received, _GUEST_CSUM.
+    ``segment``: VIRTIO_NET_F_HOST_TSO4 or _TSO6."""
 
     ring: int
     driver: int
@@ -64,6 +65,7 @@ class Virtqueue:
     indirect: bool = False
     event_index: bool = False
     checksum: bool = False
+    segment: bool = False
 
 
 class QueueCounters(NamedTuple):
@@ -97,6 +99,8 @@ class Functions:
         self.pairs: int = registers.sizes.pairs
         self._first: int = registers.sizes.first
         self.max_frame: int = registers.max_frame.bytes
+        self.longest_cut: int = registers.longest_cut.bytes
+        """Bytes of the longest frame that is cut into TCP segments where its driver asks for it; 0: none is."""
         self._policies: dict[int, Policy] = {}
         self._bells = {Side.TRANSMIT: registers.bell.transmit.address, Side.RECEIVE: registers.bell.receive.address}
 
@@ -117,9 +121,8 @@ class Functions:
         """Begins a queue, which has been stopped or was never begun."""
         regs = self._regs.queue
         self._select(side, queue)
-        regs.kind.write(
-            what.size | what.mergeable << 16 | what.indirect << 17 | what.event_index << 18 | what.checksum << 19
-        )
+        flags = (what.mergeable, what.indirect, what.event_index, what.checksum, what.segment)
+        regs.kind.write(what.size | sum(flag << 16 + bit for bit, flag in enumerate(flags)))
         regs.at.write(what.base | what.vector << 16)
         for words, address in ((regs.ring, what.ring), (regs.driver, what.driver), (regs.device, what.device)):
             for half, word in enumerate(words):

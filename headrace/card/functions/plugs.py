@@ -48,13 +48,17 @@ class LinkPlug:
         self._functions, self._queue, self._link = functions, function * functions.pairs, link
         self.live = link.partition(":")[0] in _LIVE
         card, number = functions.card, functions.number(function)
-        buffer = -(-(_HEADER + functions.max_frame) // _LINE) * _LINE
+        offload = link.startswith("tap:") and functions.longest_cut > 0
+        longest = functions.longest_cut if offload else functions.max_frame
+        buffer = -(-(_HEADER + longest) // _LINE) * _LINE
         bells = {side: functions.bell(side, self._queue) for side in Side}
         address = card.memory.reserve(2 * entries * (buffer + _LINE))
-        self.port, queues = card.attach_function(number, address, entries, buffer, bells, _VECTORS)
+        self.port, queues = card.attach_function(number, address, entries, buffer, bells, _VECTORS, offload)
         for side in Side:
             ring, driver, device = queues[side]
-            functions.begin(side, self._queue, Virtqueue(ring, driver, device, entries, _VECTORS[side]))
+            sends = offload and side is Side.TRANSMIT
+            what = Virtqueue(ring, driver, device, entries, _VECTORS[side], checksum=sends, segment=sends)
+            functions.begin(side, self._queue, what)
         card.write(*bells[Side.RECEIVE])
         if self.live:
             try:

@@ -39,6 +39,8 @@ _FEATURES = {
     "event_index": 1 << 29,  # VIRTIO_F_EVENT_IDX
 }
 _CSUM, _GUEST_CSUM = 1 << 0, 1 << 1
+_SEGMENT = 1 << 11 | 1 << 12  # VIRTIO_NET_F_HOST_TSO4, _TSO6
+_ECN = 1 << 13  # VIRTIO_NET_F_HOST_ECN
 _VERSION_1, _RING_PACKED = 1 << 32, 1 << 34
 _OFFERED = sum(_FEATURES.values()) | _CSUM | _GUEST_CSUM | _VERSION_1 | _RING_PACKED | _PROTOCOL_FEATURES
 _REPLY_ACK = 1 << 3
@@ -117,6 +119,7 @@ class VhostUser:
         if not path or set(settings) - {"trusted"}:
             raise HeadraceError(f"vhost:{argument}: not vhost:SOCKET or vhost:SOCKET,trusted", 2)
         self._functions, self._function, self._tell = functions, function, tell
+        self._offered = _OFFERED | (_SEGMENT | _ECN if functions.longest_cut else 0)
         self._number = functions.number(function)
         self._path, self._trusted = Path(path), "trusted" in settings
         self._session: _Session | None = None
@@ -230,11 +233,11 @@ class VhostUser:
         """Does what a message asks for; gives the answer's body, if it has one. What stays of ``fds`` is closed."""
         match request:
             case Request.GET_FEATURES:
-                return _U64.pack(_OFFERED)
+                return _U64.pack(self._offered)
             case Request.SET_FEATURES:
                 (session.features,) = _U64.unpack(body)
-                if session.features & ~_OFFERED:
-                    raise HeadraceError(f"features {session.features:#x}, of {_OFFERED:#x}")
+                if session.features & ~self._offered:
+                    raise HeadraceError(f"features {session.features:#x}, of {self._offered:#x}")
                 if not session.features & _RING_PACKED:
                     raise HeadraceError("it does not take packed virtqueues (packed=on, packed_vq=1)")
             case Request.GET_PROTOCOL_FEATURES:
@@ -325,8 +328,12 @@ class VhostUser:
         ring, driver, device = (self._guest(session, user) for user in queue.user)
         what = Virtqueue(ring, driver, device, queue.size, index, queue.base)
         what = replace(what, **{name: bool(session.features & bit) for name, bit in _FEATURES.items()})
-        wanted = _GUEST_CSUM if side is Side.RECEIVE else _CSUM
-        self._functions.begin(side, number, replace(what, checksum=bool(session.features & wanted)))
+        if side is Side.RECEIVE:
+            what = replace(what, checksum=bool(session.features & _GUEST_CSUM))
+        else:
+            cuts = bool(session.features & _SEGMENT)
+            what = replace(what, checksum=bool(session.features & _CSUM), segment=cuts)
+        self._functions.begin(side, number, what)
         queue.running = True
         card = self._functions.card
         address, value = self._functions.bell(side, number)

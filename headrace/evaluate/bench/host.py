@@ -38,7 +38,11 @@ ENGINES: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("PCI Express transactions, 256 bits", "pcie_core", {}),
 )
 ECP5: tuple[tuple[str, str, dict[str, int]], ...] = (
-    ("function engine, 16 functions, 128 bits", "host_engine", {"FUNCTIONS": 16, "DATA_W": 128, "STORE_KB": 16}),
+    (
+        "function engine, 16 functions, 128 bits",
+        "host_engine",
+        {"FUNCTIONS": 16, "DATA_W": 128, "STORE_KB": 16, "SEGMENT": 0},
+    ),
     ("PCI Express transactions, 128 bits", "pcie_core", {"DATA_W": 128}),
 )
 

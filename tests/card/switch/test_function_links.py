@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import random
+import socket
+import struct
 
 import pytest
 from function_card import FUNCTIONS, FunctionCard
+from host.segments import TCPV4, TCPV6, segments
+from network import own_network
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 
 from headrace.card.functions import Side
 from headrace.errors import HeadraceError
 
+SOL_PACKET, PACKET_VNET_HDR = 263, 15  # linux/if_packet.h
 MEMORIES = [
     {},
     {"read_latency_ns": 1000, "write_latency_ns": 1000, "out_of_order": 5},
@@ -89,3 +98,29 @@ def test_frames_that_cannot_be_sent(functions: FunctionCard) -> None:
     functions.card.run()
     assert functions.frames(ports[1]) == frames[2:]
     assert functions.functions.counters(Side.TRANSMIT, 0)[2] == 2
+
+
+@pytest.mark.live
+def test_a_host_leaves_segmentation_to_the_card(functions: FunctionCard) -> None:
+    """What it sends into a TAP device in one piece goes through the queue in one piece, and comes out in segments."""
+    rng = random.Random(4)
+    other = functions.link(1)
+    expected: list[bytes] = []
+    with own_network():
+        functions.plugs.plug(0, "tap:h0")
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as host:
+            host.bind(("h0", 0))
+            host.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+            for v6 in (False, True, False):
+                ip, kind = (IPv6(src="fd00::1", dst="fd00::2"), TCPV6) if v6 else (IP(id=65530, flags="DF"), TCPV4)
+                head = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / ip
+                frame = bytes(head / TCP(flags="PA", seq=rng.getrandbits(32)) / Raw(rng.randbytes(40_000)))
+                host.send(struct.pack("<BBHHHH", 1, kind, len(head) + 20, 1400, len(head), 16) + frame)
+                cut = segments(frame, kind, 1400, functions.functions.max_frame)
+                assert cut
+                expected += cut
+        functions.card.stop_sources()
+        functions.card.run()
+    source = expected[0][6:12]
+    assert [frame for frame in functions.frames(other) if frame[6:12] == source] == expected
+    assert functions.functions.counters(Side.TRANSMIT, 0).packets < len(expected) / 10

@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from function_card import FunctionCard
 from host.packed import Buffer
+from host.segments import TCPV4, TCPV6, segments, some_headers
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 from vhost_front_end import GUEST, PACKED, SIZE, USER, FrontEnd
 
 from headrace.card.functions import Side
 from headrace.errors import HeadraceError
+
+CSUM, GUEST_CSUM, HOST_TSO4, HOST_TSO6 = 1 << 0, 1 << 1, 1 << 11, 1 << 12
 
 
 @pytest.fixture
@@ -56,6 +62,41 @@ def test_frames_through_memory_of_another_process(functions: FunctionCard, socke
     assert functions.told == ["function 0: its front end has gone"]
     functions.plugs.close()
     assert not socket_path.exists()
+
+
+def test_frames_of_64_kb_leave_as_segments(functions: FunctionCard, socket_path: Path) -> None:
+    other = functions.link(1)
+    guest = connect(functions, socket_path)
+    guest.start(PACKED | CSUM | HOST_TSO4 | HOST_TSO6)
+    rng = random.Random(2)
+    expected: list[bytes] = []
+    for v6 in (False, True):
+        for size, count in ((1448, 65_535 - 120), (700, 9000), (1448, 100)):
+            data = bytes(some_headers(rng, v6) / Raw(rng.randbytes(count)))
+            kind = TCPV6 if v6 else TCPV4
+            guest.send(data, rng.choice((1, 3, 12)), struct.pack("<BBHHHHH", 1, kind, 0, size, 34, 16, 0))
+            guest.send(b"\1" * 60)
+            cut = segments(data, kind, size, functions.functions.max_frame)
+            assert cut
+            expected += [*cut, b"\1" * 60]
+            pump(functions)
+            guest.drivers[1].used()
+    assert functions.frames(other) == expected
+    assert functions.functions.counters(Side.TRANSMIT, 0).dropped == 0
+
+
+def test_a_guest_is_told_of_checksums_that_are_right_if_it_wants(functions: FunctionCard, socket_path: Path) -> None:
+    other = functions.link(1)
+    right = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP() / TCP() / Raw(b"text"))
+    for features, flags in ((PACKED | GUEST_CSUM, [2, 0, 2]), (PACKED, [0, 0, 0])):
+        guest = connect(functions, socket_path)
+        guest.start(features)
+        guest.post(4)
+        functions.card.send(other, [right, right[:-1] + b"T", right])
+        pump(functions)
+        assert [data[0] for data in guest.received_whole()] == flags
+        guest.close()
+        functions.plugs.unplug(0)
 
 
 def test_a_queue_stops_and_goes_on_where_it_was(functions: FunctionCard, socket_path: Path) -> None:

@@ -11,6 +11,7 @@ module host_transmit_on_bus
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned JOBS = 64,
     parameter int unsigned MAX_FRAME = 9216,
+    parameter bit SEGMENT = 1'b0,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
     localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
@@ -27,6 +28,7 @@ module host_transmit_on_bus
     input  logic [ QUEUE_W-1:0] set_queue,
     input  logic                set_enabled,
     input  logic                set_checksum,
+    input  logic                set_segment,
     input  logic [ QUEUE_W-1:0] probe_queue,
     output logic                probe_quiet,
     output logic                idle,
@@ -97,6 +99,7 @@ module host_transmit_on_bus
     set          = '0;
     set.enabled  = set_enabled;
     set.checksum = set_checksum;
+    set.segment  = set_segment;
   end
 
   always_ff @(posedge clk) begin
@@ -122,7 +125,8 @@ module host_transmit_on_bus
       .FIRST(FIRST),
       .STORE_KB(STORE_KB),
       .JOBS(JOBS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .SEGMENT(SEGMENT)
   ) u_transmit (
       .clk,
       .rst,

@@ -12,6 +12,7 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from host.segments import segments, some_request
 from streams import PERIOD_PS, Stalls, cycles, never
 
 HEADER = struct.Struct("<BBHHHHH")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset, num_buffers
@@ -19,6 +20,7 @@ NEEDS_CSUM = 1
 PAGE = 4096
 BLOCK = 64  # bytes that no two buffers share
 FAULT_MEMORY = 1
+LONGEST_CUT = 65600  # frame that is to be cut
 OPEN_LATENCY = 5  # of virtq_fetch, at most
 
 
@@ -46,19 +48,21 @@ class Chain:
     broken: bool = False
     begun: bool = False
 
-    def outcome(self, checksums: bool, most: int) -> bytes | None:
-        """The frame as it is to go out; None if it is dropped."""
+    def outcome(self, checksums: bool, most: int, segment: bool = False) -> list[bytes] | None:
+        """What is to go out, a frame or its segments; None if it is dropped."""
         frame = bytearray(self.data[HEADER.size :])
-        if not 14 <= len(frame) <= most:
+        if not 14 <= len(frame) <= (LONGEST_CUT if segment else most):
             return None
-        flags, gso, _, _, start, offset, _ = HEADER.unpack_from(self.data)
+        flags, gso, _, size, start, offset, _ = HEADER.unpack_from(self.data)
         if gso:
+            return segments(bytes(frame), gso, size, most) if segment and checksums else None
+        if len(frame) > most:
             return None
         if checksums and flags & NEEDS_CSUM:
             if start >= len(frame) or start + offset + 2 > len(frame):
                 return None
             frame[start + offset : start + offset + 2] = struct.pack(">H", checksum(frame[start:]) or 0xFFFF)
-        return bytes(frame)
+        return [bytes(frame)]
 
 
 @dataclass
@@ -123,6 +127,7 @@ class Outside:
         dut = self.dut
         self.queues, self.pairs, self.first = (int(getattr(dut, name).value) for name in ("QUEUES", "PAIRS", "FIRST"))
         self.most = int(dut.MAX_FRAME.value)
+        self.segment = bool(dut.SEGMENT.value)
         self.size = len(dut.m_axis_tdata) // 8
         self.cycle = 0
         self.fetched: list[deque[tuple[Chain, int]]] = [deque() for _ in range(self.queues)]  # chain, piece
@@ -188,7 +193,8 @@ class Outside:
         while True:
             dut.set_valid.value = int(bool(self.sets))
             if self.sets:
-                dut.set_queue.value, dut.set_enabled.value, dut.set_checksum.value = self.sets.popleft()
+                dut.set_queue.value, dut.set_enabled.value, checksums = self.sets.popleft()
+                dut.set_checksum.value = dut.set_segment.value = checksums
             dut.fresh_valid.value = int(bool(self.fresh))
             if self.fresh:
                 dut.fresh_queue.value = self.fresh.popleft()
@@ -377,8 +383,13 @@ def some_frame(most: int) -> bytes:
 def some_chain(world: Outside, queue: int, data: bytes | None = None, pieces: int | None = None) -> Chain:
     """A packet in some buffers of the queue's function."""
     if data is None:
-        frame = some_frame(world.most)
-        data = header(frame) + frame
+        if world.segment and random.random() < 0.3:
+            longest = random.choice((6000, 6000, 6000, 6000, 6000, 65_557, LONGEST_CUT + 30))
+            frame, kind, size = some_request(random, longest, world.most)
+            data = HEADER.pack(1, kind, random.getrandbits(16), size, 34, 16, 0) + frame
+        else:
+            frame = some_frame(world.most)
+            data = header(frame) + frame
         if random.random() < 0.03:
             data = data[: random.randrange(27)]
     if pieces is None:
