@@ -80,7 +80,7 @@ module virtio_bus
       SETS: begin
         addr = KIND + {26'd0, setting_q, 2'b00};
         case (setting_q)
-          4'd0: data = {12'd0, tell.checksum, tell.event_index, tell.indirect, tell.mergeable, tell.size};
+          4'd0: data = {11'd0, tell.segment, tell.checksum, tell.event_index, tell.indirect, tell.mergeable, tell.size};
           4'd1: data = {tell.vector, 16'h8000};  // from the ring's beginning on, with the wrap counter 1
           4'd2: data = tell.ring[31:0];
           4'd3: data = tell.ring[63:32];

@@ -28,6 +28,9 @@ package virtio_pkg;
   localparam int unsigned NET_GUEST_CSUM = 1;
   localparam int unsigned NET_MTU = 3;
   localparam int unsigned NET_MAC = 5;
+  localparam int unsigned NET_HOST_TSO4 = 11;
+  localparam int unsigned NET_HOST_TSO6 = 12;
+  localparam int unsigned NET_HOST_ECN = 13;
   localparam int unsigned NET_MRG_RXBUF = 15;
   localparam int unsigned NET_STATUS = 16;
   localparam int unsigned INDIRECT_DESC = 28;
@@ -41,9 +44,10 @@ package virtio_pkg;
   // Those without which the engine can't work, all, and those that a function offers at first: a MAC address and an MTU
   // it has once somebody gives it one.
   localparam logic [63:0] NEEDED = 64'd1 << VERSION_1 | 64'd1 << RING_PACKED;
-  localparam logic [63:0] OFFERED = NEEDED | 64'd1 << NET_CSUM | 64'd1 << NET_GUEST_CSUM | 64'd1 << NET_MRG_RXBUF |
-      64'd1 << NET_STATUS | 64'd1 << INDIRECT_DESC | 64'd1 << EVENT_IDX | 64'd1 << ACCESS_PLATFORM |
-      64'd1 << ORDER_PLATFORM | 64'd1 << NOTIFICATION_DATA | 64'd1 << RING_RESET;
+  localparam logic [63:0] OFFERED = NEEDED | 64'd1 << NET_CSUM | 64'd1 << NET_GUEST_CSUM | 64'd1 << NET_HOST_TSO4 |
+      64'd1 << NET_HOST_TSO6 | 64'd1 << NET_HOST_ECN | 64'd1 << NET_MRG_RXBUF | 64'd1 << NET_STATUS |
+      64'd1 << INDIRECT_DESC | 64'd1 << EVENT_IDX | 64'd1 << ACCESS_PLATFORM | 64'd1 << ORDER_PLATFORM |
+      64'd1 << NOTIFICATION_DATA | 64'd1 << RING_RESET;
   localparam logic [63:0] SUPPORTED = OFFERED | 64'd1 << NET_MAC | 64'd1 << NET_MTU;
 
   typedef enum logic [2:0] {
@@ -63,6 +67,7 @@ package virtio_pkg;
     logic        indirect;
     logic        event_index;
     logic        checksum;
+    logic        segment;
     logic [15:0] size;
     logic [15:0] vector;
     logic [63:0] ring;

@@ -435,6 +435,7 @@ module virtio_registers
           indirect: device.features[INDIRECT_DESC],
           event_index: device.features[EVENT_IDX],
           checksum: device.features[selected[0] ? NET_CSUM : NET_GUEST_CSUM],
+          segment: selected[0] && (device.features[NET_HOST_TSO4] || device.features[NET_HOST_TSO6]),
           size: queue.size,
           vector: selected,
           ring: {queue.addresses[1], queue.addresses[0][31:4], 4'd0},

@@ -27,12 +27,13 @@ from streams import PERIOD_PS, behaviour, cycles, until
 
 TELL = {
     **{"kind": 3, "receive": 1, "number": 16, "mergeable": 1, "indirect": 1, "event_index": 1, "checksum": 1},
+    "segment": 1,
     **{"size": 16, "vector": 16, "ring": 64, "driver": 64, "device": 64},
 }
 BELL, BEGIN, STOP, LOOK, FAULT = range(5)
-# What 5.1.3 and 6 name: CSUM, GUEST_CSUM, MRG_RXBUF, STATUS, INDIRECT_DESC, EVENT_IDX, VERSION_1, ACCESS_PLATFORM,
-# RING_PACKED, ORDER_PLATFORM, NOTIFICATION_DATA, RING_RESET
-OFFERED = sum(1 << bit for bit in (0, 1, 15, 16, 28, 29, 32, 33, 34, 36, 38, 40))
+# What 5.1.3 and 6 name: CSUM, GUEST_CSUM, HOST_TSO4, HOST_TSO6, HOST_ECN, MRG_RXBUF, STATUS, INDIRECT_DESC, EVENT_IDX,
+# VERSION_1, ACCESS_PLATFORM, RING_PACKED, ORDER_PLATFORM, NOTIFICATION_DATA, RING_RESET
+OFFERED = sum(1 << bit for bit in (0, 1, 11, 12, 13, 15, 16, 28, 29, 32, 33, 34, 36, 38, 40))
 MAC = 1 << 5
 STRUCTURES = {
     1: Structure(0, 0x0000, 0x40),
@@ -212,6 +213,7 @@ class Bench:
                     **{"kind": BEGIN, "receive": int(queue % 2 == 0), "number": function * self.pairs + queue // 2},
                     **flags,
                     **{"event_index": features >> 29 & 1, "checksum": features >> (1 - queue % 2) & 1, "size": size},
+                    "segment": int(queue % 2 == 1 and features >> 11 & 3 != 0),
                     **{"vector": queue, "ring": ring, "driver": first, "device": second},
                 }
             )
