@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins used elements that follow each other in a ring and in a beat of the bus into one write, while others wait for
-// the bus: what comes waits here as long as there are writes before it. Between the elements lie addresses of
-// descriptors, which mean nothing in used ones (VIRTIO 1.2, 2.8.6); a write has no holes, and 0 goes there.
+// Joins used elements that follow each other in a ring and in a beat of the bus into one write: one waits for the next
+// until the beat is full, or another one comes, or LINGER cycles have gone by and no write is before it. Between the
+// elements lie addresses of descriptors, which mean nothing in used ones (VIRTIO 1.2, 2.8.6): 0 goes there, so that a
+// write has no holes.
 // An element that comes alone is joined to no other. Tells, by the number of a write's first element, how many follow.
-// Latency: 2 cycles. Throughput: an element a cycle. Backpressure: none; `count` writes wait, of WRITES and one more.
+// Latency: 2 cycles, and LINGER more where the beat isn't full. Throughput: an element a cycle. Backpressure: none; `count` writes wait, of WRITES and one more.
 module used_join #(
     parameter int unsigned ID_W = 4,
     parameter int unsigned FUNCTION_W = 4,
     parameter int unsigned ELEMENTS = 256,
     parameter int unsigned LANES = 4,      // elements of a beat
     parameter int unsigned WRITES = 8,
+    parameter int unsigned LINGER = 8,
     localparam int unsigned ELEMENT_W = $clog2(ELEMENTS),
     localparam int unsigned LANE_W = LANES > 1 ? $clog2(LANES) : 1
 ) (
@@ -37,6 +39,9 @@ module used_join #(
     output logic [LANE_W-1:0]           following    // elements of its write behind it
 );
 
+  if (LINGER < 1 || LINGER > 255) begin : gen_bad_linger
+    $fatal(1, "used_join: LINGER must be 1 to 255, not %0d", LINGER);
+  end
   if (LANES < 1 || LANES > 16 || 2 ** $clog2(LANES) != LANES) begin : gen_bad_lanes
     $fatal(1, "used_join: LANES must be a power of two up to 16, not %0d", LANES);
   end
@@ -54,15 +59,19 @@ module used_join #(
   endfunction
 
   write_t held_q, written;
+  localparam int unsigned AGE_W = $clog2(LINGER + 1);
   logic valid_q, alone_q, room;
+  logic [AGE_W-1:0] age_q;
   logic [ELEMENT_W-1:0] element_q;
   logic [63:4] next_q;
   wire joins = valid_q && !alone_q && !s_alone && s_function == held_q.owner && s_addr == next_q &&
       lane_of(s_addr) != '0;
-  wire goes = valid_q && (count == '0 || (s_valid && !joins));
+  wire full = LANES == 1 || alone_q || 32'(held_q.last) == LANES - 1 || age_q == AGE_W'(LINGER);
+  wire goes = valid_q && ((count == '0 && full) || (s_valid && !joins));
 
   always_ff @(posedge clk) begin
     if (goes) valid_q <= 1'b0;
+    age_q <= s_valid ? '0 : age_q + AGE_W'(age_q != AGE_W'(LINGER));
     if (s_valid) begin
       valid_q                       <= 1'b1;
       held_q.last                   <= lane_of(s_addr);

@@ -90,3 +90,14 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
     host.run(WARM)
     assert min(host.rates([last])) >= 0.99 * share / 8 / (size + GAP)
     assert host.lost(last) == 0
+
+
+@pytest.mark.parametrize(("size", "packets_s"), [(64, PACKETS_S), (1518, 100e9 / 8 / (1518 + GAP))])
+def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size: int, packets_s: float) -> None:
+    everyone = range(FUNCTIONS)
+    host.send(everyone, size)
+    host.run(WARM)
+    rates = host.rates(everyone)
+    sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
+    assert min(sum(sent), sum(received)) >= packets_s
+    assert min(sent) >= 0.8 * max(sent)

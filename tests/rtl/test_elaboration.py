@@ -482,6 +482,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("queue_owner", {"QUEUES": 0}),
     ("queue_owner", {"PAIRS": 9}),
     ("used_join", {"LANES": 3}),
+    ("used_join", {"LINGER": 0}),
     ("used_join", {"WRITES": 2}, "stream_fifo", "DEPTH"),
     ("used_order", {"FUNCTIONS": 65537}),
     ("used_order", {"IDS": 24}),
