@@ -88,7 +88,7 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
     share = PACKETS_S / FUNCTIONS / 2 * 8 * (64 + GAP)  # two packets at a time in any case
     host.send([last], size, share)
     host.run(WARM)
-    assert min(host.rates([last])) >= 0.99 * share / 8 / (size + GAP)
+    assert min(host.rates([last])) >= share / 8 / (size + GAP) - CLOCK_HZ / SPAN  # less one packet
     assert host.lost(last) == 0
 
 
