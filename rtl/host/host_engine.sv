@@ -62,10 +62,10 @@ module host_engine
   localparam int unsigned TRANSMIT_USED = 4;
   localparam int unsigned RECEIVE_USED = 5;
   localparam int unsigned INTERRUPT = 6;
-  localparam int unsigned JOBS = 64;   // packets that are read at once; all IDs of reads have 7 bits, as cards know
+  localparam int unsigned JOBS = 128;  // packets that are read at once; with them 192 IDs of reads, which cards know
   localparam int unsigned READS = 16;  // fetches of descriptors, and looks, at once, each side
   localparam int unsigned IDS = READS;  // of used elements, each side
-  localparam bit [63:0] READ_WIDTHS = 64'h5FF_F446;  // of IDs, manager 0's last; F: none
+  localparam bit [63:0] READ_WIDTHS = 64'h5FF_F447;  // of IDs, manager 0's last; F: none
   localparam bit [63:0] WRITE_WIDTHS = 64'hF44_644F;
 
   axi_req_t [MANAGERS-1:0] reqs;

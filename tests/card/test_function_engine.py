@@ -85,7 +85,7 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
         gone += group
         host.silence(gone if to != "writes" else [], gone if to != "reads" else [])
         host.run(1_000)
-    share = PACKETS_S / FUNCTIONS / 2 * 8 * (64 + GAP)  # two packets at a time in any case
+    share = PACKETS_S / FUNCTIONS * 8 * (64 + GAP)
     host.send([last], size, share)
     host.run(WARM)
     assert min(host.rates([last])) >= share / 8 / (size + GAP) - CLOCK_HZ / SPAN  # less one packet

@@ -528,7 +528,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("host_bus", {"MANAGERS": 17}),
     ("host_bus", {"MEM_W": 96}),
     ("host_bus", {"READ_WIDTHS": 0x88}, "READ_WIDTHS"),
-    ("host_bus", {"WRITE_WIDTHS": 0x81}, "WRITE_WIDTHS"),
+    ("host_bus", {"WRITE_WIDTHS": 0x87}, "WRITE_WIDTHS"),
     ("turn_list", {"ITEMS": 0}),
     ("turn_list", {"ITEMS": 65537}),
     ("pcie_read", {"DATA_W": 64}),
