@@ -1,5 +1,5 @@
-"""host_bus: managers with IDs like the function engine's at its widths, three of which one
-has 192, and two with all IDs there are."""
+"""host_bus: managers with IDs like the function engine's at its widths, three of which one has 192,
+and two with all IDs there are."""
 
 from pathlib import Path
 
