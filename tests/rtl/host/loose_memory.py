@@ -176,6 +176,7 @@ class Settings:
     indirect: bool = False
     event_index: bool = False
     checksum: bool = False
+    segment: bool = False
     wrap: int = 1
     index: int = 0
     size: int = 256
@@ -186,7 +187,7 @@ class Settings:
     order: tuple[tuple[str, int], ...] = field(
         default=(
             *(("device", 64), ("driver", 64), ("ring", 64), ("vector", 16), ("size", 16), ("index", 15), ("wrap", 1)),
-            *(("checksum", 1), ("event_index", 1), ("indirect", 1), ("mergeable", 1), ("enabled", 1)),
+            *(("segment", 1), ("checksum", 1), ("event_index", 1), ("indirect", 1), ("mergeable", 1), ("enabled", 1)),
         ),
         repr=False,
     )
