@@ -10,8 +10,8 @@ module host_bus
 #(
     parameter int unsigned MANAGERS = 2,
     parameter int unsigned MEM_W = 512,
-    // Four bits for each manager, the first one's lowest: how wide the IDs are; 15: it has none of that kind; 8: they are
-    // below 192, which leaves room for others.
+    // Four bits for each manager, the first one's lowest: how wide the IDs are; 15: it has none of that kind; 8:
+    // they are below 192, which leaves room for others.
     parameter bit [63:0] READ_WIDTHS = '0,
     parameter bit [63:0] WRITE_WIDTHS = '0,
     localparam int unsigned BYTES = MEM_W / 8

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of frames that wait for buffers, one a queue. A frame comes in if its queue is enabled and has no more
 // cells than its share of half of them, or than are free then, and those that are others' own share are; else it is
-// dropped. The first one of a queue is taken by `pop`, but its cells count until they are freed. When a frame comes into an empty list, the queue wants a turn.
+// dropped. The first one of a queue is taken by `pop`, but its cells count until they are freed. When a frame comes
+// into an empty list, the queue wants a turn.
 // Latency: 2 cycles from a pop to what it found. Throughput: a frame or a pop a cycle, of the same queue in 3; frames
 // go first, and every other one lets a pop go.
 // Backpressure: frame_ready is low while drops, turns or cells to free aren't taken.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins used elements that follow each other in a ring and in a beat of the bus into one write: one waits for the next
-// until the beat is full, or another one comes, or LINGER cycles have gone by and no write is before it. Between the
-// elements lie addresses of descriptors, which mean nothing in used ones (VIRTIO 1.2, 2.8.6): 0 goes there, so that a
-// write has no holes.
+// until the beat is full, or another one comes, or LINGER cycles have gone by and no write is before it. What lies
+// between the elements is not written: the driver may have the first one's place again before the last one is there.
 // An element that comes alone is joined to no other. Tells, by the number of a write's first element, how many follow.
-// Latency: 2 cycles, and LINGER more where the beat isn't full. Throughput: an element a cycle. Backpressure: none; `count` writes wait, of WRITES and one more.
+// Latency: 2 cycles, and LINGER more where the beat isn't full. Throughput: an element a cycle. Backpressure: none;
+// `count` writes wait, of WRITES and one more.
 module used_join #(
     parameter int unsigned ID_W = 4,
     parameter int unsigned FUNCTION_W = 4,
@@ -54,9 +54,11 @@ module used_join #(
     logic [LANES-1:0][63:0] data;
   } write_t;
 
+  // verilator lint_off UNUSEDSIGNAL
   function automatic logic [LANE_W-1:0] lane_of(logic [63:4] addr);
     return LANE_W'(32'(addr) % LANES);
   endfunction
+  // verilator lint_on UNUSEDSIGNAL
 
   write_t held_q, written;
   localparam int unsigned AGE_W = $clog2(LINGER + 1);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes chains used: writes the used element of each to the place in the ring of its queue that follows the one before
-// (VIRTIO 1.2, 2.8.6), 8 bytes; those that wait for the bus and follow each other go in one beat (used_join). Of chains that become used together (`more`) the first one's is written
-// when the others' are answered, so that the driver sees all of them or none.
+// (VIRTIO 1.2, 2.8.6), 8 bytes; those that wait for the bus and follow each other go in one beat (used_join). Of chains
+// that become used together (`more`) the first one's is written when the others' are answered, so that the driver sees
+// all of them or none.
 // A function's writes have an ID of their own as long as no more than IDS functions have any under way, and never wait
 // for each other; beyond that, and only then, functions share IDs.
-// Latency: 8 to 17 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain every
-// other cycle; of one queue too, with ELEMENTS under way.
+// Latency: 8 to 17 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain
+// every other cycle; of one queue too, with ELEMENTS under way.
 // Backpressure: used_ready is low while ELEMENTS are under way. Functions whose memory is slow would fill them all: who
 // begins no chain of a queue without `room` leaves some for the others, however many are slow. Half of ELEMENTS are
 // functions' own, in equal shares; of the others a function has no more than are free. Answers are always taken.
@@ -363,8 +364,7 @@ module virtq_used
       axi_wdata[DATA_W-64-128*(LANES-1-i)+:64] = out_data[i];
     end
     for (int unsigned i = 0; i < BYTES; i++) begin
-      axi_wstrb[i] = i / 16 <= 32'(out_last) && (i / 16 > 32'(out_first) ||
-                                                 (i / 16 == 32'(out_first) && i % 16 >= 8) || BYTES == 8);
+      axi_wstrb[i] = i / 16 >= 32'(out_first) && i / 16 <= 32'(out_last) && (i % 16 >= 8 || BYTES == 8);
     end
   end
 

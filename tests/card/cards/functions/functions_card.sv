@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function engine alone, for tests of its rates and of what functions share. What a queue sends comes back to it.
-// A frame on port 0 says whose memory is silent from then on: bit n of its first 8 bytes, to reads of function n, and of
-// the next 8, to writes. Port 0 sends nothing.
+// A frame on port 0 says whose memory is silent from then on: bit n of its first 8 bytes, to reads of function n, and
+// of the next 8, to writes. Port 0 sends nothing.
 module functions_card
   import headrace_pkg::*;
 #(
