@@ -138,7 +138,7 @@ module receive_lists
   wire whole = work2_q.what == WHOLE;
   number_t limit_q;  // cells that are free; this one's are not
   wire [CELL_W+1:0] with_it = {1'b0, used2_q} + {1'b0, work2_q.cells};
-  wire fits = with_it <= (CELL_W + 2)'(OWN) || (with_it <= {1'b0, limit_q} && limit_q >= number_t'(OWN * (QUEUES - 1)));
+  wire fits = with_it <= (CELL_W + 2)'(OWN) || (with_it <= {1'b0, limit_q} && 32'(limit_q) + 1 > OWN * (QUEUES - 1));
   wire enters = arrives && whole && enabled2_q && fits;
   wire removes = valid2_q && work2_q.pop && list2_q.frames != 0;
   wire listed = list2_q.frames != 0;

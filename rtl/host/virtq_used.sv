@@ -364,7 +364,7 @@ module virtq_used
       axi_wdata[DATA_W-64-128*(LANES-1-i)+:64] = out_data[i];
     end
     for (int unsigned i = 0; i < BYTES; i++) begin
-      axi_wstrb[i] = i / 16 >= 32'(out_first) && i / 16 <= 32'(out_last) && (i % 16 >= 8 || BYTES == 8);
+      axi_wstrb[i] = i / 16 + 1 > 32'(out_first) && i / 16 < 32'(out_last) + 1 && (i % 16 >= 8 || BYTES == 8);
     end
   end
 
