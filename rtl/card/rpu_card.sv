@@ -259,7 +259,7 @@ module rpu_card
     assign to_host_dropped = 1'b0;  // the rings count what they drop
     wire unused = &{1'b0, to_host_vf};
   end else begin : gen_functions
-    localparam bit [63:0] WIDTHS = 64'h70;  // of the IDs with which units and functions reach host memory
+    localparam bit [63:0] WIDTHS = 64'h80;  // of the IDs with which units and functions reach host memory
     localparam int unsigned QUEUE_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1;
 
     logic [MEM_W-1:0] functions_wdata;

@@ -100,7 +100,7 @@ module switch_card
   localparam logic [2:0][31:0] AXIL_BASES = {32'h3000, 32'h2000, 32'h0};
   localparam int unsigned RINGS = 3;                  // managers of host memory
   localparam int unsigned MANAGERS = RINGS + 1;       // and the functions'
-  localparam bit [63:0] WIDTHS = 64'h7000;            // of their IDs, the rings' first
+  localparam bit [63:0] WIDTHS = 64'h8000;            // of their IDs, the rings' first
   localparam int unsigned LANES = PORTS + FUNCTIONS;  // the switch's ports
 
   axil_req_t host_req;

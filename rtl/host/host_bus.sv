@@ -10,7 +10,8 @@ module host_bus
 #(
     parameter int unsigned MANAGERS = 2,
     parameter int unsigned MEM_W = 512,
-    // Four bits for each manager, the first one's lowest: how wide the IDs are; 15: it has none of that kind.
+    // Four bits for each manager, the first one's lowest: how wide the IDs are; 15: it has none of that kind; 8:
+    // they are below 192, which leaves room for others.
     parameter bit [63:0] READ_WIDTHS = '0,
     parameter bit [63:0] WRITE_WIDTHS = '0,
     localparam int unsigned BYTES = MEM_W / 8
@@ -39,6 +40,7 @@ module host_bus
 
   // --------------------------------------------------------------------------------------------------------------- IDs
   localparam int unsigned NONE = 15;
+  localparam int unsigned MOST = 192;  // IDs of a manager
 
   // Where a manager's IDs begin: the wider ones first, so that each begins at a multiple of how many it has. For the
   // manager after the last one: how many IDs there are of all.
@@ -48,7 +50,7 @@ module host_bus
       if (i != manager && widths[4*i+:4] != 4'(NONE)) begin
         if (manager == MANAGERS || widths[4*i+:4] > widths[4*manager+:4]
             || (widths[4*i+:4] == widths[4*manager+:4] && i < manager)) begin
-          base_of += 1 << widths[4*i+:4];
+          base_of += widths[4*i+:4] == 4'd8 ? MOST : 1 << widths[4*i+:4];
         end
       end
     end
@@ -89,14 +91,16 @@ module host_bus
     assign aw_valid[i]  = s_req[i].awvalid && WRITES;
     assign read_id[i]   = READ_BASE | (s_req[i].arid & READ_MASK);
     assign write_id[i]  = WRITE_BASE | (s_req[i].awid & WRITE_MASK);
-    assign r_mine[i]    = READS && (rid & ~READ_MASK) == READ_BASE;
-    assign b_mine[i]    = WRITES && (bid & ~WRITE_MASK) == WRITE_BASE;
+    assign r_mine[i]    = READS && (READ_W == 8 ? rid < 8'(MOST) : (rid & ~READ_MASK) == READ_BASE);
+    assign b_mine[i]    = WRITES && (WRITE_W == 8 ? bid < 8'(MOST) : (bid & ~WRITE_MASK) == WRITE_BASE);
     assign read_own[i]  = rid & READ_MASK;
     assign write_own[i] = bid & WRITE_MASK;
 `ifndef SYNTHESIS
+    localparam int unsigned READ_IDS = READ_W == 8 ? MOST : 1 << READ_W;
+    localparam int unsigned WRITE_IDS = WRITE_W == 8 ? MOST : 1 << WRITE_W;
     always_ff @(posedge clk) begin
-      if (!rst && s_req[i].arvalid) assert (READS && (s_req[i].arid & ~READ_MASK) == '0) else $error("%m: wrong ID");
-      if (!rst && s_req[i].awvalid) assert (WRITES && (s_req[i].awid & ~WRITE_MASK) == '0) else $error("%m: wrong ID");
+      if (!rst && s_req[i].arvalid) assert (READS && 32'(s_req[i].arid) < READ_IDS) else $error("%m: wrong ID");
+      if (!rst && s_req[i].awvalid) assert (WRITES && 32'(s_req[i].awid) < WRITE_IDS) else $error("%m: wrong ID");
     end
 `endif
   end

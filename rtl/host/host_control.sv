@@ -11,6 +11,7 @@ module host_control
     parameter int unsigned MAX_FRAME = 9216,
     parameter int unsigned LONGEST_CUT = 0,   // frame that is cut into segments
     parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
+    parameter int unsigned CLEARING = 72,     // cycles after a reset in which no queue can be set
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
@@ -64,7 +65,6 @@ module host_control
   host_regs_pkg::host_regs__out_t regs_out;
 
   // Accesses wait while counters are read and, after a reset, while the units clear their memories.
-  localparam int unsigned CLEARING = (QUEUES > 64 ? QUEUES : 64) + 8;
   logic counting_q;
   logic [$clog2(CLEARING+1)-1:0] clearing_q;
   wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;

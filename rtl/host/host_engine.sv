@@ -62,10 +62,10 @@ module host_engine
   localparam int unsigned TRANSMIT_USED = 4;
   localparam int unsigned RECEIVE_USED = 5;
   localparam int unsigned INTERRUPT = 6;
-  localparam int unsigned JOBS = 64;   // packets that are read at once
-  localparam int unsigned READS = 16;  // fetches of descriptors at once, each side
-  localparam int unsigned IDS = 16;    // of used elements, each side
-  localparam bit [63:0] READ_WIDTHS = 64'h5FF_F446;   // of IDs, from manager 0 on; F: none
+  localparam int unsigned JOBS = 128;  // packets that are read at once; with them 192 IDs of reads, which cards know
+  localparam int unsigned READS = 16;  // fetches of descriptors, and looks, at once, each side
+  localparam int unsigned IDS = READS;  // of used elements, each side
+  localparam bit [63:0] READ_WIDTHS = 64'h5FF_F447;  // of IDs, manager 0's last; F: none
   localparam bit [63:0] WRITE_WIDTHS = 64'hF44_644F;
 
   axi_req_t [MANAGERS-1:0] reqs;
@@ -126,7 +126,8 @@ module host_engine
       .PAIRS(PAIRS),
       .FIRST(FIRST),
       .MAX_FRAME(MAX_FRAME),
-      .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0)
+      .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0),
+      .CLEARING((QUEUES > JOBS ? QUEUES : JOBS) + 8)
   ) u_control (
       .clk,
       .rst,
@@ -168,6 +169,7 @@ module host_engine
   logic [1:0] fresh_valid, open_valid, open_ready, buffer_valid, buffer_ready, buffer_none, close;
   logic [1:0] used_valid, used_ready, event_valid, event_ready, room;
   logic [1:0][QUEUE_W-1:0] fresh_queue, open_queue, used_queue, event_queue, room_queue;
+  logic [1:0][15:0] room_begun, room_begun_all;
   buffer_t [1:0] buffer;
   used_t [1:0] used;
   logic [1:0][1:0] event_kind;
@@ -232,6 +234,8 @@ module host_engine
         .place_queue(number),
         .place_next (place[side]),
         .room_queue (room_queue[side]),
+        .room_begun (room_begun[side]),
+        .room_begun_all(room_begun_all[side]),
         .room       (room[side]),
         .used_valid (used_valid[side]),
         .used_ready (used_ready[side]),
@@ -360,6 +364,7 @@ module host_engine
   );
 
   logic transmit_packet, transmit_dropped;
+  logic [$clog2(JOBS+1)-1:0] transmit_begun, transmit_begun_all;
   host_transmit #(
       .DATA_W(DATA_W),
       .QUEUES(QUEUES),
@@ -402,6 +407,10 @@ module host_engine
       .m_axis_tkeep (sent_tkeep),
       .m_axis_tlast (sent_tlast),
       .m_axis_queue (sent_queue),
+      .room_queue   (room_queue[0]),
+      .room_begun   (transmit_begun),
+      .room_begun_all(transmit_begun_all),
+      .room         (room[0]),
       .used_valid   (used_valid[0]),
       .used_ready   (used_ready[0]),
       .used_queue   (used_queue[0]),
@@ -414,7 +423,8 @@ module host_engine
       .event_queue  (event_queue[0]),
       .event_bytes  (event_bytes[0])
   );
-  assign room_queue[0]  = number;
+  assign room_begun[0]     = 16'(transmit_begun);
+  assign room_begun_all[0] = 16'(transmit_begun_all);
   assign event_valid[0] = transmit_packet || transmit_dropped;
   assign event_kind[0]  = {1'b0, transmit_dropped};
   assign {wdatas[TRANSMIT_DATA], wstrbs[TRANSMIT_DATA]} = '0;
@@ -453,6 +463,8 @@ module host_engine
       .buffer_none     (buffer_none[1]),
       .close           (close[1]),
       .room_queue      (room_queue[1]),
+      .room_begun      (room_begun[1]),
+      .room_begun_all  (room_begun_all[1]),
       .room            (room[1]),
       .used_valid      (used_valid[1]),
       .used_ready      (used_ready[1]),
@@ -477,7 +489,8 @@ module host_engine
       .QUEUES(QUEUES),
       .PAIRS(PAIRS),
       .FIRST(FIRST),
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .READS(READS)
   ) u_interrupt (
       .clk,
       .rst,

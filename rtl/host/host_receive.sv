@@ -59,6 +59,8 @@ module host_receive
 
     // Of virtq_used
     output logic [QUEUE_W-1:0] room_queue,
+    output logic [15:0]        room_begun,
+    output logic [15:0]        room_begun_all,
     input  logic               room,          // 4 cycles later: chains of it may begin
     output logic               used_valid,
     input  logic               used_ready,
@@ -436,6 +438,8 @@ module host_receive
       .probe_running,
       .visited,
       .room       (run_room),
+      .runs       (room_begun),
+      .runs_all   (room_begun_all),
       .blocked,
       .begins,
       .begins_run,

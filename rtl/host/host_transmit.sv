@@ -26,11 +26,12 @@ module host_transmit
     parameter int unsigned PAIRS = 1,
     parameter int unsigned FIRST = 1,
     parameter int unsigned STORE_KB = 64,
-    parameter int unsigned JOBS = 64,
+    parameter int unsigned JOBS = 128,
     parameter int unsigned MAX_FRAME = 9216,
     parameter bit SEGMENT = 1'b0,
     localparam int unsigned BYTES = DATA_W / 8,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
+    localparam int unsigned JOBS_W = $clog2(JOBS + 1),
     localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS,
     localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
 ) (
@@ -76,6 +77,10 @@ module host_transmit
     output logic               m_axis_tlast,
     output logic [QUEUE_W-1:0] m_axis_queue, // the same on each beat of a frame
 
+    output logic [QUEUE_W-1:0] room_queue,   // virtq_used
+    output logic [ JOBS_W-1:0] room_begun,
+    output logic [ JOBS_W-1:0] room_begun_all,
+    input  logic               room,
     output logic               used_valid,
     input  logic               used_ready,
     output logic [QUEUE_W-1:0] used_queue,
@@ -102,7 +107,6 @@ module host_transmit
   localparam int unsigned CELLS_W = $clog2(CELLS + 1);
   localparam int unsigned BEAT_W = $clog2(CELL_BEATS);
   localparam int unsigned JOB_W = $clog2(JOBS);
-  localparam int unsigned JOBS_W = $clog2(JOBS + 1);
   localparam int unsigned LANE_W = $clog2(BYTES);
   localparam int unsigned LONGEST = SEGMENT ? LONGEST_CUT : MAX_FRAME;
   localparam int unsigned INDEX_W = $clog2((LONGEST + BYTES - 1) / BYTES + 2);
@@ -129,8 +133,8 @@ module host_transmit
   end
 
   // ------------------------------------------------------------------------------------------------ chains to reads
-  logic look, crowded, job_valid, start, start_follows, chain_valid, piece_valid, piece_ready, visit, freed;
-  logic [JOBS_W-1:0] look_jobs, jobs, begun_jobs, ended_jobs;
+  logic look, crowded, job_valid, start, start_own, start_follows, chain_valid, piece_valid, piece_ready, visit, freed;
+  logic [JOBS_W-1:0] look_jobs, look_own, jobs, shared, started_jobs, ended_jobs;
   cells_t look_cells, cells, reserve, give_back, waiting_q;
   job_t job, start_after, chain_job, piece_job, came_of, asked_of, next_job, ready_job, end_job, done_job;
   chain_t chain, record_chain;
@@ -177,15 +181,19 @@ module host_transmit
       .look,
       .look_queue,
       .look_jobs,
+      .look_own,
       .look_cells,
-      .jobs,
+      .shared,
       .cells,
       .crowded,
       .reserve,
       .give_back,
+      .used_room   (room),
+      .begun_jobs  (room_begun),
       .job_valid,
       .job,
       .start,
+      .start_own,
       .start_follows,
       .start_after,
       .chain_valid,
@@ -200,7 +208,7 @@ module host_transmit
       .asked_of,
       .asked,
       .probe_queue,
-      .probe_jobs  (begun_jobs),
+      .probe_jobs  (started_jobs),
       .visit,
       .visit_queue,
       .owner_of    (next_job),
@@ -211,26 +219,32 @@ module host_transmit
   transmit_room #(
       .QUEUES(QUEUES),
       .JOBS(JOBS),
-      .CELLS(CELLS)
+      .CELLS(CELLS),
+      .OWN(JOBS / (2 * QUEUES))
   ) u_room (
       .clk,
       .rst,
       .sweep      (sweep_q),
       .sweep_queue,
       .start,
+      .start_own,
+      .start_job  (job),
       .reserve,
       .give_back,
       .freed,
       .waiting    (waiting_q),
       .end_valid,
+      .end_job,
       .end_queue,
       .end_cells  (cells_t'(end_cells)),
       .jobs,
+      .shared,
       .cells,
       .crowded,
       .look,
       .look_queue,
       .look_jobs,
+      .look_own,
       .look_cells,
       .probe_queue,
       .probe_jobs (ended_jobs),
@@ -645,9 +659,12 @@ module host_transmit
   wire visited = visit && visit_queue == probe_queue;
   always_ff @(posedge clk) begin
     visited_q <= visited;
-    quiet_q   <= begun_jobs == ended_jobs && !visited && !visited_q && !sweep_q;
+    quiet_q   <= started_jobs == ended_jobs && !visited && !visited_q && !sweep_q;
   end
   assign probe_quiet = quiet_q;
+
+  assign room_queue     = visit_queue;
+  assign room_begun_all = JOBS_W'(JOBS) - jobs;
 
   assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
                 output_idle && segment_idle;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of frames that wait for buffers, one a queue. A frame comes in if its queue is enabled and has no more
-// cells than are free then; else it is dropped. The first one of a queue is taken by `pop`, but its cells count until
-// they are freed. When a frame comes into an empty list, the queue wants a turn.
+// cells than its share of half of them, or than are free then, and those that are others' own share are; else it is
+// dropped. The first one of a queue is taken by `pop`, but its cells count until they are freed. When a frame comes
+// into an empty list, the queue wants a turn.
 // Latency: 2 cycles from a pop to what it found. Throughput: a frame or a pop a cycle, of the same queue in 3; frames
 // go first, and every other one lets a pop go.
 // Backpressure: frame_ready is low while drops, turns or cells to free aren't taken.
@@ -57,6 +58,7 @@ module receive_lists
 );
 
   localparam int unsigned CELL_W = $clog2(CELLS);
+  localparam int unsigned OWN = CELLS / (2 * QUEUES);
 
   if (QUEUES < 1 || QUEUES > 65536) begin : gen_bad_queues
     $fatal(1, "receive_lists: QUEUES must be 1 to 65536, not %0d", QUEUES);
@@ -135,7 +137,8 @@ module receive_lists
   wire arrives = valid2_q && !work2_q.pop;
   wire whole = work2_q.what == WHOLE;
   number_t limit_q;  // cells that are free; this one's are not
-  wire fits = {1'b0, used2_q} + {1'b0, work2_q.cells} <= {1'b0, limit_q};
+  wire [CELL_W+1:0] with_it = {1'b0, used2_q} + {1'b0, work2_q.cells};
+  wire fits = with_it <= (CELL_W + 2)'(OWN) || (with_it <= {1'b0, limit_q} && 32'(limit_q) + 1 > OWN * (QUEUES - 1));
   wire enters = arrives && whole && enabled2_q && fits;
   wire removes = valid2_q && work2_q.pop && list2_q.frames != 0;
   wire listed = list2_q.frames != 0;

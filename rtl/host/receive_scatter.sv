@@ -59,7 +59,7 @@ module receive_scatter
     input  logic               piece_ready,    // stays until a piece comes
     output piece_t             piece,
     output logic [QUEUE_W-1:0] visited,        // of the turn
-    input  logic               used_room,      // chains of it can become used
+    input  logic               used_room,      // one more chain of it can become used
     input  logic               room,           // a run can begin
     output logic               blocked,
     output logic               begins,
@@ -224,7 +224,7 @@ module receive_scatter
 
   // A buffer is wanted for the frame, or to get to the chain's end.
   wire wanting = state_q == PICK && live && !broke && age_q == 4 && (now_q.over || now_q.frame);
-  wire may_run = run_q || (room && (now_q.chain || used_room));
+  wire may_run = run_q || (room && used_room);
   assign buffer_ready = wanting && may_run;
   wire take = buffer_valid && buffer_ready;
   assign begins     = take && !run_q && !buffer.failed;

@@ -265,6 +265,19 @@ module receive_shift
     owner: QUEUE_W'(piece.owner)
   };
 
+  // An address goes when its first data are there: nobody waits for the cells behind it.
+  logic begins_q;
+  logic [CREDIT_W-1:0] begun_q;  // bursts with data and without an address
+  wire address_goes = axi_req.awvalid && axi_rsp.awready;
+  always_ff @(posedge clk) begin
+    if (beat6_q) begins_q <= last6_q;
+    begun_q <= begun_q + CREDIT_W'(beat6_q && begins_q) - CREDIT_W'(address_goes);
+    if (rst) begin
+      begins_q <= 1'b1;
+      begun_q  <= '0;
+    end
+  end
+
   stream_fifo #(
       .WIDTH($bits(address_t)),
       .DEPTH(WAITING)
@@ -275,7 +288,7 @@ module receive_shift
       .s_ready(aw_ready),
       .s_data (new_address),
       .m_valid(address_valid),
-      .m_ready(axi_rsp.awready),
+      .m_ready(address_goes),
       .m_data (address),
       .count  (),
       .idle   (addresses_idle)
@@ -318,7 +331,7 @@ module receive_shift
     axi_req.awsize  = 3'(LANE_W);
     axi_req.awburst = 2'b01;
     axi_req.awuser  = 16'(FIRST + 32'(address.owner) / PAIRS);
-    axi_req.awvalid = address_valid;
+    axi_req.awvalid = address_valid && begun_q != 0;
     axi_req.wlast   = wlast;
     axi_req.wvalid  = wvalid;
     axi_req.bready  = 1'b1;

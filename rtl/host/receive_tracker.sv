@@ -30,6 +30,8 @@ module receive_tracker
 
     input  logic [QUEUE_W-1:0] visited,       // of which the following tells
     output logic               room,          // 2 cycles later: a run may begin
+    output logic [15:0]        runs,          // 2 cycles later: of its ID under way
+    output logic [15:0]        runs_all,      // of all; those that become used are, until that is taken
     input  logic               blocked,       // it waits for room: wants a turn when there is
     input  logic               begins,
     input  run_t               begins_run,    // its number: the one before plus 1
@@ -151,6 +153,7 @@ module receive_tracker
   always_ff @(posedge clk) begin
     under_way_q <= begun - gone;
     room        <= under_way_q < runs_t'(RUNS - 1);
+    runs        <= 16'(under_way_q);
   end
 
   // ------------------------------------------------------------------------------------------------------- answers
@@ -336,13 +339,14 @@ module receive_tracker
   assign fail_fault = state_q == FAIL ? FAULT_MEMORY : fault;
 
   // ----------------------------------------------------------------------------------------------------------- used
+  wire becomes_used = tested && mark_q.what == RUN_USED && !failed && !bad_q;
   stream_queue #(
       .WIDTH(QUEUE_W + $bits(used_t)),
       .DEPTH(8)
   ) u_used (
       .clk,
       .rst,
-      .s_valid(tested && mark_q.what == RUN_USED && !failed && !bad_q),
+      .s_valid(becomes_used),
       .s_ready(used_room),
       .s_data ({mark_q.owner, mark_q.used}),
       .m_valid(used_valid),
@@ -408,13 +412,14 @@ module receive_tracker
       .rd_addr(probe_queue),
       .rd_data(probe_gone)
   );
-  logic [15:0] under_q;  // runs under way in all
+  logic [15:0] under_q;
   always_ff @(posedge clk) begin
     running_q <= probe_begun != probe_gone;
-    under_q   <= under_q + 16'(begins) - 16'(tested);
+    under_q   <= under_q + 16'(begins) - 16'(tested && !becomes_used) - 16'(used_valid && used_ready);
     if (rst) under_q <= '0;
   end
-  assign idle = under_q == 0 && !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle
+  assign runs_all = under_q;
+  assign idle     = under_q == 0 && !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle
       && !wake_q;
 
 endmodule

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes turns over the queues that have buffers, makes a job of each chain of theirs and cuts its buffers into reads.
 // A visit goes on while there are buffers, credit by bytes, and what a packet needs: a job, cells, and room for its
-// reads. A queue gets no more of the free jobs and cells than it leaves free, so that those whose memory is slow can't
-// have all. What a visit can't go on with waits for the queue's next turn; its rest is kept with its job. Cells are
+// reads, and for its used element. A queue gets its own share of half of the jobs and cells, and beyond that no more
+// than it leaves free, of the other half: those whose memory is slow can't have all, however many they are. What a
+// visit can't go on with waits for the queue's next turn; its rest is kept with its job. Cells are
 // reserved for the whole packet before its first read: as many as it has bytes if its first buffer is its last, for
 // MAX_FRAME otherwise; what it doesn't need is given back at its last buffer.
 // A function over its rate begins no packet: transmit_pace keeps its queues until it may (pace_*, time_ns).
@@ -57,16 +58,20 @@ module transmit_gather
     output logic               look,           // transmit_room
     output logic [QUEUE_W-1:0] look_queue,
     input  logic [ JOBS_W-1:0] look_jobs,
+    input  logic [ JOBS_W-1:0] look_own,
     input  logic [CELLS_W-1:0] look_cells,
-    input  logic [ JOBS_W-1:0] jobs,
+    input  logic [ JOBS_W-1:0] shared,
     input  logic [CELLS_W-1:0] cells,
     input  logic               crowded,
     output logic [CELLS_W-1:0] reserve,
     output logic [CELLS_W-1:0] give_back,
+    input  logic               used_room,      // of visit_queue, 5 cycles later: it may begin chains, having begun_jobs
+    output logic [ JOBS_W-1:0] begun_jobs,
 
     input  logic               job_valid,      // transmit_order
     input  logic [  JOB_W-1:0] job,
     output logic               start,
+    output logic               start_own,
     output logic               start_follows,
     output logic [  JOB_W-1:0] start_after,
 
@@ -98,6 +103,9 @@ module transmit_gather
   localparam int unsigned LEAST = 64;       // that a buffer counts as
   localparam int unsigned MOST = 64;        // buffers a visit
   localparam int unsigned CREDIT_W = 19;
+  localparam int unsigned OWN_JOBS = JOBS / (2 * QUEUES);
+  localparam int unsigned OWN_CELLS = CELLS / (2 * QUEUES);
+  localparam int unsigned OTHERS_CELLS = OWN_CELLS * (QUEUES - 1);
   localparam int unsigned FUNCTION_W = QUEUE_W + 4;
 
   if (PAIRS < 1 || PAIRS > 8) begin : gen_bad_pairs
@@ -124,6 +132,7 @@ module transmit_gather
     logic [JOB_W-1:0]  last_job;
     credit_t           debt;      // negative or 0
     logic [JOBS_W-1:0] begun;     // jobs, modulo
+    logic [JOBS_W-1:0] own;       // of these, own ones
     cells_t            reserved;  // cells, modulo, without those given back
   } turn_t;
 
@@ -233,7 +242,7 @@ module transmit_gather
   rest_t rest_q, found_rest;
   job_t job_q, found_job;
   logic enabled_q, checksum_q, again_q, want_q, opened_q, ours_q;
-  logic [JOBS_W-1:0] used_jobs_q;
+  logic [JOBS_W-1:0] used_jobs_q, own_jobs_q;
   cells_t used_cells_q;
   credit_t credit_q;
   logic jobs_ok_q, crowded_q;
@@ -242,10 +251,10 @@ module transmit_gather
   logic [5:0] count_q;
   logic [4:0] patience_q;
   logic [BURST_W:0] asked_q, came_q, asked_new;
-  cells_t give_q;
+  cells_t give_q, shared_q;  // shared_q: cells that are no other queue's own
 
   wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
-                             begun: turn_q.begun, reserved: turn_q.reserved};
+                             begun: turn_q.begun, own: turn_q.own, reserved: turn_q.reserved};
   wire turn_wr = state_q == CLOSE || sweep;
   wire [QUEUE_W-1:0] turn_at = sweep ? sweep_queue : queue_q;
 
@@ -330,8 +339,11 @@ module transmit_gather
 
   // ------------------------------------------------------------------------------------------- what a cycle brings
   // Counts that a start changed are right again two cycles later, when the next one may be.
-  wire fits = next_need_q == '0 || slack_q >= signed'((CELLS_W + 2)'({next_need_q, 1'b0}));
-  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits;
+  wire fits_own = used_cells_q + next_need_q <= cells_t'(OWN_CELLS);
+  wire fits_shared = slack_q >= signed'((CELLS_W + 2)'({next_need_q, 1'b0})) && next_need_q <= shared_q;
+  wire fits = next_need_q == '0 || fits_own || fits_shared;
+  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits &&
+                used_room;
   wire tired = count_q == 6'(MOST - 1);
   wire accept = state_q == VISIT && next_q && !rest_q.valid && !tired && (turn_q.open || begins);
   wire too_long = job_q.skip || job_q.total + (FRAME_W + 1)'(next_buffer_q.bytes) > (FRAME_W + 1)'(MAX_CHAIN);
@@ -353,12 +365,14 @@ module transmit_gather
   wire held = rest_q.valid && full && came == came_q;
 
   // A visit that can do nothing is seen before virtq_fetch is asked.
-  wire few_jobs = used_jobs_q >= jobs || !job_valid;
+  wire own_left = own_jobs_q < JOBS_W'(OWN_JOBS);
+  wire few_jobs = !job_valid || (!own_left && used_jobs_q - own_jobs_q >= shared);
   wire parks = !turn_q.open && early;
   wire blocked = turn_q.open ? found_rest.valid && asked_new - came == (BURST_W + 1)'(BURSTS) :
                                few_jobs || crowded_q || credit_q[CREDIT_W-1] || early;
 
   assign start         = accept && !turn_q.open;
+  assign start_own     = own_left;
   assign start_follows = ours_q;
   assign start_after   = turn_q.last_job;
   assign reserve       = start ? next_need_q : '0;
@@ -371,6 +385,7 @@ module transmit_gather
   assign close         = state_q == CLOSE && opened_q;
   assign add_again     = again_q && !fresh_valid && (state_q == CLOSE || state_q == AGAIN);
   assign came_of       = turn_q.last_job;
+  assign begun_jobs    = used_jobs_q;
   assign visit         = state_q != WAIT;
   assign visit_queue   = queue_q;
   assign idle          = state_q == WAIT && turns_idle && pace_idle && !fresh_valid && !fail_q && give_q == '0;
@@ -397,6 +412,7 @@ module transmit_gather
     jobs_ok_q <= !few_jobs;
     crowded_q <= crowded;
     slack_q   <= signed'((CELLS_W + 2)'(cells)) - signed'((CELLS_W + 2)'(used_cells_q));
+    shared_q  <= 32'(cells) > OTHERS_CELLS ? cells - cells_t'(OTHERS_CELLS) : '0;
     came_q    <= came;
     give_q    <= ends ? job_q.reserved - cells_t'(net) : '0;
     if (state_q == VISIT && give_q != '0) begin
@@ -415,6 +431,7 @@ module transmit_gather
         checksum_q   <= found_checksum;
         again_q      <= conflict_q;
         used_jobs_q  <= found_turn.begun - look_jobs;
+        own_jobs_q   <= found_turn.own - look_own;
         used_cells_q <= found_turn.reserved - look_cells;
         credit_q     <= found_turn.debt + credit_t'(QUANTUM);
         want_q       <= found_turn.open || (found_enabled && !conflict_q);
@@ -467,8 +484,10 @@ module transmit_gather
       turn_q.open     <= 1'b1;
       turn_q.last_job <= job;
       turn_q.begun    <= turn_q.begun + 1'b1;
+      turn_q.own      <= turn_q.own + JOBS_W'(own_left);
       turn_q.reserved <= turn_q.reserved + next_need_q - give_q;
       used_jobs_q     <= used_jobs_q + 1'b1;
+      own_jobs_q      <= own_jobs_q + JOBS_W'(own_left);
       used_cells_q    <= used_cells_q + next_need_q - give_q;
       job_q.checksum  <= checksum_q;
       job_q.reserved  <= next_need_q;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes chains used: writes the used element of each to the place in the ring of its queue that follows the one before
-// (VIRTIO 1.2, 2.8.6), 8 bytes in one beat. Of chains that become used together (`more`) the first one's is written
-// when the others' are answered, so that the driver sees all of them or none.
+// (VIRTIO 1.2, 2.8.6), 8 bytes; those that wait for the bus and follow each other go in one beat (used_join). Of chains
+// that become used together (`more`) the first one's is written when the others' are answered, so that the driver sees
+// all of them or none.
 // A function's writes have an ID of their own as long as no more than IDS functions have any under way, and never wait
 // for each other; beyond that, and only then, functions share IDs.
-// Latency: 7 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain every
-// other cycle; of one queue too, with ELEMENTS under way.
-// Backpressure: used_ready is low while ELEMENTS are under way. A function whose memory is slow would fill them all:
-// who begins no chain of a queue without `room` leaves some for the others, as no function then begins more with as
-// many under way as are free. Answers are always taken.
+// Latency: 8 to 17 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain
+// every other cycle; of one queue too, with ELEMENTS under way.
+// Backpressure: used_ready is low while ELEMENTS are under way. Functions whose memory is slow would fill them all: who
+// begins no chain of a queue without `room` leaves some for the others, however many are slow. Half of ELEMENTS are
+// functions' own, in equal shares; of the others a function has no more than are free. Answers are always taken.
 module virtq_used
   import axi_pkg::*;
   import host_pkg::*;
@@ -35,8 +36,9 @@ module virtq_used
     input  logic [QUEUE_W-1:0] place_queue,  // held
     output place_t             place_next,   // of its next used element, 3 cycles later; one after the last when quiet
     input  logic [QUEUE_W-1:0] room_queue,   // held
-    output logic               room,         // its function has fewer elements under way than there are free, or none;
-                                             // 4 cycles later
+    input  logic [15:0]        room_begun,   // its chains that are begun, and not used yet
+    input  logic [15:0]        room_begun_all,
+    output logic               room,         // it may begin one; 4 cycles later, of those begun in the next one
 
     input  logic               used_valid,
     output logic               used_ready,
@@ -84,8 +86,10 @@ module virtq_used
   localparam int unsigned FUNCTIONS = (QUEUES + PAIRS - 1) / PAIRS;
   localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1;
   localparam int unsigned ELEMENT_W = $clog2(ELEMENTS);
+  localparam int unsigned OWN = ELEMENTS / (2 * FUNCTIONS);
   localparam int unsigned ID_W = $clog2(IDS);
-  localparam int unsigned LANE_W = $clog2(BYTES);
+  localparam int unsigned LANES = BYTES > 16 ? BYTES / 16 : 1;
+  localparam int unsigned LANE_W = LANES > 1 ? $clog2(LANES) : 1;
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [FUNCTION_W-1:0] function_t;
   typedef logic [ELEMENT_W-1:0] element_t;
@@ -191,11 +195,11 @@ module virtq_used
       .idle      (place_idle)
   );
 
-  logic again_q2, valid_q3, again_q3, valid_q4;
-  element_t again_element_q1, element_q2, element_q3;
+  logic again_q2, valid_q3, again_q3, valid_q4, again_q4;
+  element_t again_element_q1, element_q2, element_q3, element_q4;
   queue_t queue_q2;
   function_t function_q2, function_q3, function_q4;
-  logic [63:3] addr_q3, addr_q4;
+  logic [63:4] addr_q3, addr_q4;
   logic [63:0] data_q3, data_q4;
   always_ff @(posedge clk) begin
     again_q1         <= again_valid;
@@ -210,9 +214,11 @@ module virtq_used
     again_q3         <= again_q2;
     element_q3       <= element_q2;
     function_q3      <= function_q2;
-    addr_q3          <= {made_addr, 1'b1};
+    addr_q3          <= made_addr;
     data_q3          <= made_data;
     valid_q4         <= valid_q3;
+    again_q4         <= again_q3;
+    element_q4       <= element_q3;
     function_q4      <= function_q3;
     addr_q4          <= addr_q3;
     data_q4          <= data_q3;
@@ -227,11 +233,14 @@ module virtq_used
   function_t over_function, room_function, room_function_q;
   queue_t probe_queue_q;
   count_t probe_count, room_count, alone_count;
+  wire [16:0] claims = 17'(room_count) + 17'(room_begun);
+  wire [16:0] unclaimed = 17'(free) - 17'(room_begun_all);
   always_ff @(posedge clk) begin
     probe_queue_q   <= probe_queue;
     room_function_q <= room_function;
     probe_quiet     <= queues_ready && probe_count == '0;
-    room            <= room_count == '0 || room_count < free;
+    room            <= claims == '0 || claims < 17'(OWN) ||
+        (claims < unclaimed && unclaimed > 17'(OWN * (FUNCTIONS - 1)) && !unclaimed[16]);
   end
 
   queue_owner #(
@@ -274,10 +283,11 @@ module virtq_used
   // -------------------------------------------------------------------------------------------------------- to the bus
   logic [ID_W-1:0] begin_id, out_id, answer_id;
   function_t out_function;
-  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, out_valid, out_room;
+  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, out_valid;
   element_t answer_element;
-  logic [63:3] out_addr;
-  logic [63:0] out_data;
+  logic [63:4] out_addr;
+  logic [LANE_W-1:0] out_last, following;
+  logic [LANES-1:0][63:0] out_data;
   logic aw_sent_q, w_sent_q;
 
   used_order #(
@@ -300,20 +310,32 @@ module virtq_used
       .end_second    (answer_second)
   );
 
-  stream_fifo #(
-      .WIDTH(ID_W + FUNCTION_W + 61 + 64),
-      .DEPTH(OUT)
-  ) u_out (
+  used_join #(
+      .ID_W      (ID_W),
+      .FUNCTION_W(FUNCTION_W),
+      .ELEMENTS  (ELEMENTS),
+      .LANES     (LANES),
+      .WRITES    (OUT)
+  ) u_join (
       .clk,
       .rst,
-      .s_valid(valid_q4),
-      .s_ready(out_room),
-      .s_data ({begin_id, function_q4, addr_q4, data_q4}),
-      .m_valid(out_valid),
-      .m_ready((aw_sent_q || axi_rsp.awready) && (w_sent_q || axi_rsp.wready)),
-      .m_data ({out_id, out_function, out_addr, out_data}),
-      .count  (out_count),
-      .idle   ()
+      .s_valid   (valid_q4),
+      .s_id      (begin_id),
+      .s_function(function_q4),
+      .s_element (element_q4),
+      .s_alone   (again_q4),
+      .s_addr    (addr_q4),
+      .s_data    (data_q4),
+      .count     (out_count),
+      .m_valid   (out_valid),
+      .m_ready   ((aw_sent_q || axi_rsp.awready) && (w_sent_q || axi_rsp.wready)),
+      .m_id      (out_id),
+      .m_function(out_function),
+      .m_addr    (out_addr),
+      .m_last    (out_last),
+      .m_data    (out_data),
+      .first     (answer_element),
+      .following
   );
 
   always_ff @(posedge clk) begin
@@ -325,26 +347,43 @@ module virtq_used
     end
   end
 
-  localparam int unsigned WORDS = BYTES / 8;
+  wire [LANE_W-1:0] out_first = LANE_W'(32'(out_addr) % LANES);
   always_comb begin
     axi_req         = '0;
     axi_req.awid    = 8'(out_id);
-    axi_req.awaddr  = {out_addr, 3'd0} & ~64'(BYTES - 1);
-    axi_req.awsize  = 3'(LANE_W);
+    axi_req.awaddr  = {out_addr, 4'd8} & ~64'(BYTES - 1);
+    axi_req.awsize  = 3'($clog2(BYTES));
     axi_req.awburst = 2'b01;
     axi_req.awuser  = 16'(FIRST) + 16'(out_function);
     axi_req.awvalid = out_valid && !aw_sent_q;
     axi_req.wlast   = 1'b1;
     axi_req.wvalid  = out_valid && !w_sent_q;
     axi_req.bready  = 1'b1;
-    axi_wdata       = {WORDS{out_data}};
-    for (int unsigned i = 0; i < WORDS; i++) begin
-      axi_wstrb[8*i+:8] = {8{32'(out_addr) % WORDS == i}};
+    axi_wdata       = '0;
+    for (int unsigned i = 0; i < LANES; i++) begin
+      axi_wdata[DATA_W-64-128*(LANES-1-i)+:64] = out_data[i];
+    end
+    for (int unsigned i = 0; i < BYTES; i++) begin
+      axi_wstrb[i] = i / 16 + 1 > 32'(out_first) && i / 16 < 32'(out_last) + 1 && (i % 16 >= 8 || BYTES == 8);
     end
   end
 
   // ----------------------------------------------------------------------------------------------------------- answers
-  logic answer_idle;
+  // An answer is for all elements of its write, one after the other.
+  logic answer_idle, applied_q, amid_q;
+  logic [LANE_W-1:0] left_q;
+  wire [LANE_W-1:0] left = amid_q ? left_q : following;
+  always_ff @(posedge clk) begin
+    applied_q <= answer_valid && answer_ready;
+    if (applied_q) begin
+      amid_q <= left != '0;
+      left_q <= left - 1'b1;
+    end
+    if (rst) begin
+      applied_q <= 1'b0;
+      amid_q    <= 1'b0;
+    end
+  end
   stream_fifo #(
       .WIDTH(ID_W + 1),
       .DEPTH(ELEMENTS)
@@ -355,7 +394,7 @@ module virtq_used
       .s_ready(answer_room),
       .s_data ({axi_rsp.bresp[1], ID_W'(axi_rsp.bid)}),
       .m_valid(answer_valid),
-      .m_ready(answer_ready),
+      .m_ready(applied_q && left == '0),
       .m_data ({answer_error, answer_id}),
       .count  (),
       .idle   ()
@@ -408,10 +447,9 @@ module virtq_used
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) assert (!axi_rsp.bvalid || answer_room) else $error("%m: an answer without a write");
-    if (!rst) assert (!valid_q4 || out_room) else $error("%m: no room for an element");
   end
 `else
-  wire unused = &{1'b0, answer_room, out_room};
+  wire unused = &{1'b0, answer_room};
 `endif
 
 endmodule

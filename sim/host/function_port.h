@@ -84,7 +84,7 @@ class FunctionPort {
   bool ended_ = true;
   bool loaded_ = false;  // frame_ waits for its time, or for a buffer
   RxFrame frame_;
-  Cycle earliest_ = 0;   // when frame_ may go
+  Cycle earliest_ = 0;  // when frame_ may go
   Cycle due_ = kNever;
 };
 

@@ -60,8 +60,8 @@ std::optional<Virtqueue::Used> Virtqueue::take() {
   const auto number = static_cast<uint16_t>(load_word(at + kId, 2));
   const auto bytes = static_cast<uint32_t>(load_word(at + kLength, 4));
   if (number >= entries_ || !outstanding_[number]) {
-    throw Error(HR_ERROR_PROTOCOL, "a used descriptor names buffer " + std::to_string(number) +
-                                       ", which the device doesn't have");
+    throw Error(HR_ERROR_PROTOCOL,
+                "a used descriptor names buffer " + std::to_string(number) + ", which the device doesn't have");
   }
   if (device_writes_ && bytes > buffer_bytes_) {
     throw Error(HR_ERROR_PROTOCOL, "a used descriptor has " + std::to_string(bytes) + " bytes, its buffer " +

@@ -224,7 +224,7 @@ class Bench:
         await start(dut, "s_req", "m_rsp")
         self.widths = {"ar": int(dut.read_widths.value), "aw": int(dut.write_widths.value)}
         ids = {
-            kind: [0 if w >> 4 * n & 15 == NONE else 1 << (w >> 4 * n & 15) for n in range(self.count)]
+            kind: [{NONE: 0, 8: 192}.get(w >> 4 * n & 15, 1 << (w >> 4 * n & 15)) for n in range(self.count)]
             for kind, w in self.widths.items()
         }
         self.managers = [

@@ -273,6 +273,46 @@ async def functions_with_slow_memory_hold_up_no_other(dut: Any) -> None:
 
 
 @behaviour()
+async def queues_begin_no_chain_without_room(dut: Any) -> None:
+    """Room for so many of a queue and so many of all."""
+    each, of_all = 3, 10
+    world = Outside(dut, latency=lambda _: 100, delay=lambda: random.randrange(6))
+    world.room = lambda _, begun, begun_all: begun < each and begun_all < of_all
+    await begin(world)
+    given = [[plain(world, queue, 64) for _ in range(30)] for queue in range(world.queues)]
+    cocotb.start_soon(feed(world, given, lambda: 0))
+    most = [0] * world.queues
+    while not most[0] or any(world.fetched):
+        await RisingEdge(dut.clk)
+        begun = [sum(chain.begun for chain in chains) for chains in given]
+        under_way = [count - len(used) for count, used in zip(begun, world.used, strict=True)]
+        assert sum(under_way) <= of_all
+        most = [max(pair) for pair in zip(most, under_way, strict=True)]
+    assert max(most) == each
+    await settle(world)
+    check(world, given)
+
+
+@behaviour()
+async def functions_with_silent_memory_leave_others_their_share(dut: Any) -> None:
+    """All but one, the one after the other, with as much as each gets: the first one that is alone gets most."""
+    world = Outside(dut)
+    own = int(dut.JOBS.value) // (2 * world.queues)
+    if world.queues < 2 or world.pairs > 1 or not own:
+        return
+    fast = world.function(0)
+    world.latency = lambda user: 50 if user == fast else 1_000_000
+    await begin(world)
+    for queue in range(1, world.queues):
+        for _ in range(int(dut.JOBS.value)):
+            world.give(queue, plain(world, queue, 64))
+        await cycles(dut.clk, int(dut.JOBS.value) * 12)
+    for _ in range(60):
+        world.give(0, plain(world, 0, 64))
+    await until(dut.clk, lambda: len(world.frames[0]) == 60, 60 // own * 150 + 150)
+
+
+@behaviour()
 async def queues_get_equal_shares_of_bytes(dut: Any) -> None:
     """Whatever the sizes of their packets and buffers."""
     world = Outside(dut, latency=lambda _: 50)

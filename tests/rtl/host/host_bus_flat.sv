@@ -23,8 +23,8 @@ module host_bus_flat
     output logic                                  idle
 );
 
-  localparam bit [63:0] READ_WIDTHS = MANAGERS == 2 ? 64'h77 : 64'h5_ff_f6_44;
-  localparam bit [63:0] WRITE_WIDTHS = MANAGERS == 2 ? 64'h7f : 64'hf_55_6f_44;
+  localparam bit [63:0] READ_WIDTHS = MANAGERS == 2 ? 64'h77 : MANAGERS == 3 ? 64'h850 : 64'h5_ff_f6_44;
+  localparam bit [63:0] WRITE_WIDTHS = MANAGERS == 2 ? 64'h7f : MANAGERS == 3 ? 64'h83f : 64'hf_55_6f_44;
   assign read_widths  = READ_WIDTHS;
   assign write_widths = WRITE_WIDTHS;
   host_bus #(

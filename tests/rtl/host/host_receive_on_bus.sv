@@ -46,6 +46,8 @@ module host_receive_on_bus
     input  logic               buffer_none,
     output logic               close,
     output logic [QUEUE_W-1:0] room_queue,
+    output logic [15:0]        room_begun,
+    output logic [15:0]        room_begun_all,
     input  logic               room,
     output logic               used_valid,
     input  logic               used_ready,

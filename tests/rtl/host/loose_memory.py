@@ -3,6 +3,7 @@ write shows at any moment between its data and its answer."""
 
 import itertools
 import random
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -118,13 +119,14 @@ class LooseMemory(Memory):
                 self._show(access, size)
 
     def _show(self, access: Access, size: int) -> None:
-        lowest = (access.strobes & -access.strobes).bit_length() - 1
-        count = access.strobes.bit_count()
-        assert access.strobes == ((1 << count) - 1) << lowest, "strobes with holes"
-        if access.response == OKAY:
-            data = access.data.to_bytes(size, "little")[lowest : lowest + count]
-            self.write(access.address + lowest, data)
-            self.shown(access.address + lowest, data, access.user)
+        """Runs of bytes are seen in any order, each as a whole."""
+        if access.response != OKAY:
+            return
+        data = access.data.to_bytes(size, "little")
+        runs = [run.span() for run in re.finditer("1+", f"{access.strobes:0{size}b}"[::-1])]
+        for begin, end in random.sample(runs, len(runs)):
+            self.write(access.address + begin, data[begin:end])
+            self.shown(access.address + begin, data[begin:end], access.user)
 
     def serve_reads(self) -> Iterator[None]:
         dut = self.dut

@@ -1,4 +1,5 @@
-"""host_bus: managers with IDs like the function engine's at its widths, and two with all IDs there are."""
+"""host_bus: managers with IDs like the function engine's at its widths, three of which one has 192,
+and two with all IDs there are."""
 
 from pathlib import Path
 
@@ -8,7 +9,12 @@ import simulation
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"MANAGERS": 7, "MEM_W": 128}, {"MANAGERS": 7, "MEM_W": 512}, {"MANAGERS": 2, "MEM_W": 64}],
+    [
+        {"MANAGERS": 7, "MEM_W": 128},
+        {"MANAGERS": 7, "MEM_W": 512},
+        {"MANAGERS": 3, "MEM_W": 128},
+        {"MANAGERS": 2, "MEM_W": 64},
+    ],
     ids=str,
 )
 def test_host_bus(parameters: dict[str, int]) -> None:

@@ -110,6 +110,7 @@ class Outside:
     in_order     data come as they were asked for, burst by burst
     delay        of virtq_fetch to its first buffer
     hesitates    the share of cycles in which virtq_fetch can't say whether there will be more buffers
+    room         whether a queue may begin chains that has begun so many, of all so many
     """
 
     dut: Any
@@ -121,6 +122,7 @@ class Outside:
     in_order: bool = False
     delay: Callable[[], int] = lambda: OPEN_LATENCY
     hesitates: float = 0.0
+    room: Callable[[int, int, int], bool] = lambda *_: True
     memory: Functions = field(default_factory=Functions)
 
     def __post_init__(self) -> None:
@@ -213,7 +215,9 @@ class Outside:
         dut = self.dut
         queue, wait = -1, 0
         offered = False
+        asked, begun = deque([0] * 4, 4), (0, 0)
         while True:
+            dut.room.value = int(self.room(asked[0], *begun))
             ready = int(queue < 0 and (wait == 0 or random.random() < 0.5))
             dut.open_ready.value = ready
             there = self.fetched[queue] if queue >= 0 and wait == 0 else None
@@ -233,6 +237,8 @@ class Outside:
             dut.buffer_valid.value = int(offered)
             dut.buffer_none.value = int(there is not None and not there and not silent)
             yield
+            asked.append(int(dut.room_queue.value))
+            begun = int(dut.room_begun.value), int(dut.room_begun_all.value)
             if queue >= 0:
                 wait = max(0, wait - 1)
                 if offered and dut.buffer_ready.value:

@@ -22,6 +22,8 @@ module virtq_used_on_bus
     input  logic [QUEUE_W-1:0]    place_queue,
     output logic [15:0]           place_next,
     input  logic [QUEUE_W-1:0]    room_queue,
+    input  logic [15:0]           room_begun,
+    input  logic [15:0]           room_begun_all,
     output logic                  room,
     input  logic                  used_valid,
     output logic                  used_ready,

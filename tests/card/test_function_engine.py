@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The function engine as a whole: what functions carry at once, and that those whose memory is silent hold up no
+other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from headrace.card import Card
+from headrace.card.functions import Functions, Plugs, Side
+
+CARD = Path(__file__).parent / "cards" / "functions"
+FUNCTIONS = 16
+CLOCK_HZ = 250_000_000
+LATENCY_NS = 1_000
+FCS, GAP = 4, 20
+PACKETS_S = 40e6  # of all functions, each way
+WARM, SPAN = 10_000, 20_000
+
+
+class Host:
+    """The card, with drivers that the harness plays."""
+
+    def __init__(self, card: Card) -> None:
+        self.card = card
+        card.memory.configure(read_latency_ns=LATENCY_NS, write_latency_ns=LATENCY_NS // 4, reads=256, writes=256)
+        self.functions = Functions(card, card.regs.functions)
+        plugs = Plugs(self.functions, pytest.fail)
+        self.ports = []
+        for function in range(FUNCTIONS):
+            plugs.plug(function, "queue:")
+            port = plugs.port(function)
+            assert port is not None
+            card.sink(port, "null")
+            self.ports.append(port)
+
+    def send(self, functions: Sequence[int], size: int, timing: str | float = "line") -> None:
+        """As much as they can, or so many bit/s of a line, from now on; they get back what they send."""
+        for function in functions:
+            self.card.source(self.ports[function], f"gen:size={size - FCS},frame=raw", timing=timing)
+
+    def silence(self, reads: Sequence[int], writes: Sequence[int]) -> None:
+        """Memory answers these functions no more."""
+        masks = [sum(1 << function for function in silent) for silent in (reads, writes)]
+        self.card.source(0, [b"".join(mask.to_bytes(8, "little") for mask in masks).ljust(60, b"\0")])
+        self.run(100)
+
+    def run(self, cycles: int) -> None:
+        self.card.run(until=None, cycles=cycles)
+
+    def rates(self, functions: Sequence[int]) -> list[float]:
+        """Packets a second that each of them sent and, after them, that each got."""
+        before = self._counts(functions)
+        self.run(SPAN)
+        return [(now - then) * CLOCK_HZ / SPAN for now, then in zip(self._counts(functions), before, strict=True)]
+
+    def _counts(self, functions: Sequence[int]) -> list[int]:
+        stats = [self.card.port_stats(self.ports[function]) for function in functions]
+        return [each.rx_frames for each in stats] + [each.tx_frames for each in stats]
+
+    def lost(self, function: int) -> int:
+        return self.functions.counters(Side.RECEIVE, function).dropped_full
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    with Card.open(CARD, {"FUNCTIONS": FUNCTIONS}, clock_hz=CLOCK_HZ, progress=False) as card:
+        yield Host(card)
+
+
+@pytest.mark.parametrize("to", ["reads", "writes", "both"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one after the other"])
+@pytest.mark.parametrize("size", [64, 1518])
+def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at_once: bool, size: int) -> None:
+    """All but one, each with as much under way as it gets: one that was alone got more than those after it."""
+    *silent, last = range(FUNCTIONS)
+    groups = [silent] if at_once else [[function] for function in silent]
+    gone: list[int] = []
+    for group in groups:
+        host.send(group, size)
+        host.run(3_000)
+        gone += group
+        host.silence(gone if to != "writes" else [], gone if to != "reads" else [])
+        host.run(1_000)
+    share = PACKETS_S / FUNCTIONS * 8 * (64 + GAP)
+    host.send([last], size, share)
+    host.run(WARM)
+    assert min(host.rates([last])) >= share / 8 / (size + GAP) - CLOCK_HZ / SPAN  # less one packet
+    assert host.lost(last) == 0
+
+
+@pytest.mark.parametrize(("size", "packets_s"), [(64, PACKETS_S), (1518, 100e9 / 8 / (1518 + GAP))])
+def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size: int, packets_s: float) -> None:
+    everyone = range(FUNCTIONS)
+    host.send(everyone, size)
+    host.run(WARM)
+    rates = host.rates(everyone)
+    sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
+    assert min(sum(sent), sum(received)) >= packets_s
+    assert min(sent) >= 0.8 * max(sent)
