@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive side of virtual functions: puts frames of any queue into the buffers that the queue's driver has made
 // available (VIRTIO 1.2, 5.1.6.4), each behind a virtio-net header, and tells of each chain when all that was written
-// is answered. Frames wait in cells, which all queues share: a queue holds no more than are free. What finds no room is
-// dropped whole, as is a frame of a queue that is not enabled. A queue without buffers, or with a slow memory, holds up
-// no other: what can't go on is put aside. Queues have turns by bytes. See receive_scatter, receive_tracker.
+// is answered. Frames wait in cells, of which half are queues' own, and the others shared by all (receive_lists). What
+// finds no room is dropped whole, as is a frame of a queue that is not enabled. A queue without buffers, or with a slow
+// memory, holds up no other: what can't go on is put aside. Queues have turns by bytes. See receive_scatter,
+// receive_tracker.
 // A frame that waits for another chain when its queue is switched off is dropped, its last used chain had `more` then.
 // Answers of up to 64 queues don't wait for each other; with more, queues whose numbers are equal modulo 64 do.
 // fail: nothing of the queue becomes used any more until it is set again, and its frames are dropped.
@@ -117,7 +118,6 @@ module host_receive
   // ----------------------------------------------------------------------------------------------------------- cells
   logic alloc_valid, alloc_ready, cell_free_valid, link_en, next_en, wr_en, rd_en;
   logic [CELL_W-1:0] alloc_cell, next_cell;
-  logic [CELL_W:0] free;
   // verilator lint_off UNUSEDSIGNAL
   // As wide as the most cells need
   cell_t cell_free, link_cell, next_of, wr_cell, rd_cell, shift_next_of, free_next_of;
@@ -141,7 +141,7 @@ module host_receive
       .alloc_cell,
       .free_valid(cell_free_valid),
       .free_cell (CELL_W'(cell_free)),
-      .free,
+      .free      (),
       .link_en,
       .link_cell (CELL_W'(link_cell)),
       .link_next (alloc_cell),
@@ -208,7 +208,8 @@ module host_receive
 
   receive_lists #(
       .QUEUES(QUEUES),
-      .CELLS(CELLS)
+      .CELLS(CELLS),
+      .SPARE((MAX_FRAME + CELL_BYTES - 1) / CELL_BYTES)
   ) u_lists (
       .clk,
       .rst,
@@ -219,7 +220,6 @@ module host_receive
       .change_enabled,
       .probe_queue,
       .probe_waiting,
-      .free            (cells_t'(free)),
       .freed_valid,
       .freed_queue     (visited),
       .freed_cells,

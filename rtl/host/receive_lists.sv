@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of frames that wait for buffers, one a queue. A frame comes in if its queue is enabled and has no more
-// cells than its share of half of them, or than are free then, and those that are others' own share are; else it is
-// dropped. The first one of a queue is taken by `pop`, but its cells count until they are freed. When a frame comes
-// into an empty list, the queue wants a turn.
+// The lists of frames that wait for buffers, one a queue. Half of the cells are queues' own, in equal shares; of the
+// others SPARE stay free for frames that come in, and all queues share the rest. A frame enters if its queue is enabled
+// and has no more cells with it than its own, or beyond these no more than twice the shared ones that are free then;
+// else it is dropped. So one queue alone gets two thirds of what is shared, and many that take all they get leave some.
+// The first one of a queue is taken by `pop`, but its cells count until they are freed, and those of the shared ones
+// until the queue is looked at: by its next frame or pop, or in its turn when there is neither.
+// When a frame comes into an empty list, the queue wants a turn.
 // Latency: 2 cycles from a pop to what it found. Throughput: a frame or a pop a cycle, of the same queue in 3; frames
 // go first, and every other one lets a pop go.
 // Backpressure: frame_ready is low while drops, turns or cells to free aren't taken.
@@ -11,6 +14,7 @@ module receive_lists
 #(
     parameter int unsigned QUEUES = 16,
     parameter int unsigned CELLS = 256,
+    parameter int unsigned SPARE = 36,      // cells of the longest frame
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
 ) (
     input  logic               clk,
@@ -24,7 +28,6 @@ module receive_lists
     output logic               probe_waiting,   // frames of it are in the list; 1 cycle later
 
     // verilator lint_off UNUSEDSIGNAL
-    input  cells_t             free,
     input  logic               freed_valid,     // so many cells of the queue's were freed since reset, modulo
     input  logic [QUEUE_W-1:0] freed_queue,
     input  cells_t             freed_cells,
@@ -59,6 +62,8 @@ module receive_lists
 
   localparam int unsigned CELL_W = $clog2(CELLS);
   localparam int unsigned OWN = CELLS / (2 * QUEUES);
+  localparam int unsigned OTHERS = CELLS - OWN * QUEUES;
+  localparam int unsigned SHARED = OTHERS > 2 * SPARE ? OTHERS - SPARE : SPARE;  // the longest enters
 
   if (QUEUES < 1 || QUEUES > 65536) begin : gen_bad_queues
     $fatal(1, "receive_lists: QUEUES must be 1 to 65536, not %0d", QUEUES);
@@ -66,12 +71,16 @@ module receive_lists
   if (CELLS < 16 || CELLS > 4096 || 2 ** CELL_W != CELLS) begin : gen_bad_cells
     $fatal(1, "receive_lists: CELLS must be a power of two from 16 to 4096, not %0d", CELLS);
   end
+  if (SPARE < 1 || SPARE > CELLS / 2) begin : gen_bad_spare
+    $fatal(1, "receive_lists: SPARE must be 1 to half of CELLS, not %0d", SPARE);
+  end
 
   typedef logic [CELL_W-1:0] at_t;
   typedef logic [CELL_W:0] number_t;
   typedef struct packed {
     number_t frames;
     number_t cells;  // that came in since reset, modulo
+    number_t beyond; // as noted: of its cells those that are shared ones
     at_t     head;
     at_t     tail;   // first cells of the first and last frame
   } list_t;
@@ -80,6 +89,7 @@ module receive_lists
   // Stage 1: the queue's words are there. Stage 2: the frame's; all is known, and noted.
   typedef struct packed {
     logic               pop;
+    logic               look;
     logic [QUEUE_W-1:0] owner;
     end_t               what;
     logic               valid_sum;
@@ -98,11 +108,21 @@ module receive_lists
   wire pop_first = pop_go && (!frame_go || after_frame_q);
   wire go = frame_go || pop_go;
 
+  number_t shared_q;  // that are free
+  logic [QUEUE_W-1:0] look_q;
+  wire look_conflict = (valid1_q && work1_q.owner == look_q) || (valid2_q && work2_q.owner == look_q);
+  wire look_go = !go && !look_conflict && !wipe && shared_q != number_t'(SHARED);
+  always_ff @(posedge clk) begin
+    if (look_go) look_q <= 32'(look_q) == QUEUES - 1 ? '0 : look_q + 1'b1;
+    if (rst) look_q <= '0;
+  end
+
   assign frame_ready = frame_go && !pop_first;
   assign pop_ready   = pop_first;
   always_comb begin
     work.pop       = pop_first;
-    work.owner     = pop_first ? pop_queue : QUEUE_W'(frame.owner);
+    work.look      = !go;
+    work.owner     = pop_first ? pop_queue : go ? QUEUE_W'(frame.owner) : look_q;
     work.what      = frame.what;
     work.valid_sum = frame.valid_sum;
     work.first     = at_t'(frame.first);
@@ -118,7 +138,7 @@ module receive_lists
   logic valid_sum2;
 
   always_ff @(posedge clk) begin
-    valid1_q   <= go;
+    valid1_q   <= go || look_go;
     valid2_q   <= valid1_q;
     work1_q    <= work;
     work2_q    <= work1_q;
@@ -134,18 +154,24 @@ module receive_lists
   end
 
   // ------------------------------------------------------------------------------------------------ what is decided
-  wire arrives = valid2_q && !work2_q.pop;
+  wire arrives = valid2_q && !work2_q.pop && !work2_q.look;
   wire whole = work2_q.what == WHOLE;
-  number_t limit_q;  // cells that are free; this one's are not
   wire [CELL_W+1:0] with_it = {1'b0, used2_q} + {1'b0, work2_q.cells};
-  wire fits = with_it <= (CELL_W + 2)'(OWN) || (with_it <= {1'b0, limit_q} && 32'(limit_q) + 1 > OWN * (QUEUES - 1));
+  wire fits = with_it <= (CELL_W + 2)'(OWN) ||
+      (work2_q.cells <= shared_q && {1'b0, with_it} <= (CELL_W + 3)'(OWN) + {1'b0, shared_q, 1'b0});
   wire enters = arrives && whole && enabled2_q && fits;
   wire removes = valid2_q && work2_q.pop && list2_q.frames != 0;
   wire listed = list2_q.frames != 0;
-  always_ff @(posedge clk) limit_q <= number_t'(free);
+  wire number_t used_then = enters ? number_t'(with_it) : used2_q;
+  wire number_t beyond = used_then > number_t'(OWN) ? used_then - number_t'(OWN) : '0;
+  always_ff @(posedge clk) begin
+    if (valid2_q) shared_q <= shared_q + list2_q.beyond - beyond;
+    if (rst) shared_q <= number_t'(SHARED);
+  end
 
   always_comb begin
     list_next = list2_q;
+    list_next.beyond = beyond;
     if (removes) begin
       list_next.frames = list2_q.frames - 1'b1;
       list_next.head   = next2;
@@ -163,7 +189,7 @@ module receive_lists
       .DEPTH(QUEUES)
   ) u_lists (
       .clk,
-      .wr_en  (wipe || enters || removes),
+      .wr_en  (wipe || valid2_q),
       .wr_addr(wipe ? wipe_queue : work2_q.owner),
       .wr_data(wipe ? '0 : list_next),
       .rd_en  (1'b1),
@@ -295,12 +321,13 @@ module receive_lists
     assign free_first[11:CELL_W]   = '0;
     assign free_cells[12:CELL_W+1] = '0;
   end
-  assign idle = !valid1_q && !valid2_q && &idles;
+  assign idle = (!valid1_q || work1_q.look) && (!valid2_q || work2_q.look) && &idles;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (turns_ready && drops_ready && frees_ready || !arrives) else $error("%m: a frame's fate is lost");
+      assert (shared_q <= number_t'(SHARED)) else $error("%m: more cells are shared than there are");
     end
   end
 `else

@@ -620,6 +620,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("receive_input", {"MAX_FRAME": 65601}),
     ("receive_lists", {"QUEUES": 0}),
     ("receive_lists", {"CELLS": 100}),
+    ("receive_lists", {"SPARE": 129}),
     ("receive_scatter", {"QUEUES": 0}),
     ("receive_shift", {"QUEUES": 0}),
     ("receive_shift", {"PAIRS": 0}),

@@ -137,23 +137,32 @@ async def what_does_not_fit_is_dropped_and_counted(dut: Any) -> None:
     await bench.step(500)
     bench.check_end()
     assert bench.queues[0].events == {FULL: 2, SHORT: 2, PASSED: 1}
-    # None gets more cells than are left to the others.
+    # One after the other fills what it can get: its own cells, and twice as many as are left of the shared ones.
     queues = bench.queues[: min(3, bench.count)]
     cells = int(dut.STORE_KB.value) * 4
-    for queue in queues:
-        for _ in range(cells):
-            bench.send(queue.number, 200)
-    await bench.until(lambda: not bench.to_send, 60 * cells)
-    await bench.step(200)
-    held = [queue.asked - sum(queue.events.values()) for queue in queues]
-    assert min(held) > 0
-    assert max(held) <= cells // 2 + 1
-    assert sum(held) < cells
-    for queue, count in zip(queues, held, strict=True):
-        for _ in range(count):
-            bench.give(queue.number, [1600])
-            await bench.step(5)
-    await serve(bench, 30000, keep=0)
+    own = cells // (2 * bench.count)
+    others, spare = cells - own * bench.count, -(-most // 256)
+    shared = others - spare if others > 2 * spare else spare
+    expected = []
+    for _ in queues:
+        got = 0
+        while shared > 0 and got + 1 <= 2 * shared:
+            got, shared = got + 1, shared - 1
+        expected.append(own + got)
+    for _ in range(2):  # and again, when all of them are free
+        for queue in queues:
+            for _ in range(cells):
+                bench.send(queue.number, 200)
+        await bench.until(lambda: not bench.to_send, 60 * cells)
+        await bench.step(200)
+        held = [queue.asked - sum(queue.events.values()) for queue in queues]
+        assert held == expected
+        for queue, count in zip(queues, held, strict=True):
+            for _ in range(count):
+                bench.give(queue.number, [1600])
+                await bench.step(5)
+        await serve(bench, 30000, keep=0)
+        await bench.step(4 * bench.count)
     await bench.until(lambda: bool(dut.idle.value), 200)
 
 
