@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What became of the packets of each queue of a side: those that went through and their bytes, and those dropped, by
 // reason. After reset all become 0, a counter a cycle; what happens in that time is counted once it is over.
-// Latency of a read: 16 cycles, and those of the events before it. Throughput: an event in 4 cycles.
-// Backpressure: event_ready is low while EVENTS wait. One read at a time.
+// Latency of a read: 8 cycles; it has the events up to 3 cycles before. Throughput: an event a cycle, of the same
+// counter too; a read takes the place of 4.
+// Backpressure: event_ready is low while EVENTS wait: not but for the first cycles and many reads. One read at a time.
 module host_counters #(
     parameter int unsigned QUEUES = 16,
     parameter int unsigned EVENTS = 16,
@@ -34,23 +35,22 @@ module host_counters #(
     logic [16:0]        bytes;
   } event_t;
 
-  typedef enum logic [2:0] {
-    CLEAR,
-    CHOOSE,
-    ADD,
-    WRITE,
-    FETCH,
-    TAKE
-  } state_t;
+  typedef logic [QUEUE_W+1:0] at_t;  // {queue, kind}
 
-  state_t state_q;
+  // After a reset `clear_q`, later the kinds of a read (`reads_q`), one a cycle, go before events.
   event_t first;
-  logic first_valid, waits_q, events_idle;
-  logic [QUEUE_W+1:0] at_q;   // {queue, kind}
+  logic first_valid, clear_q, waits_q, reads_q, events_idle;
   logic [QUEUE_W-1:0] read_queue_q;
-  logic [63:0] packets, bytes, packets_q, bytes_q;
+  at_t at_q;
   wire clear_ends = 32'(at_q[QUEUE_W+1:2]) == QUEUES - 1 && at_q[1:0] == 2'd3;
-  wire changes = state_q == CLEAR || state_q == WRITE;
+  wire take = first_valid && !clear_q && !reads_q;
+  wire at_t at = reads_q ? at_q : {first.number, first.kind};
+
+  // Step 1 has what the RAMs read; step 2 writes. What the two steps before it write is not in what was read.
+  logic add1_q, add2_q, add3_q, read1_q;
+  at_t at1_q, at2_q, at3_q;
+  logic [16:0] bytes1_q;
+  logic [1:0][63:0] found, old, sum_q, sum_before_q;  // packets, bytes
 
   stream_fifo #(
       .WIDTH($bits(event_t)),
@@ -62,87 +62,84 @@ module host_counters #(
       .s_ready(event_ready),
       .s_data ({event_queue, event_kind, event_bytes}),
       .m_valid(first_valid),
-      .m_ready(state_q == WRITE),
+      .m_ready(!clear_q && !reads_q),
       .m_data (first),
       .count  (),
       .idle   (events_idle)
   );
 
+  wire at_t wr_at = clear_q ? at_q : at2_q;
   ram_fit #(
       .WIDTH(64),
       .DEPTH(4 * QUEUES)
   ) u_packets (
       .clk,
-      .wr_en  (changes),
-      .wr_addr(at_q[$clog2(4*QUEUES)-1:0]),
-      .wr_data(packets_q),
+      .wr_en  (clear_q || add2_q),
+      .wr_addr(wr_at[$clog2(4*QUEUES)-1:0]),
+      .wr_data(clear_q ? '0 : sum_q[0]),
       .rd_en  (1'b1),
-      .rd_addr(at_q[$clog2(4*QUEUES)-1:0]),
-      .rd_data(packets)
+      .rd_addr(at[$clog2(4*QUEUES)-1:0]),
+      .rd_data(found[0])
   );
   ram_fit #(
       .WIDTH(64),
       .DEPTH(QUEUES)
   ) u_bytes (
       .clk,
-      .wr_en  (changes && at_q[1:0] == 2'd0),
-      .wr_addr(at_q[QUEUE_W+1:2]),
-      .wr_data(bytes_q),
+      .wr_en  ((clear_q || add2_q) && wr_at[1:0] == 2'd0),
+      .wr_addr(wr_at[QUEUE_W+1:2]),
+      .wr_data(clear_q ? '0 : sum_q[1]),
       .rd_en  (1'b1),
-      .rd_addr(at_q[QUEUE_W+1:2]),
-      .rd_data(bytes)
+      .rd_addr(at[QUEUE_W+1:2]),
+      .rd_data(found[1])
   );
 
-  // An event: its counters are read while the state is ADD. A read takes the kinds one after the other.
+  always_comb begin
+    old = found;
+    if (add3_q && at3_q == at1_q) old = sum_before_q;
+    if (add2_q && at2_q == at1_q) old = sum_q;
+  end
+
   always_ff @(posedge clk) begin
-    read_valid <= 1'b0;
+    if (clear_q || reads_q) at_q <= at_q + 1'b1;
+    if (clear_ends) clear_q <= 1'b0;
+    if (reads_q && at_q[1:0] == 2'd3) reads_q <= 1'b0;
+    if (waits_q && !clear_q) begin
+      waits_q <= 1'b0;
+      reads_q <= 1'b1;
+      at_q    <= {read_queue_q, 2'd0};
+    end
     if (read) begin
       waits_q      <= 1'b1;
       read_queue_q <= read_queue;
     end
-    unique case (state_q)
-      CLEAR: begin
-        at_q <= at_q + 1'b1;
-        if (clear_ends) state_q <= CHOOSE;
-      end
-      CHOOSE: begin
-        if (waits_q) begin
-          at_q    <= {read_queue_q, 2'd0};
-          state_q <= FETCH;
-        end else if (first_valid) begin
-          at_q    <= {first.number, first.kind};
-          state_q <= FETCH;
-        end
-      end
-      FETCH: state_q <= waits_q ? TAKE : ADD;
-      ADD: begin
-        packets_q <= packets + 1'b1;
-        bytes_q   <= bytes + 64'(first.bytes);
-        state_q   <= WRITE;
-      end
-      WRITE: state_q <= CHOOSE;
-      default: begin
-        if (at_q[1:0] == 2'd0) counted[1:0] <= {bytes, packets};
-        else counted[32'(at_q[1:0])+1] <= packets;
-        at_q    <= at_q + 1'b1;
-        state_q <= FETCH;
-        if (at_q[1:0] == 2'd3) begin
-          state_q    <= CHOOSE;
-          waits_q    <= 1'b0;
-          read_valid <= 1'b1;
-        end
-      end
-    endcase
+    add1_q       <= take;
+    add2_q       <= add1_q;
+    add3_q       <= add2_q;
+    read1_q      <= reads_q;
+    at1_q        <= at;
+    at2_q        <= at1_q;
+    at3_q        <= at2_q;
+    bytes1_q     <= first.bytes;
+    sum_q[0]     <= old[0] + 1'b1;
+    sum_q[1]     <= old[1] + 64'(bytes1_q);
+    sum_before_q <= sum_q;
+    if (read1_q && at1_q[1:0] == 2'd0) counted[1:0] <= {old[1], old[0]};
+    else if (read1_q) counted[32'(at1_q[1:0])+1] <= old[0];
+    read_valid <= read1_q && at1_q[1:0] == 2'd3;
     if (rst) begin
-      state_q    <= CLEAR;
+      clear_q    <= 1'b1;
       at_q       <= '0;
-      packets_q  <= '0;
-      bytes_q    <= '0;
       waits_q    <= 1'b0;
+      reads_q    <= 1'b0;
+      read1_q    <= 1'b0;
       read_valid <= 1'b0;
+      add1_q     <= 1'b0;
+      add2_q     <= 1'b0;
+      add3_q     <= 1'b0;
     end
   end
 
-  assign idle = state_q == CHOOSE && events_idle && !waits_q && !read_valid;
+  assign idle = !clear_q && !waits_q && !reads_q && !read1_q && !read_valid && events_idle && !add1_q && !add2_q;
 
 endmodule

@@ -538,6 +538,11 @@ module host_engine
   assign queue_irq_ready   = !tells && irq_ready;
 
   assign wake_ns = pace_wake_ns < interrupt_wake_ns ? pace_wake_ns : interrupt_wake_ns;
+`ifndef SYNTHESIS
+  // What host_transmit tells of its packets can't wait.
+  always_ff @(posedge clk) if (!rst) assert (!event_valid[0] || event_ready[0]) else $error("%m: an event is lost");
+`endif
+
   assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && &fetch_idle &&
       &packets_idle && &used_idle && &counters_idle && &faults_idle;
 
