@@ -8,9 +8,9 @@
 // has an ID of its own, so that none waits for another's memory. A table must lie at a multiple of 16.
 // A queue that is not enabled begins no chain: buffers that were fetched and not taken are thrown away, but for the
 // rest of a chain that the consumer has begun.
-// Latency: 12 to 14 cycles and the bus's from a doorbell to the first address, and 12 from the last data to `fresh`,
+// Latency: 10 to 12 cycles and the bus's from a doorbell to the first address, and 12 from the last data to `fresh`,
 // and one more each descriptor; 4 from a visit's begin to the first buffer; 4 from probe_queue to probe_quiet.
-// Throughput: a turn in 6 cycles, a descriptor a cycle and 4 cycles a fetch; a buffer a cycle in a visit. Of one queue
+// Throughput: a turn in 2 cycles, a descriptor a cycle and 4 cycles a fetch; a buffer a cycle in a visit. Of one queue
 // BURST descriptors in the memory's latency and 35 cycles: chains of one descriptor each; of chains of several, half.
 // Backpressure: bells and `set` are always taken, the latter not in the first max(QUEUES, READS) cycles after a reset,
 // and not more often than each fourth cycle. rready and bready are always high.
@@ -77,8 +77,9 @@ module virtq_fetch
 
   // --------------------------------------------------------------------------------------------- what queues are like
   wire restart = set_valid && set.enabled;
-  logic [QUEUE_W-1:0] turn_queue, end_queue;
-  logic turn_read, busy, probe_busy, fetch_valid, end_valid;
+  logic [QUEUE_W-1:0] turn_queue, place_queue, fetch_queue, end_queue;
+  logic turn_read, probe_busy, fetch_valid, end_valid;
+  logic [1:0] busy;
   queue_t config_set, config_data;
   progress_t progress_set, progress_data, end_progress;
 
@@ -124,16 +125,16 @@ module virtq_fetch
   logic [QUEUE_W-1:0] probe_queue_q;
   virtq_fetch_flags #(
       .QUEUES(QUEUES),
-      .READERS(2)
+      .READERS(3)
   ) u_busy (
       .clk,
       .wipe,
       .wipe_queue,
       .set        (fetch_valid),
-      .set_queue  (turn_queue),
+      .set_queue  (fetch_queue),
       .clear      (end_valid),
       .clear_queue(end_queue),
-      .rd_queue   ({turn_queue, probe_queue_q}),
+      .rd_queue   ({place_queue, turn_queue, probe_queue_q}),
       .rd_flag    ({busy, probe_busy})
   );
 
@@ -147,7 +148,7 @@ module virtq_fetch
 
   // ----------------------------------------------------------------------------------------------------------- turns
   // The consumer's turns come first, then that of a queue that was set, then the one after a fetch, which can wait.
-  logic visit_turn, set_turn_q, fetch_ready, mid, turns_idle;
+  logic visit_turn, set_turn_q, mid, turns_idle;
   logic [QUEUE_W-1:0] visit_queue, set_queue_q;
   logic [7:0] taken;
   fetch_t fetch;
@@ -168,6 +169,7 @@ module virtq_fetch
       .FIRST(FIRST),
       .DATA_W(DATA_W),
       .DEPTH(DEPTH),
+      .READS(READS),
       .BURST(BURST)
   ) u_turns (
       .clk,
@@ -183,11 +185,13 @@ module virtq_fetch
       .read      (turn_read),
       .config_data,
       .progress_data,
-      .busy,
       .mid,
       .taken,
-      .fetch_ready,
+      .place_queue,
+      .busy,
+      .free_valid(end_valid),
       .fetch_valid,
+      .fetch_queue,
       .fetch,
       .job,
       .idle      (turns_idle)
@@ -211,7 +215,6 @@ module virtq_fetch
       .rst,
       .wipe,
       .wipe_slot,
-      .job_ready (fetch_ready),
       .job_valid (fetch_valid),
       .job_slot,
       .job,
@@ -239,7 +242,7 @@ module virtq_fetch
       .clk,
       .wr_en  (fetch_valid),
       .wr_addr(job_slot),
-      .wr_data({turn_queue, fetch}),
+      .wr_data({fetch_queue, fetch}),
       .rd_addr(done_slot),
       .rd_data({done_queue, done_fetch})
   );
@@ -336,9 +339,14 @@ module virtq_fetch
   // verilator lint_off PROCASSINIT
   logic reset_seen_q = 1'b0;
   // verilator lint_on PROCASSINIT
+  logic [QUEUES-1:0] fetches_q;
   always_ff @(posedge clk) begin
     if (rst) reset_seen_q <= 1'b1;
+    if (end_valid) fetches_q[end_queue] <= 1'b0;
+    if (fetch_valid) fetches_q[fetch_queue] <= 1'b1;
+    if (rst) fetches_q <= '0;
     if (reset_seen_q && !rst) begin
+      assert (!fetch_valid || !fetches_q[fetch_queue]) else $error("%m: two fetches of a queue");
       assert (!set_valid || !wipe) else $error("%m: a queue is set right after the reset");
       assert (!restart || !set_turn_q) else $error("%m: queues are set too fast");
       assert (!set_valid || !set.enabled || set.ring[3:0] == 0) else $error("%m: a ring at no multiple of 16");

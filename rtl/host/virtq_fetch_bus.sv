@@ -21,8 +21,7 @@ module virtq_fetch_bus
     input  logic              wipe,
     input  logic [SLOT_W-1:0] wipe_slot,
 
-    output logic              job_ready,
-    input  logic              job_valid,   // one cycle
+    input  logic              job_valid,   // one cycle, none in the next; of READS at most
     output logic [SLOT_W-1:0] job_slot,    // the number that it gets
     input  job_t              job,
 
@@ -68,14 +67,8 @@ module virtq_fetch_bus
     for (int i = int'(READS) - 1; i >= 0; i--) if (!used_q[i]) spare = slot_t'(i);
   end
 
-  // The number is chosen a cycle ahead; jobs have some cycles between them.
-  logic spare_q;
-  always_ff @(posedge clk) begin
-    spare_q  <= used_q != '1 && !job_valid;
-    job_slot <= spare;
-    if (rst) spare_q <= 1'b0;
-  end
-  assign job_ready = spare_q;
+  // The number is chosen a cycle ahead.
+  always_ff @(posedge clk) job_slot <= spare;
 
   // ------------------------------------------------------------------------------------------------------ addresses
   logic ask_ready, ask_valid, ask_pop, read_ready;

@@ -4,7 +4,7 @@
 // (`turn`), and when its doorbell rings (`bell`); the latter wait in a list of their own, so that a driver who rings
 // all the time delays no other queue by more than every second turn. What a turn finds no place for, because the
 // queue's fetch is under way or its buffers have no room, comes up again when that has changed.
-// Latency: 6 cycles from a turn to the fetch, and 2 or 3 in the list. Throughput: a turn in 6 cycles.
+// Latency: 4 cycles from a turn to the fetch, and 2 or 3 in the list. Throughput: a turn in 2 cycles.
 // Backpressure: none; a turn waits until one of the READS fetches is free.
 module virtq_fetch_turns
   import host_pkg::*, virtq_fetch_pkg::*;
@@ -14,6 +14,7 @@ module virtq_fetch_turns
     parameter int unsigned FIRST = 1,
     parameter int unsigned DATA_W = 512,
     parameter int unsigned DEPTH = 32,
+    parameter int unsigned READS = 16,
     parameter int unsigned BURST = 16,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
 ) (
@@ -28,16 +29,18 @@ module virtq_fetch_turns
     input  logic               turn_valid,
     input  logic [QUEUE_W-1:0] turn_queue,
 
-    output logic [QUEUE_W-1:0] now_queue,     // whose turn it is
+    output logic [QUEUE_W-1:0] now_queue,    // whose turn it is
     output logic               read,         // with the data of RAMs in the next cycle, and the others in this one
     input  queue_t             config_data,
     input  progress_t          progress_data,
-    input  logic               busy,
     input  logic               mid,          // the consumer has taken some of a chain
     input  logic [7:0]         taken,
+    output logic [QUEUE_W-1:0] place_queue,  // whose turn it was two cycles earlier
+    input  logic [1:0]         busy,         // a fetch is under way: of place_queue, of now_queue
 
-    input  logic               fetch_ready,
-    output logic               fetch_valid,  // one cycle; is ready since it was last
+    input  logic               free_valid,   // one cycle: a fetch is over
+    output logic               fetch_valid,  // one cycle, and none in the next
+    output logic [QUEUE_W-1:0] fetch_queue,
     output fetch_t             fetch,
     output job_t               job,
     output logic               idle
@@ -54,6 +57,9 @@ module virtq_fetch_turns
   end
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : gen_bad_data_w
     $fatal(1, "virtq_fetch_turns: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (READS < 1 || READS > 128) begin : gen_bad_reads
+    $fatal(1, "virtq_fetch_turns: READS must be 1 to 128, not %0d", READS);
   end
   if (BURST < 4 || BURST > 32 || 2 ** $clog2(BURST) != BURST) begin : gen_bad_burst
     $fatal(1, "virtq_fetch_turns: BURST must be a power of two from 4 to 32, not %0d", BURST);
@@ -109,27 +115,24 @@ module virtq_fetch_turns
       .set        (bell_valid && !wipe),
       .set_queue  (bell_queue),
       .clear      (fetch_valid),
-      .clear_queue(now_queue),
+      .clear_queue(fetch_queue),
       .rd_queue   (now_queue),
       .rd_flag    (rung)
   );
 
   // ---------------------------------------------------------------------------------------------------------- a turn
-  typedef enum logic [2:0] {
-    CHOOSE,
-    READ,    // RAMs
-    KEEP,    // what they say
-    PLACE,   // where the descriptors lie
-    COUNT,   // how many of them to read
-    BEGIN
-  } step_t;
-
-  step_t step_q;
-  logic bell_last_q;
-  wire choose = step_q == CHOOSE && fetch_ready && !wipe;
+  // Steps: RAMs are read; what they say is kept; where the descriptors lie; how many of them to read, and the fetch
+  // begins. A turn is chosen when the first is free: so each step has its registers for two cycles. Another turn of the
+  // queue may be one step of these ahead: then the fetch that it began shows in `busy` by the third.
+  localparam int unsigned FREE_W = $clog2(READS + 1);
+  logic read_q, keep_q, place_q, count_q, bell_last_q;
+  logic [FREE_W-1:0] free_q;  // fetches that neither are under way nor may be begun by a turn
+  logic [QUEUE_W-1:0] keep_queue_q;
+  wire choose = !read_q && free_q != '0 && !wipe;
+  wire step = read_q && !hold;
   assign bell_taken = choose && bell_waits && !(turn_waits && bell_last_q);
   assign turn_taken = choose && turn_waits && !bell_taken;
-  assign read       = step_q == READ;
+  assign read       = read_q;
 
   queue_t config_q;
   progress_t progress_q;
@@ -137,51 +140,54 @@ module virtq_fetch_turns
   logic [7:0] taken_q;
   logic [15:0] user_q, left_q;
   logic [59:0] addr_q;
-  logic [5:0] count_q;
+  logic [5:0] to_end_q;
   wire [7:0] held = progress_q.put - taken_q;
-  wire [5:0] to_end = 6'(BURST) - 6'(addr_q[BURST_W-1:0]);
+  wire [BURST_W-1:0] place_low = progress_q.in_table ? BURST_W'(progress_q.entry)
+      : BURST_W'(config_q.ring) + BURST_W'(progress_q.place.index);
   wire [4:0] first = 5'(32'(addr_q) % LANES);
+  wire [5:0] count = left_q < 16'(to_end_q) ? 6'(left_q) : to_end_q;
 
   always_ff @(posedge clk) begin
-    unique case (step_q)
-      CHOOSE: begin
-        if (bell_taken || turn_taken) begin
-          step_q      <= READ;
-          bell_last_q <= bell_taken;
-          now_queue   <= bell_taken ? bell_next : turn_next;
-        end
-      end
-      READ: begin
-        if (!hold) step_q <= KEEP;
-        busy_q  <= busy;
-        mid_q   <= mid;
-        rung_q  <= rung;
-        taken_q <= taken;
-        user_q  <= 16'(FIRST) + 16'(now_queue) / 16'(PAIRS);
-      end
-      KEEP: begin
-        step_q     <= PLACE;
-        config_q   <= config_data;
-        progress_q <= progress_data;
-      end
-      PLACE: begin
-        step_q <= COUNT;
-        addr_q <= progress_q.in_table ? progress_q.entry : config_q.ring + 60'(progress_q.place.index);
-        left_q <= progress_q.in_table ? progress_q.entries : config_q.size - 16'(progress_q.place.index);
-        room_q <= held <= 8'(DEPTH - BURST);
-        // A queue that is not enabled reads what is left of the chain that its consumer has begun, and no other.
-        want_q <= !busy_q && !progress_q.stopped &&
-            (config_q.enabled ? progress_q.slots != 0 || progress_q.mode != REST || rung_q
-                              : progress_q.slots != 0 && mid_q);
-      end
-      COUNT: begin
-        step_q  <= want_q && room_q ? BEGIN : CHOOSE;
-        count_q <= left_q < 16'(to_end) ? 6'(left_q) : to_end;
-      end
-      default: step_q <= CHOOSE;  // BEGIN
-    endcase
+    if (step) read_q <= 1'b0;
+    if (bell_taken || turn_taken) begin
+      read_q      <= 1'b1;
+      bell_last_q <= bell_taken;
+      now_queue   <= bell_taken ? bell_next : turn_next;
+    end
+    if (step) begin
+      keep_queue_q <= now_queue;
+      busy_q       <= busy[0];
+      mid_q        <= mid;
+      rung_q       <= rung;
+      taken_q      <= taken;
+    end
+    if (keep_q) begin
+      place_queue <= keep_queue_q;
+      config_q    <= config_data;
+      progress_q  <= progress_data;
+    end
+    if (place_q) begin
+      fetch_queue <= place_queue;
+      user_q      <= 16'(FIRST) + 16'(place_queue) / 16'(PAIRS);
+      addr_q      <= progress_q.in_table ? progress_q.entry : config_q.ring + 60'(progress_q.place.index);
+      left_q      <= progress_q.in_table ? progress_q.entries : config_q.size - 16'(progress_q.place.index);
+      to_end_q    <= 6'(BURST) - 6'(place_low);
+      room_q      <= held <= 8'(DEPTH - BURST);
+      // A queue that is not enabled reads what is left of the chain that its consumer has begun, and no other.
+      want_q <= !busy_q && !busy[1] && !progress_q.stopped &&
+          (config_q.enabled ? progress_q.slots != 0 || progress_q.mode != REST || rung_q
+                            : progress_q.slots != 0 && mid_q);
+    end
+    keep_q  <= step;
+    place_q <= keep_q;
+    count_q <= place_q;
+    free_q  <= free_q - FREE_W'(bell_taken || turn_taken) + FREE_W'(count_q && !fetch_valid) + FREE_W'(free_valid);
     if (rst) begin
-      step_q      <= CHOOSE;
+      read_q      <= 1'b0;
+      keep_q      <= 1'b0;
+      place_q     <= 1'b0;
+      count_q     <= 1'b0;
+      free_q      <= FREE_W'(READS);
       bell_last_q <= 1'b0;
     end
   end
@@ -190,11 +196,11 @@ module virtq_fetch_turns
   wire enable = progress_q.mode == CONFIRM && config_q.enabled;
   wire quieten = progress_q.mode == POLL && !progress_q.off && config_q.enabled;
 
-  assign fetch_valid = step_q == BEGIN;
+  assign fetch_valid = count_q && want_q && room_q;
   always_comb begin
     fetch.indirect = config_q.indirect;
     fetch.size     = config_q.size;
-    fetch.count    = count_q;
+    fetch.count    = count;
     fetch.first    = first;
     fetch.from     = progress_q;
     fetch.from.off = (progress_q.off || quieten) && !enable;
@@ -202,10 +208,10 @@ module virtq_fetch_turns
     job.enable     = enable;
     job.device     = config_q.device;
     job.addr       = addr_q;
-    job.beats      = 8'((32'(first) + 32'(count_q) - 1) / LANES);
+    job.beats      = 8'((32'(first) + 32'(count) - 1) / LANES);
     job.wrap       = progress_q.place.wrap;
     job.user       = user_q;
   end
-  assign idle = turns_idle && bells_idle && step_q == CHOOSE;
+  assign idle = turns_idle && bells_idle && !read_q && !keep_q && !place_q && !count_q;
 
 endmodule

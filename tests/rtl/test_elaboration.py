@@ -481,6 +481,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("virtq_fetch_turns", {"FIRST": 65535}),
     ("virtq_fetch_turns", {"DATA_W": 1024}),
     ("virtq_fetch_turns", {"DEPTH": 48}),
+    ("virtq_fetch_turns", {"READS": 0}),
     ("virtq_fetch_turns", {"BURST": 2}),
     ("virtq_fetch_bus", {"DATA_W": 1024}),
     ("virtq_fetch_bus", {"READS": 256}),

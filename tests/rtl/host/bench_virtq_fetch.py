@@ -719,3 +719,18 @@ async def rates(dut: Any, every: bool, longest: int) -> None:
     if len(queues) >= 16:
         least = 0.6 if longest == 1 else 0.35
     assert rate >= least
+
+
+@behaviour()
+async def a_turn_takes_two_cycles(dut: Any) -> None:
+    """Doorbells of queues that have nothing to fetch: that of each is a turn."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.bells.extend(range(bench.count))
+    await until(dut.clk, lambda: not dut.idle.value, 10)
+    count = 0
+    while not dut.idle.value:
+        await RisingEdge(dut.clk)
+        count += 1
+        assert count < 2 * bench.count + 10
+    assert not bench.bells
