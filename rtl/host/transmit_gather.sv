@@ -102,6 +102,7 @@ module transmit_gather
   localparam int unsigned QUANTUM = 2048;   // bytes a visit
   localparam int unsigned LEAST = 64;       // that a buffer counts as
   localparam int unsigned MOST = 64;        // buffers a visit
+  localparam int unsigned LOT = 4;          // packets
   localparam int unsigned CREDIT_W = 19;
   localparam int unsigned OWN_JOBS = JOBS / (2 * QUEUES);
   localparam int unsigned OWN_CELLS = CELLS / (2 * QUEUES);
@@ -367,9 +368,13 @@ module transmit_gather
   // A visit that can do nothing is seen before virtq_fetch is asked.
   wire own_left = own_jobs_q < JOBS_W'(OWN_JOBS);
   wire few_jobs = !job_valid || (!own_left && used_jobs_q - own_jobs_q >= shared);
+  // Packets that a visit begins together end together, and one write makes them used: who has some under way waits
+  // until it may begin a lot.
+  wire lot = own_jobs_q + JOBS_W'(LOT) <= JOBS_W'(OWN_JOBS) || used_jobs_q - own_jobs_q + JOBS_W'(LOT) <= shared;
+  wire few = used_jobs_q >= JOBS_W'(LOT) && !lot;
   wire parks = !turn_q.open && early;
   wire blocked = turn_q.open ? found_rest.valid && asked_new - came == (BURST_W + 1)'(BURSTS) :
-                               few_jobs || crowded_q || credit_q[CREDIT_W-1] || early;
+                               few_jobs || few || crowded_q || credit_q[CREDIT_W-1] || early;
 
   assign start         = accept && !turn_q.open;
   assign start_own     = own_left;

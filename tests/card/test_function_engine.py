@@ -92,7 +92,9 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
     assert host.lost(last) == 0
 
 
-@pytest.mark.parametrize(("size", "packets_s"), [(64, PACKETS_S), (1518, 100e9 / 8 / (1518 + GAP))])
+@pytest.mark.parametrize(
+    ("size", "packets_s"), [(64, PACKETS_S), (256, 93e9 / 8 / (256 + GAP)), (1518, 100e9 / 8 / (1518 + GAP))]
+)
 def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size: int, packets_s: float) -> None:
     everyone = range(FUNCTIONS)
     host.send(everyone, size)
