@@ -107,7 +107,8 @@ def _show_report(report: dict[str, Any]) -> None:
     print(
         f"steps late by {fidelity['late_s']['mean'] * 1e3:.1f} ms in the mean, "
         f"{fidelity['late_s']['max'] * 1e3:.1f} ms at most; "
-        f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, {fidelity['processor_load']['max']:.0%} at most"
+        f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, "
+        f"{fidelity['processor_load']['max']:.0%} at most"
     )
     for line in (*report["not_applied"], *fidelity["doubtful"]):
         print(line)
