@@ -9,8 +9,8 @@ import headrace
 
 ROOT = Path(headrace.__file__).parent
 ORDER = (
-    "errors", "paths", "cache", "registers", "build", "card", "net", "traffic", "engines", "cards", "synth", "evaluate",
-    "extcap", "cli",
+    "errors", "paths", "cache", "registers", "build", "card", "net", "traffic", "engines", "cards", "emulator", "synth",
+    "evaluate", "extcap", "cli",
 )  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 

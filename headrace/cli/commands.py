@@ -26,6 +26,7 @@ MODULES = {
     "bench": ("bench",),
     "study": ("study",),
     "traffic": ("traffic",),
+    "emulate": ("emulate",),
     "develop": ("lint", "docs", "version"),
 }
 """The commands that each module of ``headrace.cli`` registers, in the order of the help."""

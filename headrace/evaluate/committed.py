@@ -30,7 +30,8 @@ _RPU = (
 )
 _SWITCH = (
     "sim/wire/*.h",
-    *(f"{_LOADS}/{name}.py" for name in ("fir", "flow_sets", "openflow", "ovs", "ovs_rates", "ovs_trace", "switch")),
+    *(f"{_LOADS}/{name}.py" for name in ("fir", "flow_sets", "openflow", "ovs_rates", "ovs_trace", "switch")),
+    "headrace/net/ovs.py",
     "headrace/cards/switch/**/*.py",
 )
 _HOST = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from headrace.evaluate import demo
-from headrace.evaluate.loads import ovs
 from headrace.evaluate.loads.switch_network import PARAMETERS
+from headrace.net import ovs
 from headrace.traffic import realistic_capture
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import ovs
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.switch_network import PARAMETERS
 from headrace.evaluate.study import switch
 from headrace.evaluate.study.switch import Point
+from headrace.net import ovs
 
 TABLES = 4  # that flows use
 BEATS = 2  # of the smallest packet

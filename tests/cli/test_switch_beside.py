@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import fir, openflow, ovs
+from headrace.evaluate.loads import fir, openflow
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet, random_flow_set, random_packet
-from headrace.evaluate.loads.ovs import OpenVSwitch, StreamPorts, open_vswitch
 from headrace.evaluate.loads.ovs_rates import connection_flows, connection_packets
 from headrace.evaluate.loads.ovs_trace import OvsOracle
 from headrace.evaluate.study.switch_published import CONNECTIONS_KPPS, cam_bits
+from headrace.net import ovs
+from headrace.net.ovs import OpenVSwitch, StreamPorts, open_vswitch
 
 needs_ovs = pytest.mark.skipif(ovs.available() is not None, reason=ovs.available() or "")
 

@@ -12,12 +12,13 @@ from typing import Any
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
-from headrace.evaluate.loads import openflow, ovs, switch_network
+from headrace.evaluate.loads import openflow, switch_network
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
 from headrace.evaluate.points import run_points
 from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
+from headrace.net import ovs
 
 TABLES = 4
 DEPTHS = (1, TABLES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.evaluate.conformance.device import PORTS
 from headrace.evaluate.conformance.openflow import Connection, datapath, ofp, parser
-from headrace.evaluate.loads.ovs import BRIDGE, open_vswitch
+from headrace.net.ovs import BRIDGE, open_vswitch
 
 _MAX_QUEUE = 64  # packets that a port of the dummy datapath surely holds
 _STEP_MS = 100  # its time goes on so much at once: each step takes it 10 ms, and its meters' buckets hold 1 s

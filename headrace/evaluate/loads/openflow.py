@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Protocol
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads.ovs import ofctl
+from headrace.net.ovs import ofctl
 
 _VERSION = 4
 _HEADER = struct.Struct("!BBHI")

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads.ovs import BRIDGE, OpenVSwitch, available, open_vswitch
 from headrace.net import netlink
+from headrace.net.ovs import BRIDGE, OpenVSwitch, available, open_vswitch
 
 T = TypeVar("T")
 _Round = tuple[int, "_Frames"]  # and the port that they go into

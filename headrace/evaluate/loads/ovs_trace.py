@@ -8,7 +8,7 @@ from itertools import groupby
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet
-from headrace.evaluate.loads.ovs import OpenVSwitch, StreamPorts, ofctl
+from headrace.net.ovs import OpenVSwitch, StreamPorts, ofctl
 
 Sent = tuple[int, bytes]
 """A port, and a packet that came out of it."""

@@ -29,7 +29,6 @@ from headrace.evaluate.loads import openflow
 from headrace.evaluate.loads.fir import TAPS, Samples, by_numpy
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet, random_flow_set, random_packet
 from headrace.evaluate.loads.openflow import FlowMods, Stale
-from headrace.evaluate.loads.ovs import ofctl, open_vswitch
 from headrace.evaluate.loads.ovs_rates import (
     FCS,
     HEADERS,
@@ -40,6 +39,7 @@ from headrace.evaluate.loads.ovs_rates import (
 )
 from headrace.evaluate.loads.ovs_trace import OvsOracle, Sent, install
 from headrace.net import pcap
+from headrace.net.ovs import ofctl, open_vswitch
 
 T = TypeVar("T")
 

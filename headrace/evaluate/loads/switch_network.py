@@ -27,10 +27,10 @@ from headrace import paths
 from headrace.card.control import ask
 from headrace.cards.switch.service import CONTROL
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import ovs as open_vswitch
-from headrace.evaluate.loads.ovs import BRIDGE
 from headrace.net import namespaces, netlink
+from headrace.net import ovs as open_vswitch
 from headrace.net.namespaces import host_behind, ip, own_network
+from headrace.net.ovs import BRIDGE
 
 PORTS = (1, 2, 3)
 CONTROLLER = 6653

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace import synth
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import fir, openflow, ovs, ovs_rates
+from headrace.evaluate.loads import fir, openflow, ovs_rates
 from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.openflow import Stale
 from headrace.evaluate.loads.ovs_rates import Connections, Flood
@@ -21,6 +21,7 @@ from headrace.evaluate.loads.switch import Carried, Filtered, Latency, Limit
 from headrace.evaluate.points import PointsFile, run_points
 from headrace.evaluate.study import files
 from headrace.evaluate.study.switch_published import CONNECTIONS_KPPS, KEY_BITS, cam_bits
+from headrace.net import ovs
 
 Progress = Callable[[str, float | None], None]
 

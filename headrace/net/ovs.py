@@ -40,7 +40,7 @@ class OpenVSwitch:
 
     def __init__(self, folder: Path, process: int, control: socket.socket) -> None:
         self.folder = folder
-        self._process = process
+        self.process = process
         self._control = control
 
     @property
@@ -51,7 +51,7 @@ class OpenVSwitch:
     @property
     def cpu_s(self) -> float:
         """Processor time of its threads so far, in seconds."""
-        threads = Path(f"/proc/{self._process}/task").glob("*/schedstat")
+        threads = Path(f"/proc/{self.process}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     def listen(self) -> str:

@@ -1,0 +1,218 @@
+"""``headrace emulate``: mobile networks of real programs."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli import common
+from headrace.errors import HeadraceError
+
+_RUN_EPILOG = """Examples:
+
+headrace emulate run scenario.toml
+
+headrace emulate run scenario.toml --fabric rtl --record links.jsonl
+
+It needs no root where the machine has user namespaces.
+"""
+
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
+Fabric = Annotated[
+    str | None, typer.Option(metavar="software|rtl|ovs", help="What joins the nodes.", show_default="the scenario's")
+]
+_PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+app = typer.Typer(
+    name="emulate",
+    help="Mobile networks of real programs.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group of commands."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def _group() -> None:
+    """Mobile networks of real programs."""
+
+
+@app.command("new")
+def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario's file, a new one.")]) -> None:
+    """Write an example of a scenario."""
+    from headrace.emulator.scenario import EXAMPLE
+
+    try:
+        with file.open("x") as new:
+            new.write(EXAMPLE)
+    except OSError as error:
+        raise HeadraceError(f"{file}: {error.strerror}") from None
+    print(f"{file}: now headrace emulate run {file}")
+
+
+@app.command("check")
+def check_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")], fabric: Fabric = None
+) -> None:
+    """Say what is wrong with a scenario, or what it is; nothing is started."""
+    from headrace.emulator import keeper, scenario
+
+    found = scenario.read(file, fabric)
+    keeper.check(found)
+    print(
+        f"{file}: {len(found.nodes)} nodes with {found.phys} PHYs, {found.duration_s:g} s in steps of "
+        f"{found.step_s:g} s, fabric {found.fabric}, {sum(len(program.nodes) for program in found.programs)} programs"
+    )
+
+
+@app.command("run", epilog=_RUN_EPILOG)
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
+    fabric: Fabric = None,
+    name: Name = "default",
+    hold: Annotated[bool, typer.Option("--hold", help="Steps come by headrace emulate step.")] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the links of each step, for --replay.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The links of a record instead of movement and radio.")
+    ] = None,
+    json: common.Json = False,
+) -> None:
+    """Run a scenario until its end, Ctrl-C or headrace emulate stop. Nothing is left of it then."""
+    from headrace.emulator.keeper import EmulationJob, run
+
+    report = run(EmulationJob(file, name, fabric, hold, record, replay), common.tell)
+    if json:
+        print(json_format.dumps(report, indent=2))
+    else:
+        _show_report(report)
+
+
+def _show_report(report: dict[str, Any]) -> None:
+    fidelity = report["fidelity"]
+    print(
+        f"{report['steps']:,} steps, {report['time_s']:g} s; {report['links_changed']:,} links changed; "
+        f"coverage {report['coverage']:.1%}"
+    )
+    print(
+        f"steps late by {fidelity['late_s']['mean'] * 1e3:.1f} ms in the mean, "
+        f"{fidelity['late_s']['max'] * 1e3:.1f} ms at most; "
+        f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, "
+        f"{fidelity['processor_load']['max']:.0%} at most"
+    )
+    for line in (*report["not_applied"], *fidelity["doubtful"]):
+        print(line)
+
+
+@app.command("status")
+def status_command(name: Name = "default", json: common.Json = False) -> None:
+    """Show the running emulation: its time, nodes, programs and links."""
+    from headrace.emulator import control
+
+    _show_status(control.ask(name, command="status"), json)
+
+
+def _show_status(found: dict[str, Any], json: bool) -> None:
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    print(f"{found['time_s']:g} s, step {found['step']}, fabric {found['fabric']}, coverage {found['coverage']:.1%}")
+    nodes = Table("node", "address", "position (m)", "programs", box=None, pad_edge=False)
+    for node in found["nodes"]:
+        programs = ", ".join(f"{program} {state}" for program, state in node["programs"].items())
+        nodes.add_row(node["name"], node["address"], " ".join(f"{x:.0f}" for x in node["position_m"]), programs)
+    links = Table("link", "PHYs", "distance (m)", "rate (Mb/s)", "loss", "frames", box=None, pad_edge=False)
+    for link in found["links"]:
+        links.add_row(
+            "-".join(link["nodes"]),
+            "-".join(link["phys"]),
+            f"{link['distance_m']:.0f}",
+            f"{link['rate_bps'] / 1e6:g}",
+            f"{link['loss']:.3g}",
+            "/".join(f"{count:,}" for count in link["sent"]),
+        )
+    console.print(nodes)
+    console.print(links)
+    if found["jammed"]:
+        print("jammed: " + ", ".join("-".join(pair) for pair in found["jammed"]))
+
+
+@app.command("step")
+def step_command(name: Name = "default", json: common.Json = False) -> None:
+    """Go to the next time step of an emulation that was started with --hold."""
+    from headrace.emulator import control
+
+    _show_status(control.ask(name, command="step"), json)
+
+
+@app.command("exec", context_settings=_PASS_ON)
+def exec_command(
+    node: NodeName,
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
+    name: Name = "default",
+) -> None:
+    """Run a command in a node. Its exit code is the command's."""
+    from headrace.emulator.client import entering
+
+    words = [*entering(name, node), *command]
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise HeadraceError(f"{words[0]}: {error.strerror}: it is in Debian's util-linux") from None
+
+
+@app.command("shell")
+def shell_command(node: NodeName, name: Name = "default") -> None:
+    """Open a shell in a node."""
+    exec_command(node, [os.environ.get("SHELL", "/bin/sh")], name)
+
+
+@app.command("capture")
+def capture_command(
+    target: Annotated[str, typer.Argument(metavar="NODE[:PHY]", help="All PHYs of a node, or one, such as n1:phy0.")],
+    write: Annotated[Path, typer.Option("-w", metavar="FILE", help="The capture, as tcpdump writes it.")],
+    expression: Annotated[list[str] | None, typer.Argument(metavar="[FILTER...]", help="In tcpdump's syntax.")] = None,
+    name: Name = "default",
+) -> None:
+    """Capture what a node sends and receives, by tcpdump, until Ctrl-C."""
+    from headrace.emulator.client import entering
+
+    node, _, phy = target.partition(":")
+    words = [*entering(name, node, files=False), "tcpdump", "-i", phy or "any", "-U", "-w", str(write.absolute())]
+    words += ["-Z", "root", *(expression or [])]
+    os.execvp(words[0], words)
+
+
+@app.command("jam")
+def jam_command(
+    target: Annotated[str, typer.Argument(metavar="NODE|A:B", help="All links of a node, or those between two.")],
+    loss: Annotated[float, typer.Option(min=0, max=1, help="The part of the frames that is lost; 1: no link.")] = 1.0,
+    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    name: Name = "default",
+) -> None:
+    """Jam links of the running emulation."""
+    from headrace.emulator import control
+
+    control.ask(name, command="jam", target=target, loss=0.0 if off else loss)
+
+
+@app.command("stop")
+def stop_command(name: Name = "default") -> None:
+    """End the running emulation; returns when nothing is left of it."""
+    from headrace.emulator.client import stop
+
+    stop(name)

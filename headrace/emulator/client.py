@@ -1,0 +1,140 @@
+"""An emulation from a program or a notebook::
+
+with Emulation("scenario.toml") as emulation:
+    print(emulation.run("n1", ["ping", "-c", "1", "n2"]).stdout)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from headrace.emulator import control
+from headrace.errors import HeadraceError
+
+
+def entering(name: str, node: str, *, files: bool = True) -> list[str]:
+    """The words that start a program in a node of the emulation ``name``; with ``files=False`` only its network is the
+    node's. Raises HeadraceError."""
+    handle = control.ask(name, command="node", node=node)["fd"]
+    try:
+        pid = _process(handle)
+    finally:
+        os.close(handle)
+    words = ["nsenter", "--target", str(pid), "--net"]
+    if os.geteuid() != 0:
+        words += ["--user", "--preserve-credentials"]
+    if files:
+        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={Path.cwd()}"]
+    return [*words, "--"]
+
+
+def stop(name: str) -> None:
+    """Ends an emulation; returns when nothing is left of it. Raises HeadraceError when none runs."""
+    handle = control.ask(name, command="stop")["fd"]
+    select.select([handle], [], [])  # its first process ends after all others
+    os.close(handle)
+
+
+def _process(handle: int) -> int:
+    text = Path(f"/proc/self/fdinfo/{handle}").read_text()
+    found = re.search(r"^Pid:\s*(\d+)", text, re.MULTILINE)
+    if found is None or int(found[1]) <= 0:
+        raise HeadraceError("the node has gone")
+    return int(found[1])
+
+
+class Emulation:
+    """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
+    ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``. Raises HeadraceError."""
+
+    def __init__(
+        self,
+        scenario: str | Path,
+        *,
+        name: str | None = None,
+        fabric: str | None = None,
+        hold: bool = False,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+    ) -> None:
+        self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
+        words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
+        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay)):
+            words += [option, str(value)] if value is not None else []
+        words += ["--hold"] if hold else []
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        if " is up " not in line:
+            self._process.wait()
+            self._process.stderr.close()
+            raise HeadraceError(line.strip().removeprefix("headrace: ") or "the emulation was killed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """The process that keeps it."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """Ends it; returns when nothing is left."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        self.wait()
+
+    def wait(self) -> str | None:
+        """Until it has ended; what went wrong, None: nothing."""
+        assert self._process.stderr is not None
+        said = "" if self._process.stderr.closed else self._process.stderr.read()
+        self._process.stderr.close()
+        lines = said.strip().splitlines()
+        return (lines or ["it failed"])[-1].removeprefix("headrace: ") if self._process.wait() else None
+
+    def ask(self, command: str, **more: Any) -> dict[str, Any]:
+        """A request to its control socket. Raises HeadraceError."""
+        return control.ask(self.name, command=command, **more)
+
+    def status(self) -> dict[str, Any]:
+        """Nodes, programs, links, time: see ``headrace emulate status --json``."""
+        return self.ask("status")
+
+    def step(self) -> dict[str, Any]:
+        """The next time step, with ``hold``; gives the status then. Raises HeadraceError."""
+        return self.ask("step")
+
+    def jam(self, target: str, loss: float = 1.0) -> None:
+        """Jams a node, or a link ``A:B``: it loses that part of its frames more; 0: no more. Raises HeadraceError."""
+        self.ask("jam", target=target, loss=loss)
+
+    def run(self, node: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Runs a command in a node, until it ends; gives its exit code and what it writes. Raises HeadraceError."""
+        return subprocess.run(
+            [*entering(self.name, node), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Starts a command in a node; ``options`` are ``subprocess.Popen``'s. Raises HeadraceError."""
+        return subprocess.Popen([*entering(self.name, node), *words], **options)

@@ -1,0 +1,119 @@
+"""How a running emulation is reached: an abstract UNIX socket, so that no file is left behind, for the same user alone.
+
+One line of JSON there, one back, with a file descriptor beside it where a node is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import HeadraceError
+
+_LONGEST = 1 << 24
+_CLIENT_S = 2.0
+_ANSWER_S = 600.0
+_CREDENTIALS = struct.Struct("iII")
+
+Answer = tuple[dict[str, Any], int | None]
+"""What is said, and a file descriptor to go with it."""
+
+
+def _address(name: str) -> str:
+    return f"\0headrace/emulation/{os.geteuid()}/{name}"
+
+
+def listen(name: str) -> socket.socket:
+    """Takes the name of an emulation. Raises HeadraceError when one runs by that name."""
+    link = socket.socket(socket.AF_UNIX)
+    try:
+        link.bind(_address(name))
+    except OSError:
+        link.close()
+        raise HeadraceError(f"an emulation {name} runs already: stop it, or choose another --name") from None
+    link.listen(64)
+    link.setblocking(False)
+    return link
+
+
+def is_up(name: str) -> bool:
+    """Whether an emulation runs by that name."""
+    with socket.socket(socket.AF_UNIX) as link:
+        return link.connect_ex(_address(name)) == 0
+
+
+def ask(name: str, **request: Any) -> dict[str, Any]:
+    """What an emulation answers; ``fd`` is a file descriptor that came with it. Raises HeadraceError when none runs,
+    or with what it says is wrong."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(_ANSWER_S)
+        try:
+            link.connect(_address(name))
+        except OSError:
+            raise HeadraceError(f"no emulation {name} runs: start one with headrace emulate run") from None
+        try:
+            link.sendall(json.dumps(request).encode() + b"\n")
+            data, descriptors = b"", []
+            while not data.endswith(b"\n"):
+                part, more, _, _ = socket.recv_fds(link, 1 << 16, 1)
+                descriptors += more
+                if not part:
+                    raise HeadraceError(f"the emulation {name} has ended")
+                data += part
+        except OSError as error:
+            raise HeadraceError(f"the emulation {name}: {error.strerror or error}") from None
+    answer: dict[str, Any] = json.loads(data)
+    if "error" in answer:
+        raise HeadraceError(answer["error"], int(answer.get("exit_code", 1)))
+    if descriptors:
+        answer["fd"] = descriptors[0]
+    return answer
+
+
+def serve(link: socket.socket, answer: Callable[[dict[str, Any]], Answer]) -> None:
+    """Answers those who wait; what ``answer`` raises as HeadraceError is told them."""
+    while True:
+        try:
+            client, _ = link.accept()
+        except BlockingIOError:
+            return
+        with client:
+            client.settimeout(_CLIENT_S)
+            try:
+                _serve_one(client, answer)
+            except OSError:
+                pass  # who has gone needs no answer
+
+
+def _serve_one(client: socket.socket, answer: Callable[[dict[str, Any]], Answer]) -> None:
+    peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
+        return
+    data = b""
+    while not data.endswith(b"\n") and len(data) < _LONGEST:
+        part = client.recv(1 << 16)
+        if not part:
+            return
+        data += part
+    descriptor = None
+    try:
+        request = json.loads(data)
+        if not isinstance(request, dict):
+            raise ValueError
+        said, descriptor = answer(request)
+    except ValueError:
+        said = {"error": "not a JSON object in one line", "exit_code": 2}
+    except HeadraceError as error:
+        said = {"error": str(error), "exit_code": error.exit_code}
+    line = json.dumps(said).encode() + b"\n"
+    if descriptor is None:
+        client.sendall(line)
+        return
+    try:
+        socket.send_fds(client, [line], [descriptor])
+    finally:
+        os.close(descriptor)

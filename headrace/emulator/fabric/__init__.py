@@ -1,0 +1,161 @@
+"""What joins the PHYs of nodes: each PHY is a cable (veth) to an interface of the fabric, ``p0`` to ``pN``, in a
+network of the emulator's own.
+
+A kind of fabric carries frames between two ports while they are joined, and drops all others. What all kinds share is
+here: PHYs lose their carrier with their link, and what goes to a PHY is held to the link's rate (a token bucket) and
+dropped as the link loses (each frame by itself), at the fabric's port towards the receiver.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol, Self
+
+from headrace.emulator.kernel import batch
+from headrace.emulator.simple import LinkState
+from headrace.errors import HeadraceError
+
+Ends = tuple[int, int]
+"""Two ports, from 0."""
+
+NOT_APPLIED = "links have no delay: no fabric delays yet"
+
+_EVERY = "1,6 0 0 4294967295"  # classic BPF: it matches
+_ALWAYS_DROP = "1,6 0 0 2"  # classic BPF: return TC_ACT_SHOT
+_BURST_BYTES = 3200
+_BURST_S = 0.004
+_QUEUE_S = 0.1
+_FASTEST_BPS = 1e11  # of a token bucket
+_MODULO = 1 << 32
+
+
+class Fabric(AbstractContextManager["Fabric"], Protocol):
+    """A kind of fabric. ``pid``: its process, if it is one."""
+
+    pid: int | None
+
+    def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
+        """No more frames between the lost pairs of ports, from now on between the found ones. Raises HeadraceError."""
+
+    def files(self) -> Iterable[int]:
+        """File descriptors to look at, by ``attend``, when they can be read."""
+
+    def attend(self) -> None:
+        """Does what is due. Raises HeadraceError when the fabric has gone."""
+
+    def why(self) -> str:
+        """What it said last, when its process has ended."""
+
+
+def port_name(port: int) -> str:
+    """The fabric's interface of a port."""
+    return f"p{port}"
+
+
+def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any]) -> Fabric:
+    """A fabric whose interfaces are there. Raises HeadraceError."""
+    if kind == "software":
+        from headrace.emulator.fabric.software import SoftwareFabric
+
+        return SoftwareFabric()
+    from headrace.emulator.fabric.switches import CardFabric, OvsFabric
+
+    return OvsFabric(ports) if kind == "ovs" else CardFabric(ports, parameters)
+
+
+def check(kind: str, ports: int, parameters: Mapping[str, Any]) -> None:
+    """Says, before anything is begun, what can't be; builds the card. Raises HeadraceError."""
+    if kind != "rtl" and parameters:
+        raise HeadraceError(f"fabric_parameters: {kind} has none", 2)
+    if kind == "ovs":
+        from headrace.net import ovs
+
+        if reason := ovs.available():
+            raise HeadraceError(reason)
+    if kind == "rtl":
+        from headrace.emulator.fabric.switches import build_card_for
+
+        build_card_for(ports, parameters)
+
+
+def redirect(here: str, there: str) -> str:
+    """What ``tc`` is told so that all that an interface receives is sent by another one."""
+    return _filter(here, "ingress", 1, _EVERY, f"action mirred egress redirect dev {there}")
+
+
+def drop_the_rest(name: str) -> list[str]:
+    """What ``tc`` is told so that nothing else that a new interface receives reaches the kernel."""
+    return [f"qdisc add dev {name} clsact", _filter(name, "ingress", 9, _ALWAYS_DROP, "direct-action")]
+
+
+class _Set(NamedTuple):
+    rate_bps: float
+    loss: float
+
+
+class Links:
+    """The ports of a fabric and how their links are."""
+
+    def __init__(self, fabric: Fabric, ports: int) -> None:
+        """Raises HeadraceError."""
+        self.fabric = fabric
+        self._set = [_Set(math.inf, 0.0)] * ports
+
+    @staticmethod
+    def prepare(ports: int) -> None:
+        """Before there is a fabric: nothing passes by the kernel. Raises HeadraceError."""
+        batch("tc", [line for port in range(ports) for line in drop_the_rest(port_name(port))])
+
+    def __enter__(self) -> Self:
+        self.fabric.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.fabric.__exit__(*error)
+
+    def change(self, lost: Sequence[Ends], found: Sequence[Ends], states: Mapping[Ends, LinkState]) -> None:
+        """Takes links away, makes new ones, and holds all to their states. Raises HeadraceError."""
+        batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in ends])
+        lines = []
+        for ends, state in states.items():
+            for port in ends:
+                wanted = _Set(state.rate_bps if 0 < state.rate_bps < _FASTEST_BPS else math.inf, state.loss)
+                lines += _changes(port, self._set[port], wanted)
+                self._set[port] = wanted
+        batch("tc", lines)
+        self.fabric.join(lost, found)
+        batch("ip", [f"link set {port_name(port)} up" for ends in found for port in ends])
+
+
+def _changes(port: int, before: _Set, after: _Set) -> list[str]:
+    name, lines = port_name(port), []
+    if before.loss != after.loss:
+        lines.append(
+            _filter(name, "egress", 1, _dropping(after.loss), "direct-action")
+            if after.loss > 0
+            else f"filter del dev {name} egress pref 1"
+        )
+    if before.rate_bps != after.rate_bps:
+        if math.isinf(after.rate_bps):
+            lines.append(f"qdisc del dev {name} root")
+        else:
+            bytes_s = after.rate_bps / 8
+            burst = max(_BURST_BYTES, round(bytes_s * _BURST_S))
+            limit = burst + max(10 * _BURST_BYTES, round(bytes_s * _QUEUE_S))
+            rate = max(8, round(after.rate_bps))
+            lines.append(f"qdisc replace dev {name} root tbf rate {rate}bit burst {burst} limit {limit}")
+    return lines
+
+
+def _filter(name: str, side: str, preference: int, program: str, action: str) -> str:
+    return f"filter replace dev {name} {side} pref {preference} handle 1 bpf bytecode '{program}' {action}"
+
+
+def _dropping(loss: float) -> str:
+    """Classic BPF that returns TC_ACT_SHOT with this probability, otherwise TC_ACT_OK: a random number below it?"""
+    below = min(round(loss * _MODULO), _MODULO)
+    if below == _MODULO:
+        return _ALWAYS_DROP
+    return f"4,32 0 0 {_MODULO - 4096 + 56},53 1 0 {below},6 0 0 2,6 0 0 0"  # SKF_AD_OFF + SKF_AD_RANDOM

@@ -1,0 +1,169 @@
+"""Fabrics that are OpenFlow switches: the switch card, and Open vSwitch in user space. Port N of the fabric is port
+N + 1 of the switch."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from headrace.emulator.fabric import Ends, drop_the_rest, port_name, redirect
+from headrace.emulator.fabric.openflow import Controller
+from headrace.emulator.kernel import batch, begin_child
+from headrace.errors import HeadraceError
+from headrace.net import ovs
+
+# What flows by port need, and no more
+_CARD: Mapping[str, Any] = {
+    "PORTS": 1, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "NARROW": 1, "PROGRAM_WORDS": 1024,
+    "METERS": 16,
+}  # fmt: skip
+_MOST_PORTS = 64
+_START_S = 600.0
+
+
+def _parameters(ports: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the card: the first PORTS are Ethernet ports, the others virtual functions."""
+    parameters = {**_CARD, **given}
+    ethernet = parameters["PORTS"]
+    if not isinstance(ethernet, int) or not ethernet >= 1:
+        raise HeadraceError(f"fabric_parameters: PORTS = {ethernet!r}: not a number of Ethernet ports", 2)
+    needed = max(0, ports - ethernet)
+    functions = parameters.setdefault("FUNCTIONS", needed)
+    if not isinstance(functions, int) or functions < needed:
+        raise HeadraceError(f"fabric_parameters: {ports} PHYs are more than PORTS + FUNCTIONS", 2)
+    if ethernet + functions > _MOST_PORTS:
+        raise HeadraceError(f"{ports} PHYs are too many for the switch card, which has {_MOST_PORTS} ports at most", 2)
+    return parameters
+
+
+def build_card_for(ports: int, given: Mapping[str, Any]) -> None:
+    """Builds the switch card of a fabric, if it isn't there. Raises HeadraceError."""
+    from headrace.build.models import build_card
+
+    build_card("switch", _parameters(ports, given), progress=sys.stderr.isatty())
+
+
+class _Switch:
+    pid: int | None = None
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._controller: Controller | None = None
+
+    def _control(self, path: Path) -> None:
+        self._controller = Controller(path)
+        self._stack.callback(self._controller.close)
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+
+    def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
+        """Raises HeadraceError."""
+        assert self._controller is not None
+        self._controller.join(lost, found)
+
+    def files(self) -> Iterable[int]:
+        """The connection."""
+        return () if self._controller is None else (self._controller.fileno(),)
+
+    def attend(self) -> None:
+        """Raises HeadraceError when the switch has gone."""
+        if self._controller is not None:
+            self._controller.attend()
+
+
+class OvsFabric(_Switch):
+    """Open vSwitch with the user-space datapath, a database and a folder of its own."""
+
+    def __init__(self, ports: int) -> None:
+        super().__init__()
+        self._ports = ports
+
+    def __enter__(self) -> Self:
+        switch = self._stack.enter_context(ovs.open_vswitch("netdev"))
+        words: list[str] = []
+        for port in range(self._ports):
+            name = port_name(port)
+            words += ["--", "add-port", ovs.BRIDGE, name, "--", "set", "interface", name, f"ofport_request={port + 1}"]
+        switch.vsctl(*words)
+        self._control(switch.folder / f"{ovs.BRIDGE}.mgmt")
+        self.pid = switch.process
+        return self
+
+    def why(self) -> str:
+        """Its log is its own."""
+        return "Open vSwitch has ended"
+
+
+def _tap(port: int) -> str:
+    """The card's interface of a port."""
+    return f"t{port}"
+
+
+class CardFabric(_Switch):
+    """The switch card, in a process of its own. Its ports are TAP devices, each joined to an interface of a PHY."""
+
+    def __init__(self, ports: int, parameters: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._ports, self._given = ports, parameters
+        self._folder = Path(os.environ["XDG_RUNTIME_DIR"])
+
+    def __enter__(self) -> Self:
+        socket = self._folder / "switch.openflow"
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._card(socket)
+        deadline = time.monotonic() + _START_S
+        while not socket.exists():
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                raise HeadraceError(self.why())
+            if time.monotonic() > deadline:
+                raise HeadraceError("the switch card does not start")
+            time.sleep(0.01)
+        lines = []
+        for port in range(self._ports):
+            inside, outside = _tap(port), port_name(port)
+            lines += [*drop_the_rest(inside), redirect(inside, outside), redirect(outside, inside)]
+        batch("ip", [f"link set {_tap(port)} up" for port in range(self._ports)])
+        batch("tc", lines)
+        self._control(socket)
+        return self
+
+    def _card(self, socket: Path) -> None:
+        """The process, which does not return."""
+        code = 1
+        try:
+            begin_child()
+            with self._log.open("w") as log:
+                os.dup2(log.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+            from headrace.cards.switch.run import SwitchJob, run
+
+            parameters = _parameters(self._ports, self._given)
+            ethernet = min(self._ports, int(parameters["PORTS"]))
+            job = SwitchJob(
+                sources={port + 1: f"tap:{_tap(port)}" for port in range(ethernet)},
+                functions={port - ethernet: f"tap:{_tap(port)}" for port in range(ethernet, self._ports)},
+                listens=[f"punix:{socket}"],
+                parameters=parameters,
+            )
+            run(job, tell=lambda line: print(line, flush=True))
+            code = 0
+        except HeadraceError as error:
+            print(error, file=sys.stderr, flush=True)
+        finally:
+            os._exit(code)
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "switch.log"
+
+    def why(self) -> str:
+        """The last line that it said."""
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        return f"the switch card has ended{f': {lines[-1]}' if lines else ''}"

@@ -1,0 +1,160 @@
+"""What the kernel is asked for and Python 3.11 has no name for: namespaces, mounts, the death of a parent."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import socket
+import struct
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (1 << bit for bit in (17, 26, 27, 28, 29, 30))
+"""CLONE_NEW*: kinds of namespaces."""
+
+_MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+_MS_NOSUID, _MS_NODEV = 2, 4
+_PDEATHSIG, _SUBREAPER = 1, 36
+_SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
+
+
+def _call(name: str, what: str, *arguments: object) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*arguments) != 0:
+        raise HeadraceError(f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def unshare(kinds: int) -> None:
+    """Goes into new namespaces of these kinds; into one of processes only the children go. Raises HeadraceError."""
+    _call("unshare", "no namespaces", kinds)
+
+
+def enter(namespace: int, kind: int) -> None:
+    """Goes into the namespace of a file descriptor. Raises HeadraceError."""
+    _call("setns", "no way into a namespace", namespace, kind)
+
+
+def die_with_parent() -> None:
+    """Nothing of this process survives who has started it. Raises HeadraceError."""
+    _call("prctl", "prctl", _PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+
+
+def adopt() -> None:
+    """Whose parent dies becomes this process's child, if this is its ancestor. Raises HeadraceError."""
+    _call("prctl", "prctl", _SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
+
+
+def map_to_root() -> None:
+    """In a new user namespace this user is root. Raises HeadraceError where the machine doesn't allow one."""
+    user, group = os.geteuid(), os.getegid()
+    try:
+        unshare(NEWUSER)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    except (HeadraceError, OSError):
+        raise HeadraceError(
+            "no permission: this machine lets only root have namespaces (user namespaces are closed to other users)"
+        ) from None
+
+
+def private_mounts() -> None:
+    """What is mounted from now on, others don't see. Raises HeadraceError."""
+    _call("mount", "no mounts of its own", b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
+
+
+def mount(kind: str, where: Path | str, options: str = "", flags: int = _MS_NOSUID | _MS_NODEV) -> None:
+    """Mounts a new file system. Raises HeadraceError."""
+    arguments = (kind.encode(), os.fsencode(where), kind.encode(), ctypes.c_ulong(flags), options.encode() or None)
+    _call("mount", f"mount {kind} on {where}", *arguments)
+
+
+def bind(source: Path, where: Path | str) -> None:
+    """Makes a folder appear in another place. Raises HeadraceError."""
+    arguments = (os.fsencode(source), os.fsencode(where), None, ctypes.c_ulong(_MS_BIND), None)
+    _call("mount", f"bind {where}", *arguments)
+
+
+def overlay(where: str, kept: Path) -> None:
+    """What is written below a folder goes into ``kept``, a folder of a tmpfs. Raises HeadraceError."""
+    upper, work = kept / "upper", kept / "work"
+    for folder in (upper, work):
+        folder.mkdir(parents=True, exist_ok=True)
+    upper.chmod(Path(where).stat().st_mode & 0o7777)
+    mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
+
+
+def batch(program: str, lines: Iterable[str], force: bool = False) -> None:
+    """Runs ``ip`` or ``tc`` once, for many commands. ``force``: those that fail don't matter. Raises HeadraceError with
+    the first command that fails and what is said of it."""
+    given = list(lines)
+    if not given:
+        return
+    words = [program, *(["-force"] if force else []), "-batch", "-"]
+    try:
+        done = subprocess.run(words, input="\n".join(given) + "\n", capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise HeadraceError(f"{program} is not installed: it is in Debian's iproute2") from None
+    if done.returncode and not force:
+        said = done.stderr.strip().splitlines() or ["failed"]
+        number = next((int(word.partition(":")[2]) for word in said[-1].split() if word.startswith("-:")), 0)
+        failed = given[number - 1] if 0 < number <= len(given) else program
+        raise HeadraceError(f"{program} {failed}: {said[0].removeprefix('RTNETLINK answers: ')}")
+
+
+def begin_child() -> None:
+    """What a child that Python has forked does first: it dies with its parent, and handles signals as usual."""
+    die_with_parent()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Wakeup:
+    """A file that can be read once one of these signals has come; each calls a function."""
+
+    def __init__(self, handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        for number, handler in handlers.items():
+            signal.signal(number, lambda *_, handler=handler: handler())
+
+    def fileno(self) -> int:
+        """To be selected."""
+        return self._read
+
+    def clear(self) -> None:
+        """Forgets the signals so far."""
+        try:
+            while os.read(self._read, 4096):
+                pass
+        except BlockingIOError:
+            pass
+
+
+def ended_children() -> Iterator[tuple[int, int]]:
+    """Children that have ended: process and exit code, negative for a signal."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        yield pid, os.waitstatus_to_exitcode(status)
+
+
+def no_checksum_offload(interface: str) -> None:
+    """What an interface sends has its checksums, and is cut to its MTU. Raises HeadraceError."""
+    value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_STXCSUM, 0))
+    request = struct.pack("16sP", interface.encode(), ctypes.addressof(value)).ljust(40, b"\0")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        try:
+            fcntl.ioctl(link, _SIOCETHTOOL, request)
+        except OSError as error:
+            raise HeadraceError(f"{interface}: checksums: {error.strerror}") from None

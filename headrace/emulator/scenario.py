@@ -1,0 +1,273 @@
+"""A scenario: a TOML file that says which nodes there are, how they move, what joins them and what runs in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.emulator.simple import Movement, Radio, read_movement, read_radio
+from headrace.errors import HeadraceError
+
+FABRICS = ("software", "rtl", "ovs")
+ROUTINGS = ("none", "shortest")
+MAX_NODES = 4000
+MAX_PHYS = 16
+
+EXAMPLE = """\
+# Six nodes that wander over a square kilometre: headrace emulate run FILE
+nodes = 6              # n1 to n6; or a list of names
+phys = 4               # radios of a node: links that it can have at once
+step_s = 1.0           # so often positions and links are new
+duration_s = 120       # of the run; left out: as long as the movement
+fabric = "software"    # or "rtl": the switch card; or "ovs": Open vSwitch in user space
+routing = "shortest"   # the controller sets routes; "none": what runs in the nodes does
+
+[movement]
+kind = "random-waypoint"
+area_m = [1000.0, 1000.0]
+speed_mps = [1.0, 10.0]
+seed = 1
+
+[radio]
+range_m = 450.0
+
+# What runs in the nodes: any command. Nodes that aren't named here: all.
+[programs.hello]
+command = "sh -c 'echo this is $HEADRACE_NODE at $HEADRACE_ADDRESS'"
+nodes = ["n1", "n2"]
+"""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
+_KEYS = {
+    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "movement", "radio", "programs",
+}  # fmt: skip
+_PROGRAM_KEYS = {"command", "nodes", "may_fail"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command that runs in nodes (their indices). ``may_fail``: its end, however it ends, doesn't end the run."""
+
+    name: str
+    words: tuple[str, ...]
+    nodes: tuple[int, ...]
+    may_fail: bool
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a file says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
+    paths in it are relative to, and where programs start."""
+
+    folder: Path
+    nodes: tuple[str, ...]
+    phys: int
+    step_s: float
+    duration_s: float
+    movement: Movement
+    radio: Radio
+    fabric: str = "software"
+    fabric_parameters: Mapping[str, Any] = field(default_factory=dict)
+    routing: str = "none"
+    programs: tuple[Program, ...] = ()
+
+    @property
+    def ports(self) -> int:
+        """Of the fabric: one for each PHY."""
+        return len(self.nodes) * self.phys
+
+
+def address(node: int) -> str:
+    """The IPv4 address of a node, by its index from 0."""
+    return f"10.0.{node + 1 >> 8}.{node + 1 & 255}"
+
+
+def address6(node: int) -> str:
+    """Its IPv6 address."""
+    return f"fd00:6872::{node + 1:x}"
+
+
+def mac(node: int, phy: int) -> str:
+    """The address of a PHY."""
+    return f"02:00:{node + 1 >> 8:02x}:{node + 1 & 255:02x}:00:{phy:02x}"
+
+
+def read(path: Path, fabric: str | None = None) -> Scenario:
+    """The scenario of a file; ``fabric`` instead of its own. Raises HeadraceError with the line and the key of what is
+    wrong."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise HeadraceError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise HeadraceError(f"{path}: not text in UTF-8", 2) from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise HeadraceError(f"{path}: {error}", 2) from None
+    if fabric is not None:
+        table["fabric"] = fabric
+    return _Reader(path, text, table).scenario()
+
+
+class _Reader:
+    def __init__(self, path: Path, text: str, table: dict[str, Any]) -> None:
+        self._path, self._text, self._table = path, text, table
+
+    def scenario(self) -> Scenario:
+        table = self._table
+        for key in table:
+            if key not in _KEYS:
+                raise self._wrong((), key, f"no such key: there are {', '.join(sorted(_KEYS))}")
+        names = self._names()
+        phys = self._number((), "phys", 4, 1, MAX_PHYS, whole=True)
+        step_s = self._number((), "step_s", 1.0, 1e-3, 1e6)
+        moves = self._movement(names)
+        duration_s = self._number((), "duration_s", moves.duration_s, step_s, float("inf"))
+        parameters = self._section("fabric_parameters", required=False)
+        return Scenario(
+            folder=self._path.resolve().parent,
+            nodes=names,
+            phys=int(phys),
+            step_s=step_s,
+            duration_s=duration_s,
+            movement=moves,
+            radio=self._radio(),
+            fabric=self._one_of("fabric", FABRICS),
+            fabric_parameters=parameters,
+            routing=self._one_of("routing", ROUTINGS),
+            programs=self._programs(names),
+        )
+
+    def _names(self) -> tuple[str, ...]:
+        given = self._table.get("nodes")
+        if given is None:
+            raise HeadraceError(f"{self._path}: no key nodes: a number of nodes, or their names", 2)
+        if isinstance(given, int) and not isinstance(given, bool):
+            if not 1 <= given <= MAX_NODES:
+                raise self._wrong((), "nodes", f"{given} is not from 1 to {MAX_NODES}")
+            return tuple(f"n{number}" for number in range(1, given + 1))
+        if not isinstance(given, list) or not given or not all(isinstance(name, str) for name in given):
+            raise self._wrong((), "nodes", "neither a number nor a list of names")
+        for name in given:
+            if not _NAME.fullmatch(name):
+                raise self._wrong((), "nodes", f"{name!r} is no name: letters, digits and -, at most 31")
+        if len(set(given)) < len(given):
+            twice = next(name for name in given if given.count(name) > 1)
+            raise self._wrong((), "nodes", f"{twice} is there twice")
+        if len(given) > MAX_NODES:
+            raise self._wrong((), "nodes", f"{len(given)} nodes, {MAX_NODES} at most")
+        return tuple(given)
+
+    def _movement(self, names: tuple[str, ...]) -> Movement:
+        table = self._section("movement")
+        try:
+            moves = read_movement(table, self._path.resolve().parent, names)
+        except HeadraceError as error:
+            raise self._within("movement", table, error) from None
+        if tuple(moves.names) != names:
+            raise self._wrong((), "movement", f"it moves {', '.join(moves.names)}, not the nodes")
+        return moves
+
+    def _radio(self) -> Radio:
+        table = self._section("radio")
+        try:
+            return read_radio(table)
+        except HeadraceError as error:
+            raise self._within("radio", table, error) from None
+
+    def _programs(self, names: Sequence[str]) -> tuple[Program, ...]:
+        found = []
+        for name, table in self._section("programs", required=False).items():
+            where = ("programs", name)
+            if not _NAME.fullmatch(name):
+                raise self._wrong(("programs",), name, "no name: letters, digits and -, at most 31")
+            if not isinstance(table, dict):
+                raise self._wrong(("programs",), name, "not a table with a command")
+            for key in table:
+                if key not in _PROGRAM_KEYS:
+                    raise self._wrong(where, key, f"no such key: there are {', '.join(sorted(_PROGRAM_KEYS))}")
+            may_fail = table.get("may_fail", False)
+            if not isinstance(may_fail, bool):
+                raise self._wrong(where, "may_fail", "neither true nor false")
+            found.append(Program(name, self._command(where, table), self._where(where, table, names), may_fail))
+        return tuple(found)
+
+    def _command(self, where: tuple[str, ...], table: Mapping[str, Any]) -> tuple[str, ...]:
+        command = table.get("command")
+        if isinstance(command, str):
+            try:
+                words = shlex.split(command)
+            except ValueError as error:
+                raise self._wrong(where, "command", str(error)) from None
+        elif isinstance(command, list) and all(isinstance(word, str) for word in command):
+            words = command
+        else:
+            raise self._wrong(where, "command", "neither a string nor a list of words")
+        if not words:
+            raise self._wrong(where, "command", "it is empty")
+        return tuple(words)
+
+    def _where(self, where: tuple[str, ...], table: Mapping[str, Any], names: Sequence[str]) -> tuple[int, ...]:
+        given = table.get("nodes", list(names))
+        if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+            raise self._wrong(where, "nodes", "not a list of names")
+        for name in given:
+            if name not in names:
+                raise self._wrong(where, "nodes", f"no node {name}")
+        return tuple(sorted({names.index(name) for name in given}))
+
+    def _number(
+        self, where: tuple[str, ...], key: str, default: float, low: float, high: float, whole: bool = False
+    ) -> float:
+        value = self._table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not low <= value <= high:
+            kind = "whole number" if whole else "number"
+            bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"of at least {low:g}"
+            raise self._wrong(where, key, f"{value} is not a {kind} {bounds}")
+        return value
+
+    def _one_of(self, key: str, choices: tuple[str, ...]) -> str:
+        value = self._table.get(key, choices[0])
+        if value not in choices:
+            raise self._wrong((), key, f"{value!r} is none of {', '.join(choices)}")
+        return str(value)
+
+    def _section(self, key: str, required: bool = True) -> dict[str, Any]:
+        value = self._table.get(key, None if required else {})
+        if value is None:
+            raise HeadraceError(f"{self._path}: no table [{key}]", 2)
+        if not isinstance(value, dict):
+            raise self._wrong((), key, "not a table")
+        return value
+
+    def _within(self, section: str, table: Mapping[str, Any], error: HeadraceError) -> HeadraceError:
+        """An error of a table's own reader, which names the key."""
+        key = next((key for key in table if re.search(rf"\b{re.escape(key)}\b", str(error))), "")
+        where = self._at((section,), key) if key else self._at((), section)
+        return HeadraceError(f"{self._path}:{where} {error}", error.exit_code)
+
+    def _wrong(self, where: tuple[str, ...], key: str, what: str) -> HeadraceError:
+        return HeadraceError(f"{self._path}:{self._at(where, key)} {'.'.join((*where, key))}: {what}", 2)
+
+    def _at(self, where: tuple[str, ...], key: str) -> str:
+        """The number of the line with a key, and a colon; of its table's where the key isn't there."""
+        table: tuple[str, ...] = ()
+        found = ""
+        for number, line in enumerate(self._text.splitlines(), 1):
+            if head := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
+                table = tuple(part.strip().strip("'\"") for part in head[1].split("."))
+                if table in (where, (*where, key)):
+                    found = found or f"{number}:"
+                if table == (*where, key):
+                    return f"{number}:"
+            elif (pair := re.match(r"\s*([^=#]+?)\s*=", line)) and table == where[: len(table)]:
+                keys = tuple(part.strip().strip("'\"") for part in pair[1].split("."))
+                if (*table, *keys) == (*where, key):
+                    return f"{number}:"
+        return found

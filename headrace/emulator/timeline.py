@@ -1,0 +1,87 @@
+"""The links at each time step: from movement and physics, or as they were recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from headrace.emulator.scenario import Scenario
+from headrace.emulator.simple import LinkState
+from headrace.emulator.wiring import Pair
+from headrace.errors import HeadraceError
+
+
+class Step(NamedTuple):
+    """Time in seconds from the start; metres, one (x, y, z) a node; links by their nodes."""
+
+    time_s: float
+    positions: list[list[float]]
+    links: Mapping[Pair, LinkState]
+
+
+class Timeline(Protocol):
+    """Gives one step after the other; None behind the last one. ``old``: the links that there are."""
+
+    def next(self, old: frozenset[Pair]) -> Step | None: ...
+
+
+class Computed:
+    """From the movement and the radio of a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario, self._number = scenario, 0
+
+    def next(self, old: frozenset[Pair]) -> Step | None:
+        """Raises HeadraceError."""
+        scenario, time_s = self._scenario, self._number * self._scenario.step_s
+        if time_s > scenario.duration_s:
+            return None
+        self._number += 1
+        positions = scenario.movement.at(time_s)
+        return Step(time_s, positions.tolist(), scenario.radio.links(positions, scenario.phys, old))
+
+
+class Recorded:
+    """From a file that ``line`` has written."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        """Raises HeadraceError where it is no such file, or of other nodes."""
+        self._steps, self._number = [], 0
+        try:
+            for number, text in enumerate(path.read_text().splitlines(), 1):
+                if number == 1:
+                    if json.loads(text)["nodes"] != list(names):
+                        raise HeadraceError(f"{path}:1: a record of other nodes", 2)
+                else:
+                    self._steps.append(_step(json.loads(text)))
+        except OSError as error:
+            raise HeadraceError(f"{path}: {error.strerror}") from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise HeadraceError(f"{path}:{number}: not a record of an emulation", 2) from None
+
+    def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
+        """As it was."""
+        self._number += 1
+        return self._steps[self._number - 1] if self._number <= len(self._steps) else None
+
+
+def head(names: Sequence[str]) -> str:
+    """The first line of a record."""
+    return json.dumps({"nodes": list(names)})
+
+
+def line(step: Step) -> str:
+    """A step as a line of a record."""
+    links = [{"nodes": pair, **asdict(state)} for pair, state in sorted(step.links.items())]
+    return json.dumps({"time_s": step.time_s, "positions": step.positions, "links": links})
+
+
+def _step(table: dict[str, Any]) -> Step:
+    links = {}
+    for link in table["links"]:
+        a, b = map(int, link.pop("nodes"))
+        links[a, b] = LinkState(**link)
+    return Step(float(table["time_s"]), table["positions"], links)

@@ -1,0 +1,407 @@
+"""The simulation controller: it builds nodes and fabric, and at each time step makes the links what physics says.
+
+It is process 1 of namespaces of its own: with it goes all that it has made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import selectors
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from headrace.emulator import control, kernel, timeline
+from headrace.emulator.fabric import NOT_APPLIED, Links, open_fabric, port_name
+from headrace.emulator.fidelity import Fidelity
+from headrace.emulator.node import Node, addresses, cable
+from headrace.emulator.scenario import Scenario, address
+from headrace.emulator.timeline import Step, Timeline
+from headrace.emulator.wiring import Pair, Wiring, described, next_hops, reachable
+from headrace.errors import HeadraceError
+
+BASE = Path("/run")
+_STOP_S = 2.0  # that programs have to end by themselves
+
+
+class World:
+    """An emulation. ``keeper`` hears what there is to tell, and its end stops the emulation. ``hold``: steps come when
+    they are asked for."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        steps: Timeline,
+        keeper: socket.socket,
+        listener: socket.socket,
+        *,
+        hold: bool = False,
+        record: TextIO | None = None,
+    ) -> None:
+        self.scenario, self._timeline, self._keeper, self._listener = scenario, steps, keeper, listener
+        self._hold, self._record = hold, record
+        self._nodes: list[Node] = []
+        self._wiring = Wiring(len(scenario.nodes), scenario.phys)
+        self._routes: list[dict[int, tuple[int, int]]] = [{} for _ in scenario.nodes]
+        self._jammed: dict[Pair, float] = {}
+        self._number, self._step = -1, Step(0.0, [], {})
+        self._unjammed = self._step
+        self._coverage: list[float] = []
+        self._changes = 0
+        self._stopping = False
+        self._done = False  # no more steps
+        self._fidelity = Fidelity(scenario.step_s)
+        self._start_s = 0.0
+        self._failed: list[str] = []
+
+    def run(self) -> dict[str, Any]:
+        """All of it; gives the report. Raises HeadraceError for what has broken it off."""
+        began = time.monotonic()
+        self._build()
+        with Links(open_fabric(self.scenario.fabric, self.scenario.ports, self.scenario.fabric_parameters),
+                   self.scenario.ports) as links:  # fmt: skip
+            self._links = links
+            built_s = time.monotonic() - began
+            self._start_s = time.monotonic()
+            self._advance()
+            self._start_programs()
+            self._tell("up", built_s=built_s)
+            self._loop()
+            self._stop_programs()
+        return self._report(built_s)
+
+    # ---------------------------------------------------------------------------------------------- building
+
+    def _build(self) -> None:
+        scenario = self.scenario
+        kernel.batch("ip", ["link set lo up"])
+        for name in ("all", "default"):
+            path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
+            if path.exists():
+                path.write_text("1")
+        for index, name in enumerate(scenario.nodes):
+            self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts))
+        for node in self._nodes:
+            node.hear()
+        phys = scenario.phys
+        kernel.batch("ip", [cable(node, node.index * phys + phy, phy) for node in self._nodes for phy in range(phys)])
+        Links.prepare(scenario.ports)
+        for node in self._nodes:
+            if scenario.fabric != "software":
+                node.tell("plain", phys=phys)
+            node.tell("ip", lines=addresses(node.index, phys), force=False, answer=True)
+        for node in self._nodes:
+            node.hear()
+
+    @property
+    def _hosts(self) -> str:
+        """The nodes' /etc/hosts."""
+        own = "".join(f"{address(index)} {name}\n" for index, name in enumerate(self.scenario.nodes))
+        return f"127.0.0.1 localhost\n::1 localhost\n{own}"
+
+    def _start_programs(self) -> None:
+        for program in self.scenario.programs:
+            for index in program.nodes:
+                node = self._nodes[index]
+                env = {
+                    "HEADRACE_NODE": node.name,
+                    "HEADRACE_NUMBER": str(index + 1),
+                    "HEADRACE_ADDRESS": address(index),
+                    "HEADRACE_LINKS": "/run/headrace/links.json",
+                }
+                folder = str(self.scenario.folder)
+                node.tell("start", name=program.name, words=program.words, env=env, folder=folder)
+
+    def _stop_programs(self) -> None:
+        running = [node for node in self._nodes if len(node.programs) > len(node.ends)]
+        for node in running:
+            node.tell("stop")
+        deadline = time.monotonic() + _STOP_S
+        with selectors.DefaultSelector() as selector:
+            for node in running:
+                selector.register(node, selectors.EVENT_READ, node)
+            while (left := deadline - time.monotonic()) > 0 and any(len(n.programs) > len(n.ends) for n in running):
+                for key, _ in selector.select(left):
+                    self._hear(key.data)
+
+    # ------------------------------------------------------------------------------------------------- steps
+
+    def _advance(self) -> bool:
+        """The next step; False: there is none."""
+        step = self._timeline.next(frozenset(self._wiring.wires))
+        if step is None:
+            self._done = True
+            return False
+        self._number += 1
+        due = self._start_s + (self._number if not self._hold else 0) * self.scenario.step_s
+        began = time.monotonic()
+        self._apply(step)
+        ended = time.monotonic()
+        self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
+        if self._record is not None:
+            print(timeline.line(self._step), file=self._record, flush=True)
+        return True
+
+    def _apply(self, step: Step) -> None:
+        links = {}
+        for pair, state in step.links.items():
+            loss = self._jammed.get(pair, 0.0)
+            if loss < 1:
+                links[pair] = replace(state, loss=1 - (1 - state.loss) * (1 - loss))
+        self._unjammed, self._step = step, step._replace(links=links)
+        phys, before = self.scenario.phys, dict(self._wiring.wires)
+        lost, found = self._wiring.change(links)
+        states = {self._wiring.wires[pair].ends(phys): state for pair, state in links.items()}
+        self._links.change([wire.ends(phys) for wire in lost], [wire.ends(phys) for wire in found], states)
+        self._changes += len(lost) + len(found)
+        self._coverage.append(reachable(len(self._nodes), links))
+        if self.scenario.routing == "shortest" and (lost or found or self._number == 0):
+            self._route()
+        self._notify(before)
+
+    def _route(self) -> None:
+        """Sets the routes of the nodes to what the links are now."""
+        asked = []
+        for node, hops in zip(self._nodes, next_hops(len(self._nodes), self._wiring.wires), strict=True):
+            wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in hops.items()}
+            now = self._routes[node.index]
+            lines = [f"route del {address(to)}/32" for to in now.keys() - wanted.keys()]
+            lines += [
+                f"route replace {address(to)}/32 via {address(hop)} dev phy{phy} onlink src {address(node.index)}"
+                for to, (hop, phy) in wanted.items()
+                if now.get(to) != (hop, phy)
+            ]
+            self._routes[node.index] = wanted
+            if lines:
+                node.tell("ip", lines=lines, force=True, answer=True)
+                asked.append(node)
+        for node in asked:
+            while not self._hear(node, "done"):
+                pass
+
+    def _phy(self, node: int, neighbour: int) -> int:
+        wire = self._wiring.wires[min(node, neighbour), max(node, neighbour)]
+        return wire.phys[wire.nodes.index(node)]
+
+    def _notify(self, before: Mapping[Pair, Any]) -> None:
+        """Writes the status files of nodes."""
+        of: list[list[dict[str, Any]]] = [[] for _ in self._nodes]
+        for pair, wire in sorted(self._wiring.wires.items()):
+            state = self._step.links[pair]
+            for here, there in (pair, pair[::-1]):
+                of[here].append(
+                    {
+                        "phy": f"phy{self._phy(here, there)}",
+                        "node": self.scenario.nodes[there],
+                        "address": address(there),
+                        "distance_m": state.distance_m,
+                        "delay_ns": state.delay_ns,
+                        "rate_bps": state.rate_bps,
+                        "loss": state.loss,
+                        "found": pair not in before or before[pair] != wire,
+                    }
+                )
+        for node, links in zip(self._nodes, of, strict=True):
+            node.write_links(links, self._step.time_s)
+
+    # ------------------------------------------------------------------------------------------------- the loop
+
+    def _loop(self) -> None:
+        wakeup = kernel.Wakeup({signal.SIGCHLD: lambda: None, signal.SIGTERM: self._stop})
+        with selectors.DefaultSelector() as selector:
+            for node in self._nodes:
+                selector.register(node, selectors.EVENT_READ, node)
+            for file in (self._listener, self._keeper, wakeup):
+                selector.register(file, selectors.EVENT_READ)
+            for descriptor in self._links.fabric.files():
+                selector.register(descriptor, selectors.EVENT_READ, "fabric")
+            while not self._stopping:
+                timeout = None
+                if not self._hold:
+                    timeout = self._start_s + (self._number + 1) * self.scenario.step_s - time.monotonic()
+                    if timeout <= 0:
+                        if not self._advance():
+                            return
+                        timeout = 0.0
+                    timeout = None if math.isinf(timeout) else timeout
+                self._attend(selector.select(timeout), wakeup)
+
+    def _attend(self, events: Sequence[tuple[selectors.SelectorKey, int]], wakeup: kernel.Wakeup) -> None:
+        wakeup.clear()
+        fabric = self._links.fabric
+        for pid, _ in kernel.ended_children():
+            if pid == fabric.pid:
+                raise HeadraceError(fabric.why())
+            for node in self._nodes:
+                if pid == node.pid:
+                    raise node.gone()
+        for key, _ in events:
+            if isinstance(key.data, Node):
+                self._hear(key.data)
+            elif key.data == "fabric":
+                self._attend_fabric()
+            elif key.fileobj is self._listener:
+                control.serve(self._listener, self._answer)
+            elif key.fileobj is self._keeper:
+                self._keeper.recv(1)
+                self._stop()
+
+    def _attend_fabric(self) -> None:
+        fabric = self._links.fabric
+        try:
+            fabric.attend()
+        except HeadraceError:
+            if fabric.pid is not None:
+                raise HeadraceError(fabric.why()) from None
+            raise
+
+    def _hear(self, node: Node, key: str = "") -> bool:
+        """Notes what a node says. Whether that is a message with ``key``. Raises HeadraceError for a program that
+        fails."""
+        message = node.hear()
+        if "started" in message:
+            node.programs[message["started"]] = message["pid"]
+        elif "ended" in message:
+            name, code = message["ended"], message["code"]
+            node.ends[name] = code
+            program = next(each for each in self.scenario.programs if each.name == name)
+            if code and not self._stopping and not self._done and not program.may_fail:
+                how = f"was killed by signal {-code}" if code < 0 else f"has failed with status {code}"
+                said = node.last_line(name)
+                raise HeadraceError(f"node {node.name}: program {name} {how}{f': {said}' if said else ''}")
+        return bool(key) and key in message
+
+    def _stop(self) -> None:
+        self._stopping = True
+
+    def _tell(self, what: str, **more: Any) -> None:
+        try:
+            self._keeper.send(json.dumps({"tell": what, **more}).encode())
+        except OSError:
+            self._stop()
+
+    # -------------------------------------------------------------------------------------------------- answers
+
+    def _answer(self, request: dict[str, Any]) -> control.Answer:
+        match request:
+            case {"command": "status"}:
+                return self.status(), None
+            case {"command": "node", "node": str(name)}:
+                node = self._nodes[self._index(name)]
+                return {"node": node.name}, os.pidfd_open(node.pid)
+            case {"command": "step"}:
+                if not self._hold:
+                    raise HeadraceError("steps come by themselves: use --hold", 2)
+                if not self._advance():
+                    raise HeadraceError("there are no more steps")
+                return self.status(), None
+            case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
+                return {"links": self._jam(target, float(loss))}, None
+            case {"command": "stop"}:
+                self._stop()
+                return {}, os.pidfd_open(os.getpid())
+        raise HeadraceError(f"unknown request: {request}", 2)
+
+    def _index(self, name: str) -> int:
+        try:
+            return self.scenario.nodes.index(name)
+        except ValueError:
+            raise HeadraceError(f"no node {name}: there are {_few(self.scenario.nodes)}", 2) from None
+
+    def _jam(self, target: str, loss: float) -> list[list[str]]:
+        """Links between ``A:B``, or all of a node: from now on they lose so much more; 1: they are gone, 0: as
+        before."""
+        first, colon, second = target.partition(":")
+        a = self._index(first)
+        others = [self._index(second)] if colon else [each for each in range(len(self._nodes)) if each != a]
+        if others == [a] or not 0 <= loss <= 1:
+            raise HeadraceError(f"jam {target} {loss}: A:B or a node, and a loss from 0 to 1", 2)
+        for b in others:
+            pair = min(a, b), max(a, b)
+            if loss > 0:
+                self._jammed[pair] = loss
+            else:
+                self._jammed.pop(pair, None)
+        self._apply(self._unjammed)
+        return [[self.scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)]
+
+    def status(self) -> dict[str, Any]:
+        """All of it at the moment, as plain data."""
+        scenario, counts = self.scenario, _counters()
+        links = []
+        for pair, wire in sorted(self._wiring.wires.items()):
+            ends = wire.ends(scenario.phys)
+            frames, octets = zip(*(counts.get(port_name(port), (0, 0)) for port in ends), strict=True)
+            links.append(described(wire, self._step.links[pair], scenario.nodes) | {"sent": frames, "bytes": octets})
+        return {
+            "fabric": scenario.fabric,
+            "step": self._number,
+            "time_s": self._step.time_s,
+            "done": self._done,
+            "nodes": [
+                {
+                    "name": node.name,
+                    "address": address(node.index),
+                    "position_m": self._step.positions[node.index],
+                    "programs": {
+                        name: f"ended with {node.ends[name]}" if name in node.ends else "runs" for name in node.programs
+                    },
+                }
+                for node in self._nodes
+            ],
+            "links": links,
+            "jammed": [[scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)],
+            "coverage": self._coverage[-1],
+        }
+
+    def _report(self, built_s: float) -> dict[str, Any]:
+        scenario = self.scenario
+        return {
+            "nodes": len(scenario.nodes),
+            "phys": scenario.phys,
+            "fabric": scenario.fabric,
+            "built_s": built_s,
+            "steps": self._number + 1,
+            "time_s": self._step.time_s,
+            "links_changed": self._changes,
+            "coverage": sum(self._coverage) / len(self._coverage),
+            "not_applied": [NOT_APPLIED],
+            "fidelity": self._fidelity.report(),
+        }
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names if len(names) <= 8 else [*names[:4], "...", names[-1]])
+
+
+def _counters() -> dict[str, tuple[int, int]]:
+    """Frames and bytes that each port of the fabric has received, by the interface's name."""
+    found = {}
+    for line in Path("/proc/net/dev").read_text().splitlines()[2:]:
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        found[name.strip()] = int(words[1]), int(words[0])
+    return found
+
+
+def begin(folder: Path) -> None:
+    """Makes the file systems of process 1: nothing that is written below ``folder`` is seen outside. Raises
+    HeadraceError."""
+    kernel.private_mounts()
+    try:
+        kernel.mount("proc", "/proc")
+    except HeadraceError as error:
+        raise HeadraceError(f"no permission: {error}") from None
+    kernel.mount("tmpfs", folder, "mode=755")
+    for name in ("tmp", "user"):
+        (folder / name).mkdir(mode=0o700)
+    os.environ["TMPDIR"] = str(folder / "tmp")
+    os.environ["XDG_RUNTIME_DIR"] = str(folder / "user")
+    tempfile.tempdir = None

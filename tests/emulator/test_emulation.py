@@ -1,0 +1,177 @@
+"""Emulations as a user runs them: nodes, links, programs, and nothing left at the end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+import pytest
+from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario
+from patience import until
+
+from headrace.cli import main
+from headrace.emulator.client import Emulation
+from headrace.errors import HeadraceError
+from headrace.net import ovs
+
+pytestmark = pytest.mark.live
+
+LINE = [(0, 0), (100, 0), (200, 0)]
+STEPS = [[(0, 1), (2, 3)], [(0, 2), (1, 3)], [(1, 2)], [], [(0, 3), (1, 2)]]
+
+
+def answers(emulation: Emulation, node: str, other: str, timeout_s: int = 2) -> bool:
+    """Whether a node hears another, without routing over a third."""
+    return emulation.run(node, ["ping", "-c", "1", "-W", str(timeout_s), other]).returncode == 0
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_every_fabric_joins_at_each_step_who_is_linked_and_nobody_else(fabric: str, tmp_path: Path) -> None:
+    if fabric == "ovs" and (reason := ovs.available()):
+        pytest.skip(reason)
+    parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
+    path = scenario(
+        tmp_path, [(0, 0)] * 4, f'phys = 1\nrouting = "none"\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}'
+    )
+    with Emulation(path, hold=True, replay=record(tmp_path, 4, STEPS)) as emulation:
+        for number, links in enumerate(STEPS):
+            status = emulation.step() if number else emulation.status()
+            assert [link["nodes"] for link in status["links"]] == [[f"n{a + 1}", f"n{b + 1}"] for a, b in links]
+            for node in range(4):  # who has no routes asks all that its PHY reaches
+                emulation.run(f"n{node + 1}", ["ip", "route", "replace", "10.0.0.0/24", "dev", "phy0"])
+            for a, b in links:
+                until(lambda a=a, b=b: answers(emulation, f"n{a + 1}", f"10.0.0.{b + 1}"), f"link {a}-{b}")
+            strangers = [pair for pair in itertools.combinations(range(4), 2) if pair not in links]
+            pings = [
+                emulation.start(f"n{a + 1}", ["ping", "-c", "1", "-W", "1", f"10.0.0.{b + 1}"], stdout=DEVNULL)
+                for a, b in strangers
+            ]
+            assert 0 not in [ping.wait() for ping in pings], number
+            for node in range(4):
+                up = "LOWER_UP" in emulation.run(f"n{node + 1}", ["ip", "link", "show", "phy0"]).stdout
+                assert up == any(node in pair for pair in links), (number, node)
+                told = json.loads(emulation.run(f"n{node + 1}", ["cat", "/run/headrace/links.json"]).stdout)
+                assert len(told["links"]) == sum(node in pair for pair in links)
+        with pytest.raises(HeadraceError, match="no more steps"):
+            emulation.step()
+
+
+def test_names_routes_and_programs_work_across_hops(tmp_path: Path) -> None:
+    path = scenario(tmp_path, LINE, 'routing = "shortest"\nphys = 2')
+    path.write_text(path.read_text() + "[programs.hello]\ncommand = \"sh -c 'echo $HEADRACE_NODE $$; sleep 1000'\"\n")
+    with Emulation(path, hold=True) as emulation:
+        assert answers(emulation, "n1", "n3")
+        log = ["cat", "/run/headrace/hello.log"]
+        until(lambda: emulation.run("n2", log).stdout.startswith("n2 "), "a program's output")
+        pids = [word for word in emulation.run("n2", ["ls", "/proc"]).stdout.split() if word.isdecimal()]
+        assert "1" in pids and len(pids) <= 4  # its first process, the shell, sleep, and ls
+        emulation.run("n1", ["touch", "/tmp/mine"])
+        assert emulation.run("n2", ["test", "-e", "/tmp/mine"]).returncode == 1
+        assert not Path("/tmp/mine").exists()
+        emulation.jam("n2:n3")
+        assert not answers(emulation, "n1", "n3", 1)
+        emulation.jam("n2:n3", 0)
+        until(lambda: answers(emulation, "n1", "n3"), "the link that is jammed no more")
+
+
+def test_links_lose_what_they_shall(tmp_path: Path) -> None:
+    path = scenario(tmp_path, LINE[:2], 'phys = 1\nrouting = "shortest"', "range_m = 150\nloss = 0.3")
+    with Emulation(path, hold=True) as emulation:
+        for node, other in ((1, 2), (2, 1)):
+            mac = f"02:00:00:{other:02x}:00:00"
+            emulation.run(f"n{node}", ["ip", "neigh", "replace", f"10.0.0.{other}", "lladdr", mac, "dev", "phy0"])
+        said = emulation.run("n1", ["ping", "-q", "-c", "600", "-i", "0.002", "n2"]).stdout
+        received = int(said.split(" received")[0].split()[-1])
+        assert abs(received / 600 - 0.7**2) < 0.1  # 5 sigma; there and back
+
+
+def test_a_program_that_fails_ends_the_run_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario(tmp_path, LINE[:2])
+    good = path.read_text()
+    path.write_text(good + "[programs.bad]\ncommand = \"sh -c 'echo no luck; exit 3'\"\nnodes = ['n2']\n")
+    with pytest.raises(HeadraceError, match=r"node n2: program bad has failed with status 3: no luck"):
+        failed(Emulation(path))
+    path.write_text(good + '[programs.none]\ncommand = "no-such-program"\n')
+    with pytest.raises(HeadraceError, match=r"program none: no-such-program: No such file or directory"):
+        failed(Emulation(path))
+
+
+def failed(emulation: Emulation) -> None:
+    """Waits for its end. Raises HeadraceError with what it says."""
+    said = emulation.wait()
+    assert said is not None
+    raise HeadraceError(said)
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
+    path = scenario(tmp_path, LINE[:2])
+    with Emulation(path) as emulation, pytest.raises(HeadraceError, match="runs already"):
+        Emulation(path, name=emulation.name)
+
+
+def test_stop_leaves_nothing(tmp_path: Path) -> None:
+    path = scenario(tmp_path, LINE)
+    with Emulation(path) as emulation:
+        pids = family(emulation.pid)
+        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+        assert len(pids) == 6 and len(spaces) == 4  # keeper, between, first; three nodes
+        assert main(["emulate", "stop", "--name", emulation.name]) == 0
+        nothing_left(emulation, pids, spaces)
+        assert emulation.wait() is None
+    assert main(["emulate", "status", "--name", emulation.name]) == 1
+
+
+@pytest.mark.parametrize("fabric", ["software", "rtl"])
+def test_nothing_is_left_when_any_process_is_killed(fabric: str, tmp_path: Path) -> None:
+    parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
+    path = scenario(tmp_path, LINE[:2], f'phys = 1\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}')
+    path.write_text(path.read_text() + '[programs.wait]\ncommand = "sleep 1000"\nnodes = ["n2"]\n')
+    number, count = 0, 1
+    while number < count:
+        emulation = Emulation(path)
+        until(lambda it=emulation: it.status()["nodes"][1]["programs"], "the program")
+        pids = family(emulation.pid)
+        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+        count = len(pids)
+        assert count == (7 if fabric == "rtl" else 6)
+        victim = sorted(pids)[number]
+        os.kill(victim, signal.SIGKILL)
+        nothing_left(emulation, pids, spaces)
+        said = emulation.wait()
+        assert said is not None, victim
+        number += 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_well(number: signal.Signals, tmp_path: Path) -> None:
+    emulation = Emulation(scenario(tmp_path, LINE[:2]))
+    pids = family(emulation.pid)
+    spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+    os.kill(emulation.pid, number)
+    assert emulation.wait() is None
+    nothing_left(emulation, pids, spaces)
+
+
+def test_a_record_is_replayed_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "wander.toml"
+    path.write_text(
+        'nodes = 5\nphys = 2\n[movement]\nkind = "random-waypoint"\narea_m = [400, 400]\nspeed_mps = [20, 50]\n'
+        "[radio]\nrange_m = 200\n"
+    )
+
+    def links(**options: Any) -> list[Any]:
+        with Emulation(path, hold=True, **options) as emulation:
+            return [(emulation.step() if number else emulation.status())["links"] for number in range(6)]
+
+    def bare(steps: list[Any]) -> list[Any]:
+        return [[(link["nodes"], link["phys"], link["distance_m"]) for link in step] for step in steps]
+
+    first = links(record=tmp_path / "links.jsonl")
+    path.write_text(path.read_text().replace("range_m = 200", "range_m = 1"))
+    assert bare(links(replay=tmp_path / "links.jsonl")) == bare(first)
+    assert len({json.dumps(step) for step in bare(first)}) > 1

@@ -1,0 +1,88 @@
+"""Scenarios for tests of the emulator, and what is left of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from function_card import FUNCTIONS, PARAMETERS
+from patience import until
+
+from headrace.emulator import control
+from headrace.emulator.client import Emulation
+
+FABRICS: Mapping[str, Mapping[str, Any]] = {
+    "software": {},
+    "ovs": {},
+    "rtl": {**PARAMETERS, "FUNCTIONS": FUNCTIONS},
+}
+"""Their parameters; the card is the one of other tests: 4 ports, of all kinds."""
+
+
+def scenario(folder: Path, places: Sequence[Sequence[float]], more: str = "", radio: str = "range_m = 150") -> Path:
+    """The file of nodes that stand at these places."""
+    path = folder / "scenario.toml"
+    path.write_text(
+        f"nodes = {len(places)}\n{more}\n"
+        f'[movement]\nkind = "static"\npositions = {[list(place) for place in places]}\n[radio]\n{radio}\n'
+    )
+    return path
+
+
+def record(folder: Path, nodes: int, steps: Sequence[Sequence[tuple[int, int]]]) -> Path:
+    """Links at each step, as headrace emulate run --record writes them."""
+    state = {"distance_m": 1.0, "delay_ns": 0, "rate_bps": 5e7, "loss": 0.0}
+    lines: list[dict[str, Any]] = [{"nodes": [f"n{number}" for number in range(1, nodes + 1)]}]
+    for number, links in enumerate(steps):
+        found = [{"nodes": pair, **state} for pair in links]
+        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * nodes, "links": found})
+    path = folder / "links.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def family(pid: int) -> set[int]:
+    """A process and all that come from it."""
+    found = {pid}
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def networks(pids: set[int]) -> set[str]:
+    """The network namespaces of processes."""
+    found = set()
+    for pid in pids:
+        try:
+            found.add(os.readlink(f"/proc/{pid}/ns/net"))
+        except OSError:
+            pass
+    return found
+
+
+def nothing_left(emulation: Emulation, pids: set[int], spaces: set[str]) -> None:
+    """Waits until there is none of these processes, nobody is in their networks, and the name is free."""
+
+    def gone() -> bool:
+        every = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+        alive = {pid for pid in pids & every if _alive(pid)}
+        return not alive and not networks(every) & spaces and not control.is_up(emulation.name)
+
+    until(gone, "an emulation to leave nothing behind")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
