@@ -1,7 +1,7 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo test lint bench figures docs
+.PHONY: setup demo test soak lint bench figures docs
 setup:
 	@scripts/setup.sh
 
@@ -11,6 +11,9 @@ demo:
 
 test: setup
 	@.venv/bin/python -m pytest -n auto --dist loadfile
+
+soak: setup  # the wide sweeps and long random runs too
+	@.venv/bin/python -m pytest -n auto --dist loadfile --soak
 
 lint: setup
 	.venv/bin/ruff check .

@@ -9,12 +9,20 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from network import why_not
 
+LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
 
-def pytest_configure() -> None:
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the wide sweeps and long random runs too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = 0
     # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
@@ -32,15 +40,34 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--soak"):
+        soak = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=soak)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        config.stash[LEFT_OUT] = len(soak)
     reason = why_not()
     for item in items:
         if reason is not None and item.get_closest_marker("live"):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many of the live tests ran, and why the others did not."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:  # of a process of pytest-xdist, for the one that writes the summary
+        output["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    left_out = getattr(node, "workeroutput", {}).get("left_out", 0)
+    node.config.stash[LEFT_OUT] = max(node.config.stash[LEFT_OUT], left_out)  # each has collected all of them
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """How many soak tests were left out, how many of the live tests ran, and why the others did not."""
+    if left_out := config.stash[LEFT_OUT]:
+        terminalreporter.write_line(f"soak tests: {left_out} left out, `make soak` runs them")
     reports = {name: terminalreporter.stats.get(name, []) for name in ("passed", "failed", "skipped")}
     live = {
         name: [r for r in found if "live" in r.keywords and r.when != "teardown"] for name, found in reports.items()
