@@ -23,6 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = 0
+    if config.getoption("--soak"):
+        os.environ["HEADRACE_SOAK"] = "1"  # for cocotb's benches, in their own processes
     # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it

@@ -4,8 +4,9 @@ A word is a tuple of the values of a channel's payload signals. After RisingEdge
 """
 
 import itertools
+import os
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +14,12 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 from cocotb.utils import get_sim_time
+from handles import install
+
+install()
 
 PERIOD_PS = 2000
+SOAK = bool(os.environ.get("HEADRACE_SOAK"))  # conftest.py says so
 
 # A test that takes longer hangs: none needs a tenth of it.
 LIMIT_US = 500
@@ -51,7 +56,24 @@ def bursts() -> Stalls:
         yield from itertools.repeat(stalled, random.randint(1, 12))
 
 
-PATTERNS: list[Callable[[], Stalls]] = [never, seldom, mostly, bursts]
+Pattern = Callable[[], Stalls]
+PATTERNS: list[Pattern] = [never, seldom, mostly, bursts]
+
+
+def together(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Values of two parameters: in a soak all combinations, else few, in which each value has its turn."""
+    if SOAK:
+        return list(itertools.product(first, second))
+    count = max(len(first), len(second))
+    return list(itertools.islice(zip(itertools.cycle(first), itertools.cycle(second), strict=True), count))
+
+
+# Patterns of two sides; the four corners are what fills a block, starves it and does both
+PAIRS: list[tuple[Pattern, Pattern]] = (
+    together(PATTERNS, PATTERNS)
+    if SOAK
+    else [*itertools.product((never, mostly), (never, mostly)), (seldom, bursts), (bursts, seldom)]
+)
 
 
 @dataclass(frozen=True)

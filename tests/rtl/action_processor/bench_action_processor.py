@@ -27,6 +27,7 @@ from streams import (
     mostly,
     never,
     start,
+    together,
     until,
     watch_no_path,
 )
@@ -170,7 +171,7 @@ def output(port: int = 1) -> Values:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, taking=[never, mostly, bursts])
+@cocotb.parametrize((("stalls", "taking"), together(PATTERNS, [never, mostly, bursts])))
 async def random_programs_do_to_random_packets_what_openflow_says(
     dut: Any, stalls: Callable[[], Stalls], taking: Callable[[], Stalls]
 ) -> None:

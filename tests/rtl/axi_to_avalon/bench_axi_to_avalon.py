@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from avalon import DECERR, OKAY, SLVERR, Agent
 from cocotbext.avalon import AvalonMMBus, AvalonMMMemoryBFM
-from streams import PATTERNS, Channel, Sink, Source, Stalls, Word, behaviour, bursts, cycles, gaps, never, until
+from streams import PAIRS, PATTERNS, Channel, Sink, Source, Stalls, Word, behaviour, bursts, cycles, gaps, never, until
 from streams import start as start_streams
 
 
@@ -128,7 +128,7 @@ def model(manager: Manager, made: list[Access]) -> dict[int, int]:
 
 
 @behaviour()
-@cocotb.parametrize(manager_stalls=PATTERNS, agent_stalls=PATTERNS)
+@cocotb.parametrize((("manager_stalls", "agent_stalls"), PAIRS))
 async def every_byte_goes_to_its_place_and_comes_from_there(dut: Any, manager_stalls: Any, agent_stalls: Any) -> None:
     manager = await start(dut)
     agent = Agent(

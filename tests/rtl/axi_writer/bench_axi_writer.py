@@ -8,20 +8,7 @@ import cocotb
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiRamWrite, AxiWriteBus
-from streams import (
-    PATTERNS,
-    Channel,
-    Source,
-    Stalls,
-    Word,
-    behaviour,
-    bursts,
-    cycles,
-    frame_words,
-    never,
-    seldom,
-    until,
-)
+from streams import PAIRS, Channel, Source, Stalls, Word, behaviour, bursts, cycles, frame_words, never, seldom, until
 
 Command = tuple[int, bytes, int]  # address, what the frame has, length of the command
 
@@ -126,7 +113,7 @@ async def every_offset_and_length(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(host_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("host_stalls", "stalls"), PAIRS))
 async def any_commands_under_any_stalls(dut: Any, host_stalls: Any, stalls: Any) -> None:
     host = Host(dut=dut, stalls=host_stalls, latency=lambda: random.randint(1, 20))
     bench = Bench(dut, host)

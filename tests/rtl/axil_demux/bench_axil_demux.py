@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
 
 
 @dataclass
@@ -118,7 +118,7 @@ def addresses(dut: Any, count: int) -> list[int]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, block_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "block_stalls"), PAIRS))
 async def each_access_reaches_its_block_and_its_answer_comes_back(dut: Any, stalls: Any, block_stalls: Any) -> None:
     await start(dut)
     blocks = Blocks(dut, block_stalls)

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import channel, frame_beats, frames
-from streams import PATTERNS, Channel, Sink, Source, behaviour, gaps, never, start, until
+from streams import PAIRS, Channel, Sink, Source, behaviour, gaps, never, start, until
 
 
 def with_crc(data: bytes) -> bytes:
@@ -34,7 +34,7 @@ async def check(dut: Any, sent: list[bytes], source_stalls: Any, sink_stalls: An
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def bad_frames_are_marked(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     sent = []
     for _ in range(50):

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import channel, frame_beats, frames
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Sink, Source, behaviour, cycles, gaps, never, start, until
+from streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 NEVER = (1 << 64) - 1
 
@@ -67,7 +67,7 @@ async def check(
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def each_frame_takes_its_time(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     sent = [random.randbytes(random.randint(1, 100)) for _ in range(25)]
     packet_ns, byte_ns = random.choice(((0, 0), (100, 0), (0, 700), (57, 255), (3, 256)))

@@ -9,7 +9,7 @@ import cocotb
 from bridge.h2s_host import BULK, EXPRESS, NEVER, REASONS, STEP_NS, Settings, Setup, words_of
 from bridge.noc_packets import Header, Packet, sizes
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+from streams import PAIRS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
 
 def packets(dut: Any, count: int, critical: float = 0.0, bad: float = 0.0) -> list[Packet]:
@@ -37,7 +37,7 @@ def quiet_between(packet_beats: int) -> Stalls:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "stalls"), PAIRS))
 async def every_packet_arrives_once_in_order_and_byte_for_byte(dut: Any, source_stalls: Any, stalls: Any) -> None:
     setup = Setup(
         dut,

@@ -10,20 +10,7 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Header, Packet, beats, packet_of
 from cocotb.triggers import RisingEdge
-from streams import (
-    PATTERNS,
-    Stalls,
-    Word,
-    behaviour,
-    bursts,
-    cycles,
-    mostly,
-    never,
-    seldom,
-    start,
-    until,
-    watch_no_path,
-)
+from streams import PAIRS, Stalls, Word, behaviour, bursts, cycles, mostly, never, seldom, start, until, watch_no_path
 
 Traffic = list[list[Packet]]  # of each port
 EPOCH_DELAY = 4
@@ -223,7 +210,7 @@ def traffic(dut: Any, count: int, to: list[int], longest: int = 100) -> Traffic:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def all_to_all(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     """The epoch flips now and then."""
     bench = Bench(dut, traffic(dut, 20, places(dut)), source_stalls, sink_stalls)

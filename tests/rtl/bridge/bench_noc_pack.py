@@ -5,7 +5,7 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import Header, Packet, channel, frame_beats, packets_of, sizes
-from streams import PATTERNS, Sink, Source, behaviour, cycles, gaps, never, start, until
+from streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 
 async def check(dut: Any, packets: list[Packet], source_stalls: Any, sink_stalls: Any) -> Sink:
@@ -35,7 +35,7 @@ def some_packets(count: int) -> list[Packet]:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def headers_come_in_front(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await check(dut, some_packets(25), source_stalls(), sink_stalls())
 

@@ -18,7 +18,7 @@ from bridge.noc_packets import (
     write_table,
 )
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Sink, Source, Stalls, behaviour, cycles, gaps, mostly, never, start, until
+from streams import PAIRS, Sink, Source, Stalls, behaviour, cycles, gaps, mostly, never, start, until
 
 HERE = 0x2A
 LATE = 4  # cycles after which no frame begins to be offered by an old entry: noc.sv counts on it
@@ -82,7 +82,7 @@ def some_frames(count: int) -> list[tuple[int, bytes]]:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def frames_leave_with_the_header_of_their_key(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     table = [Entry(key, header=Header.random()) for key in random.sample(range(8), 6)]
     bench = Bench(dut, some_frames(30), source_stalls(), sink_stalls())

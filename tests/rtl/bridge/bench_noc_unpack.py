@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Header, Packet, beats, channel, frames, header_beats
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Channel, Sink, Source, behaviour, cycles, gaps, never, start, until
+from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 
 def some_packets(longest: int, count: int) -> list[Packet]:
@@ -57,7 +57,7 @@ class Bench:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def payloads_come_with_their_headers(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     longest, width = int(dut.MAX_PACKET.value), len(dut.s_axis_tdata)
     packets = some_packets(longest, 8 if longest > 1000 else 60)

@@ -16,7 +16,7 @@ from bridge.noc_packets import MEMORY_WORDS, Header, Packet, channel, fields, he
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
-from streams import PATTERNS, Sink, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+from streams import PAIRS, Sink, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
 MOST_WORDS = 0x7FFF
 MICROSECOND = 322  # cycles
@@ -225,7 +225,7 @@ async def bring(setup: Setup, pause: Stalls | None = None) -> Setup:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "sink_stalls"), PAIRS))
 async def packets_of_all_sizes_come_in_order_under_any_stalls(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     longest = int(dut.MAX_PACKET.value)
     count = 4 if mostly in (stalls, sink_stalls) else 9

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, PERIOD_PS, behaviour
+from streams import PAIRS, PATTERNS, PERIOD_PS, behaviour
 
 WRITE_LATENCY = 2
 
@@ -78,7 +78,7 @@ async def run(model: Model, count: int, writes: Any, reads: Any, address: Any, *
 
 
 @behaviour()
-@cocotb.parametrize(writes=PATTERNS, reads=PATTERNS)
+@cocotb.parametrize((("writes", "reads"), PAIRS))
 async def any_words_are_written_and_read_in_a_fixed_time(dut: Any, writes: Any, reads: Any) -> None:
     model = Model(dut)
     checked = await run(model, 3000, writes(), reads(), lambda: random.randrange(model.words))

@@ -9,7 +9,7 @@ from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiRamRead, AxiReadBus
 from streams import (
-    PATTERNS,
+    PAIRS,
     Channel,
     Sink,
     Source,
@@ -125,7 +125,7 @@ async def every_offset_and_length(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(host_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("host_stalls", "sink_stalls"), PAIRS))
 async def any_commands_under_any_stalls(dut: Any, host_stalls: Any, sink_stalls: Any) -> None:
     host = Host(dut=dut, stalls=host_stalls, latency=lambda: random.randint(1, 20))
     bench = Bench(dut, host, sink_stalls())

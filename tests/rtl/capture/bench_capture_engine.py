@@ -8,7 +8,7 @@ import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR, SLVERR
 from capture.packets import HEADER_BYTES, MAX_CAPTURED
-from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, until
+from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, together, until
 
 
 def flat(packets: list[list[bytes]]) -> list[bytes]:
@@ -17,7 +17,7 @@ def flat(packets: list[list[bytes]]) -> list[bytes]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, pauses=[never, bursts])
+@cocotb.parametrize((("stalls", "pauses"), together(PATTERNS, [never, bursts])))
 async def the_ring_holds_the_records_of_all_packets(dut: Any, stalls: Any, pauses: Any) -> None:
     engine = await Engine(
         dut,

@@ -7,11 +7,11 @@ from typing import Any
 import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR
-from streams import PATTERNS, behaviour, cycles, never, seldom, until
+from streams import PAIRS, behaviour, cycles, never, seldom, until
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, filter_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "filter_stalls"), PAIRS))
 async def packets_that_the_filter_keeps_are_in_the_ring(dut: Any, stalls: Any, filter_stalls: Any) -> None:
     engine = await Engine(dut, ring_log2=11, stalls=stalls, latency=lambda: random.randint(1, 20)).start()
     bad = [random.random() < 0.2 for _ in range(40)]

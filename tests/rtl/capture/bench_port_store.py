@@ -9,7 +9,7 @@ from capture.host import start
 from capture.packets import MAX_CAPTURED, Packet
 from cocotb.triggers import RisingEdge
 from streams import (
-    PATTERNS,
+    PAIRS,
     Channel,
     Sink,
     Source,
@@ -170,7 +170,7 @@ def rows(dut: Any) -> int:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def frames_come_out_whole_or_are_counted(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     snaplen = random.choice((0, 64, 200, MAX_CAPTURED))
     bench = Bench(dut, frames(50, 600), source_stalls(), sink_stalls(), snaplen=snaplen)

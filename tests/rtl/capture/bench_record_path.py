@@ -9,7 +9,7 @@ import cocotb
 from capture.host import start
 from capture.packets import HEADER_BYTES, MAX_CAPTURED
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, gaps, never, seldom, until
+from streams import PAIRS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, gaps, never, seldom, until
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Bench:
 
 
 @behaviour()
-@cocotb.parametrize(data_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("data_stalls", "sink_stalls"), PAIRS))
 async def records_follow_each_other_without_a_gap(dut: Any, data_stalls: Any, sink_stalls: Any) -> None:
     bench = await Bench(dut, sink_stalls()).start()
     made = records(40, 300)

@@ -7,7 +7,7 @@ import cocotb
 from capture.host import start
 from capture.packets import SECOND, Packet
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
 
 LONGEST = 1 << 32  # seconds that a record's header can tell
 
@@ -37,7 +37,7 @@ def around(second: int) -> list[int]:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def any_time_becomes_seconds_and_nanoseconds(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await ready(dut, random.randrange(LONGEST * SECOND))
     times = [time for _ in range(3) for time in around(random.randrange(LONGEST))]

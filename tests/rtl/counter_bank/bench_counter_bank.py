@@ -5,7 +5,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, start, until
+from streams import PATTERNS, Stalls, behaviour, start, together, until
 
 LATENCY = 4  # cycles from a read to its values, beside those in which a packet is counted
 
@@ -81,7 +81,7 @@ class Bank:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, few=[True, False])
+@cocotb.parametrize((("stalls", "few"), together(PATTERNS, [True, False])))
 async def every_packet_is_counted_once(dut: Any, stalls: Any, few: bool) -> None:
     bank = Bank(dut)
     await bank.begin()

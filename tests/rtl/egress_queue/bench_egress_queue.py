@@ -7,6 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
+    PAIRS,
     PATTERNS,
     Channel,
     Sink,
@@ -98,7 +99,7 @@ def some_packets(count: int) -> list[bytes]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "sink_stalls"), PAIRS))
 async def each_packet_goes_out_or_is_counted_as_dropped(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     bench = queue(dut, some_packets(150), stalls, sink_stalls, 0.6)
     found = await bench.run()

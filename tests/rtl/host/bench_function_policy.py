@@ -9,7 +9,20 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from scapy.layers.l2 import Dot1Q, Ether
-from streams import PATTERNS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
+from streams import (
+    PAIRS,
+    PATTERNS,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    frames_of,
+    never,
+    start,
+    until,
+)
 
 LATENCY = 3
 GROUPS = ("ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "01:00:5e:00:00:01")
@@ -184,7 +197,7 @@ async def settle(block: Block) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, out_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "out_stalls"), PAIRS))
 async def what_may_pass_does_and_the_rest_is_counted(dut: Any, stalls: Any, out_stalls: Any) -> None:
     """Both ways at once, with a policy of its own for each function."""
     rng = random.Random(random.getrandbits(64))

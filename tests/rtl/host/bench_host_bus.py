@@ -10,7 +10,7 @@ from typing import Any
 import cocotb
 from capture.host import start
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, bursts, cycles, never
+from streams import PAIRS, Stalls, behaviour, bursts, cycles, never
 
 REQUEST = (
     *(("rready", 1), ("arvalid", 1), ("aruser", 16), ("arburst", 2), ("arsize", 3), ("arlen", 8), ("araddr", 64)),
@@ -279,7 +279,7 @@ class Bench:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, memory_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "memory_stalls"), PAIRS))
 async def bursts_go_out_whole_and_answers_come_back_to_who_asked(dut: Any, stalls: Any, memory_stalls: Any) -> None:
     bench = Bench(dut, stalls, memory_stalls)
     await bench.start()

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, behaviour, start, until
+from streams import PAIRS, behaviour, start, until
 
 KINDS = 4
 WORD = (1 << 64) - 1
@@ -79,7 +79,7 @@ async def an_event_a_cycle_is_counted(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(event_stalls=PATTERNS, read_stalls=PATTERNS)
+@cocotb.parametrize((("event_stalls", "read_stalls"), PAIRS))
 async def events_are_counted_whatever_is_read(dut: Any, event_stalls: Any, read_stalls: Any) -> None:
     """What is read lies between what was counted some cycles before and what came until the end of the read."""
     queues = await begin(dut)

@@ -11,7 +11,7 @@ import cocotb
 from capture.host import OKAY, SLVERR, start
 from cocotb.triggers import RisingEdge
 from host.loose_memory import Access, LooseMemory, Settings
-from streams import PATTERNS, behaviour, cycles, never, seldom, until
+from streams import PATTERNS, behaviour, cycles, never, seldom, together, until
 
 SIDES = ("transmit", "receive")
 ENABLE, DISABLE, DESCRIPTOR = 0, 1, 2
@@ -390,7 +390,7 @@ async def the_first_packet_waits_as_long_as_it_may_and_no_longer(dut: Any) -> No
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, slow=[False, True])
+@cocotb.parametrize((("stalls", "slow"), together(PATTERNS, [False, True])))
 async def nothing_is_lost_whatever_comes_when(dut: Any, stalls: Any, slow: bool) -> None:
     bench = Bench(dut, stalls=stalls, latency=lambda _: random.randint(1, 300 if slow else 10))
     await bench.start(any_size, lambda: random.random() < 0.8)

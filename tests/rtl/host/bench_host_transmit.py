@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from host.transmit_world import FAULT_MEMORY, HEADER, Chain, Outside, some_chain
-from streams import PATTERNS, Stalls, behaviour, bursts, cycles, never, seldom, until
+from streams import PATTERNS, Stalls, behaviour, bursts, cycles, never, seldom, together, until
 
 LATENCY = 250  # cycles of host memory: 1 us at 250 MHz
 
@@ -58,7 +58,7 @@ async def feed(world: Outside, given: list[list[Chain]], gap: Callable[[], int])
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, out_stalls=[never, seldom, bursts])
+@cocotb.parametrize((("stalls", "out_stalls"), together(PATTERNS, [never, seldom, bursts])))
 async def every_packet_comes_out_once_in_order_and_whole(dut: Any, stalls: Any, out_stalls: Any) -> None:
     """Chains of 1 to 256 buffers of any alignment, data in any order."""
     world = Outside(dut, stalls(), stalls(), out_stalls(), stalls(), lambda _: random.choice((1, 5, 100)))

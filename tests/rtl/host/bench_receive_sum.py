@@ -11,7 +11,7 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import checksum
-from streams import PATTERNS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
+from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
 
 LATENCY, LAST_LATENCY = 2, 10
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -137,7 +137,7 @@ async def send(dut: Any, frames: list[bytes], stalls: Any, out_stalls: Any) -> t
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, out_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "out_stalls"), PAIRS))
 async def a_checksum_is_called_right_where_it_is_known_to_be(dut: Any, stalls: Any, out_stalls: Any) -> None:
     """Packets of all kinds, right and wrong, padded and cut."""
     rng = random.Random(random.getrandbits(64))

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from host.segments import TCPV4, TCPV6, segments, some_headers, some_request
 from scapy.packet import Raw
-from streams import PATTERNS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
+from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
 
 LATENCY = 9
 Frame = tuple[int, bytes, int, int]  # queue, bytes, kind, size
@@ -84,7 +84,7 @@ def some_frames(dut: Any, rng: random.Random, count: int, longest: int) -> list[
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, out_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "out_stalls"), PAIRS))
 async def frames_become_segments_in_order(dut: Any, stalls: Any, out_stalls: Any) -> None:
     """Of any sizes, tags and options, among frames that pass and some that can't be cut."""
     rng = random.Random(random.getrandbits(64))

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, behaviour, cycles, start, until
+from streams import PAIRS, behaviour, cycles, start, until
 
 LATENCY = 5
 ON_THE_WAY = 2  # cycles from a wish to the look whether the item is in the list
@@ -21,7 +21,7 @@ async def begin(dut: Any) -> int:
 
 
 @behaviour()
-@cocotb.parametrize(add_stalls=PATTERNS, take_stalls=PATTERNS)
+@cocotb.parametrize((("add_stalls", "take_stalls"), PAIRS))
 async def who_is_added_gets_a_turn_and_is_never_listed_twice(dut: Any, add_stalls: Any, take_stalls: Any) -> None:
     """After the last wish of an item comes a turn of it, and between two turns a wish."""
     items = await begin(dut)

@@ -12,7 +12,7 @@ import cocotb
 from capture.host import OKAY, SLVERR, start
 from cocotb.triggers import RisingEdge
 from host.loose_memory import Access, LooseMemory, Settings
-from streams import PATTERNS, behaviour, cycles, never, seldom, until
+from streams import PAIRS, PATTERNS, behaviour, cycles, never, seldom, together, until
 
 FAULT_MEMORY = 1
 WRITE, AVAIL, USED = 1 << 1, 1 << 7, 1 << 15
@@ -262,7 +262,7 @@ def sizes() -> int:
 
 
 @behaviour()
-@cocotb.parametrize(host_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("host_stalls", "stalls"), PAIRS))
 async def chains_of_any_slots_become_used_in_rings_of_any_size(dut: Any, host_stalls: Any, stalls: Any) -> None:
     bench = Bench(dut, stalls=host_stalls, latency=lambda _: random.randint(1, 30))
     await bench.start()
@@ -275,7 +275,7 @@ async def chains_of_any_slots_become_used_in_rings_of_any_size(dut: Any, host_st
 
 
 @behaviour()
-@cocotb.parametrize(host_stalls=PATTERNS, longest=[1, 5])
+@cocotb.parametrize((("host_stalls", "longest"), together(PATTERNS, [1, 5])))
 async def the_driver_sees_all_chains_of_a_packet_or_none(dut: Any, host_stalls: Any, longest: int) -> None:
     bench = Bench(dut, stalls=host_stalls, latency=lambda _: random.randint(1, 60))
     await bench.start()

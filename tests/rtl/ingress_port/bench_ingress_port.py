@@ -7,6 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
+    PAIRS,
     PATTERNS,
     Channel,
     Sink,
@@ -73,7 +74,7 @@ def some_packets(count: int) -> list[tuple[bytes, bool]]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "sink_stalls"), PAIRS))
 async def each_good_packet_goes_on_or_is_told_as_dropped(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     port = Port(dut, some_packets(120), stalls, sink_stalls)
     found = await port.run()

@@ -18,20 +18,7 @@ from nic_model import (
     random_frame,
 )
 from rpu_fabric.flows import KEY, VECTORS
-from streams import (
-    PATTERNS,
-    PERIOD_PS,
-    Channel,
-    Sink,
-    Source,
-    behaviour,
-    cycles,
-    frame_words,
-    gaps,
-    never,
-    start,
-    until,
-)
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, behaviour, cycles, frame_words, gaps, never, start, until
 
 INSERT, CHANGE, REMOVE = range(3)
 DONE, EXISTS, NOT_FOUND = range(3)
@@ -196,7 +183,7 @@ def some_frames(path: Path, count: int) -> list[tuple[Made, Origin]]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "sink_stalls"), PAIRS))
 async def each_frame_goes_to_whom_it_is_for(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     path = Path(dut, NicModel(some_functions(dut), random.randbytes(40)))
     await path.begin()

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
-    PATTERNS,
+    PAIRS,
     PERIOD_PS,
     Channel,
     Sink,
@@ -128,7 +128,7 @@ def frames(dut: Any, lengths: list[int], drop_share: float = 0.0) -> Frames:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def frames_come_out_whole_or_not_at_all(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     depth = int(dut.DEPTH.value)
     await start(dut)

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, start, until
+from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, start, until
 
 HEAD = 64
 
@@ -20,7 +20,7 @@ def packet(size: int) -> tuple[bytes, int]:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("stalls", "sink_stalls"), PAIRS))
 async def packets_begin_where_their_heads_say_or_are_told_as_dropped(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     width = len(dut.s_axis_tdata)
     words, due, count = [], [], 120

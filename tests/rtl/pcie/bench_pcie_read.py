@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.root import PAGE, Root
 from pcie.tlp import COMPLETION, LIMIT, Request, beats_of, pack
-from streams import PATTERNS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, seldom, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, seldom, until
 
 OKAY, SLVERR = 0, 2
 
@@ -126,7 +126,7 @@ def somewhere(count: int, width: int, ids: int = 256, longest: int = 512) -> lis
 
 
 @behaviour()
-@cocotb.parametrize(root_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("root_stalls", "stalls"), PAIRS))
 async def any_reads_under_any_stalls(dut: Any, root_stalls: Any, stalls: Any) -> None:
     bench = Bench(dut, stalls=root_stalls, cpl_stalls=stalls, anywhere=random.random() < 0.5)
     await bench.start()

@@ -9,7 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.tlp import ABORTED, ACCESS, ANSWER, ID, SUCCESSFUL, UNSUPPORTED, beats_of, pack, unpack
-from streams import PATTERNS, PERIOD_PS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, never, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, never, until
 
 READ, WRITE, OTHER = range(3)
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -188,7 +188,7 @@ class Bench:
 
 
 @behaviour()
-@cocotb.parametrize(register_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("register_stalls", "stalls"), PAIRS))
 async def any_accesses_under_any_stalls(dut: Any, register_stalls: Any, stalls: Any) -> None:
     bench = Bench(dut, register_stalls())
     await bench.run(accesses(60), stalls)

@@ -9,7 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.tlp import LIMIT, Request, pack
-from streams import PATTERNS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, until
 
 PAGE = 4096
 Bytes = dict[tuple[int, int], int]  # by function and address
@@ -223,7 +223,7 @@ def somewhere(count: int, width: int, longest: int = 512) -> list[Write]:
 
 
 @behaviour()
-@cocotb.parametrize(host_stalls=PATTERNS, stalls=PATTERNS)
+@cocotb.parametrize((("host_stalls", "stalls"), PAIRS))
 async def any_writes_under_any_stalls(dut: Any, host_stalls: Any, stalls: Any) -> None:
     bench = Bench(dut, random.choice((128, 256, 512)), host_stalls)
     await bench.run(somewhere(40, bench.width), stalls)

@@ -10,7 +10,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_accel.unit import ADDR, IDENTIFICATION, INTERRUPT, LEN_START, RESULT, START, Unit
 from scapy.utils import checksum
-from streams import PATTERNS, behaviour, bursts, cycles, never, seldom
+from streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
 
 MEMORY = random.Random(1).randbytes(1 << 16) + bytes([0xFF] * (1 << 16))
 JOBS = 8
@@ -48,7 +48,7 @@ async def says_what_it_is(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, job_stalls=[never, bursts])
+@cocotb.parametrize((("stalls", "job_stalls"), together(PATTERNS, [never, bursts])))
 async def results_come_in_order_whatever_waits(dut: Any, stalls: Any, job_stalls: Any) -> None:
     unit = await begin(dut, stalls, job_stalls)
     expected: deque[int] = deque()

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_accel.unit import ADDR, IDENTIFICATION, LEN_START, RESULT, START, Unit
-from streams import PATTERNS, behaviour, bursts, cycles, never, seldom
+from streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
 
 MEMORY = random.Random(1).randbytes(1 << 16)
 JOBS = 8
@@ -51,7 +51,7 @@ async def is_whole(dut: Any, unit: Unit) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, job_stalls=[never, bursts])
+@cocotb.parametrize((("stalls", "job_stalls"), together(PATTERNS, [never, bursts])))
 async def results_come_in_order_whatever_waits(dut: Any, stalls: Any, job_stalls: Any) -> None:
     unit = await begin(dut, stalls, job_stalls)
     assert await unit.read(IDENTIFICATION) == CRC

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
-    PATTERNS,
+    PAIRS,
     Channel,
     Sink,
     Stalls,
@@ -126,7 +126,7 @@ def cyclic_choices(inputs: Inputs, count: int) -> list[int]:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def frames_come_out_whole_each_once_and_by_the_rule(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     count = int(dut.INPUTS.value)

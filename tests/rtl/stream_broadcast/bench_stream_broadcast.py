@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from streams import (
-    PATTERNS,
+    PAIRS,
     PERIOD_PS,
     Channel,
     Source,
@@ -57,7 +57,7 @@ def ends(dut: Any, count: int, source_stalls: Stalls, stalls: list[Stalls]) -> t
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def every_output_gets_every_word_once_and_in_order(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     count = int(dut.OUTPUTS.value)

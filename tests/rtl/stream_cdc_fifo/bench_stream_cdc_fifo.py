@@ -5,19 +5,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Timer
-from streams import (
-    PATTERNS,
-    Channel,
-    Sink,
-    Source,
-    Stalls,
-    behaviour,
-    cycles,
-    never,
-    random_words,
-    until,
-    watch_no_path,
-)
+from streams import PAIRS, Channel, Sink, Source, Stalls, behaviour, cycles, never, random_words, until, watch_no_path
 
 # Periods of the two clocks in ps and how much later the second one starts: equal, opposite, incommensurable, far apart.
 CLOCKS = [
@@ -64,7 +52,7 @@ async def transfer(dut: Any, source: Source, sink: Sink) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(clocks=CLOCKS, source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS), clocks=CLOCKS)
 async def every_word_arrives_once_and_in_order(dut: Any, clocks: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut, clocks)
     source, sink = ends(dut, 120, source_stalls(), sink_stalls())

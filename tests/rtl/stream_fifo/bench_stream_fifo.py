@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
+    PAIRS,
     PATTERNS,
     PERIOD_PS,
     Channel,
@@ -32,7 +33,7 @@ def latency(dut: Any) -> int:
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def every_word_arrives_once_and_in_order(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     source, sink = ends(dut, 600, source_stalls(), sink_stalls())
@@ -41,7 +42,7 @@ async def every_word_arrives_once_and_in_order(dut: Any, source_stalls: Any, sin
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def count_is_words_in_minus_words_out(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     source, sink = ends(dut, 300, source_stalls(), sink_stalls())

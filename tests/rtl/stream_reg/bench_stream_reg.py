@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from streams import (
+    PAIRS,
     PATTERNS,
     PERIOD_PS,
     Channel,
@@ -28,7 +29,7 @@ def ends(dut: Any, count: int, source_stalls: Stalls, sink_stalls: Stalls) -> tu
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def every_word_arrives_once_and_in_order(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     source, sink = ends(dut, 500, source_stalls(), sink_stalls())

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 from streams import (
-    PATTERNS,
+    PAIRS,
     PERIOD_PS,
     Channel,
     Sink,
@@ -62,7 +62,7 @@ async def convert(dut: Any, sizes: list[int], source_stalls: Callable[[], Any], 
 
 
 @behaviour()
-@cocotb.parametrize(source_stalls=PATTERNS, sink_stalls=PATTERNS)
+@cocotb.parametrize((("source_stalls", "sink_stalls"), PAIRS))
 async def frames_keep_bytes_borders_and_tuser(dut: Any, source_stalls: Any, sink_stalls: Any) -> None:
     await start(dut)
     wide = max(widths(dut)[:2]) // 8
