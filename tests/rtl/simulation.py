@@ -131,19 +131,18 @@ def simulate(
     runner = get_runner("verilator")
     if not stamp.exists() or stamp.read_text() != fingerprint:
         shutil.rmtree(build_dir, ignore_errors=True)
-    visible = build_dir / "visible.vlt"
-    if not visible.exists():
-        build_dir.mkdir(parents=True, exist_ok=True)
+        build_dir.mkdir(parents=True)
+        visible = build_dir / "visible.vlt"
         visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
-    runner.build(
-        sources=[VerilatorControlFile(visible), *files],
-        hdl_toplevel=block,
-        parameters=parameters,
-        build_dir=build_dir,
-        build_args=arguments,
-        log_file=build_dir / "build.log",
-    )
-    stamp.write_text(fingerprint)
+        runner.build(
+            sources=[VerilatorControlFile(visible), *files],
+            hdl_toplevel=block,
+            parameters=parameters,
+            build_dir=build_dir,
+            build_args=arguments,
+            log_file=build_dir / "build.log",
+        )
+        stamp.write_text(fingerprint)
     log = build_dir / f"{bench}.log"
     try:
         runner.test(

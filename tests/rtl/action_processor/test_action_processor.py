@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "switch"
 PARTS = ("memory", "fetch", "set", "sequence", "execute", "processor")
@@ -13,7 +14,7 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(
-    ("tables", "words", "groups", "narrow"), [(1, 1024, 64, 0), (14, 4096, 256, 0), (1, 1024, 64, 1)]
+    ("tables", "words", "groups", "narrow"), [soak(1, 1024, 64, 0), (14, 4096, 256, 0), (1, 1024, 64, 1)]
 )
 def test_action_processor(tables: int, words: int, groups: int, narrow: int) -> None:
     parameters = {"TABLES": tables, "PROGRAM_WORDS": words, "GROUPS": groups, "NARROW": narrow}

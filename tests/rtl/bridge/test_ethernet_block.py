@@ -2,6 +2,7 @@
 
 import pytest
 from bridge.building import simulate
+from soak import soak
 
 PARTS = ("noc_unpack", "noc_pack", "idp_table", "noc_route", "ethernet_rx", "ethernet_tx")
 
@@ -9,7 +10,7 @@ PARTS = ("noc_unpack", "noc_pack", "idp_table", "noc_route", "ethernet_rx", "eth
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"DATA_W": 32, "STORE_KB": 4, "MAX_PACKET": 1514},
+        soak({"DATA_W": 32, "STORE_KB": 4, "MAX_PACKET": 1514}),
         {"DATA_W": 64, "STORE_KB": 64, "MAX_PACKET": 1514},
         {"DATA_W": 128, "STORE_KB": 2, "MAX_PACKET": 200},
         {"DATA_W": 512, "STORE_KB": 4, "MAX_PACKET": 700},

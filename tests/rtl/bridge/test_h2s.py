@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from bridge.building import simulate
 from bridge.test_noc_elaboration import lint
+from soak import soak
 
 from headrace import synth
 
@@ -17,12 +18,12 @@ WIDEST = {"DATA_W": 512, "BUFFER_KB": 16, "BURST": 64}
 EMBEDNET = {"DATA_W": 32, "BUFFER_KB": 64, "EXPRESS_KB": 0}
 
 
-@pytest.mark.parametrize("parameters", [SMALLEST, USUAL, PLAIN, WIDEST], ids=str)
+@pytest.mark.parametrize("parameters", [SMALLEST, soak(USUAL), PLAIN, WIDEST], ids=str)
 def test_h2s(parameters: dict[str, int]) -> None:
     simulate("h2s", *NEEDS, **parameters)
 
 
-@pytest.mark.parametrize("parameters", [NARROW, USUAL], ids=str)
+@pytest.mark.parametrize("parameters", [soak(NARROW), USUAL], ids=str)
 def test_h2s_speed(parameters: dict[str, int]) -> None:
     simulate("h2s", *NEEDS, bench="bench_h2s_speed", **parameters)
 

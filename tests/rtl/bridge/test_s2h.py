@@ -3,6 +3,7 @@
 import pytest
 from bridge.building import simulate
 from bridge.test_noc_elaboration import lint
+from soak import soak
 
 NEEDS = ("word_buffer", "s2h_fetch", "s2h_send")
 SMALLEST = {"DATA_W": 32, "BUFFER_KB": 2, "BURST": 4, "HOST_BUFFERS": 2}
@@ -12,7 +13,7 @@ SEED = {"DATA_W": 32, "BUFFER_KB": 64}  # as EmbedNet's
 WIDEST = {"DATA_W": 512, "BUFFER_KB": 64, "BURST": 64}
 
 
-@pytest.mark.parametrize("parameters", [SMALLEST, USUAL, SHORT, SEED, WIDEST], ids=str)
+@pytest.mark.parametrize("parameters", [SMALLEST, USUAL, soak(SHORT), soak(SEED), WIDEST], ids=str)
 def test_s2h(parameters: dict[str, int]) -> None:
     simulate("s2h", *NEEDS, **parameters)
 

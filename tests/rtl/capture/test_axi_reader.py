@@ -2,13 +2,14 @@
 
 import pytest
 from capture.building import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
         {"MEM_W": 32, "BURST": 16, "BUFFER": 64, "COMMANDS": 16},
-        {"MEM_W": 32, "BURST": 256, "BUFFER": 256, "COMMANDS": 4},
+        soak({"MEM_W": 32, "BURST": 256, "BUFFER": 256, "COMMANDS": 4}),
         {"MEM_W": 128, "BURST": 1, "BUFFER": 16, "COMMANDS": 32},
         {"MEM_W": 512, "BURST": 64, "BUFFER": 256, "COMMANDS": 32},
     ],

@@ -2,11 +2,12 @@
 
 import pytest
 from capture.building import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"DATA_W": 64, "STORE_KB": 1}, {"DATA_W": 512, "STORE_KB": 64}, {"DATA_W": 512, "STORE_KB": 128}],
+    [{"DATA_W": 64, "STORE_KB": 1}, {"DATA_W": 512, "STORE_KB": 64}, soak({"DATA_W": 512, "STORE_KB": 128})],
     ids=str,
 )
 def test_port_store(parameters: dict[str, int]) -> None:

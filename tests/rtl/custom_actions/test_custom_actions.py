@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 BLOCKS = (
     *("switch_pkg", "custom_pkg", "payload_finder", "fir_filter", "payload_crc", "checksum_delta", "patch_maker"),
@@ -13,6 +14,6 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", [128, soak(256), 512])
 def test_custom_actions(width: int) -> None:
     simulation.simulate("custom_actions", sources=SOURCES, DATA_W=width, USER_W=8, STORE_KB=8)

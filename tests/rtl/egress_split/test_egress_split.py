@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "switch"
 SOURCES = [
@@ -11,6 +12,6 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", [128, soak(256), 512])
 def test_egress_split(width: int) -> None:
     simulation.simulate("egress_split", sources=SOURCES, DATA_W=width)

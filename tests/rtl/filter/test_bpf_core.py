@@ -2,6 +2,7 @@
 
 import pytest
 from filter.building import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
@@ -9,7 +10,7 @@ from filter.building import simulate
     [
         {"DATA_W": 512, "PACKET_KB": 32, "IMEM_WORDS": 1024, "MAX_FRAME": 9216},
         {"DATA_W": 128, "PACKET_KB": 16, "IMEM_WORDS": 512, "MAX_FRAME": 1518},
-        {"DATA_W": 1024, "PACKET_KB": 256, "IMEM_WORDS": 4096, "MAX_FRAME": 65600},
+        soak({"DATA_W": 1024, "PACKET_KB": 256, "IMEM_WORDS": 4096, "MAX_FRAME": 65600}),
     ],
 )
 def test_bpf_core(parameters: dict[str, int]) -> None:

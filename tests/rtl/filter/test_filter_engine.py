@@ -2,6 +2,7 @@
 
 import pytest
 from filter.building import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
@@ -9,7 +10,7 @@ from filter.building import simulate
     [
         {"DATA_W": 512, "CORES": 2},
         {"DATA_W": 128, "CORES": 2, "PACKET_KB": 16, "MAX_FRAME": 1518},
-        {"DATA_W": 1024, "CORES": 1, "MAX_FRAME": 16384},
+        soak({"DATA_W": 1024, "CORES": 1, "MAX_FRAME": 16384}),
     ],
 )
 def test_filter_engine(parameters: dict[str, int]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "host"
 PARTS = ("ram_through", "queue_owner", "policy_counters", "policy_transmit", "policy_receive", "function_policy")
@@ -18,7 +19,7 @@ SOURCES = [
     [
         {"DATA_W": 512, "FUNCTIONS": 16},
         {"DATA_W": 128, "FUNCTIONS": 5, "PAIRS": 3},
-        {"DATA_W": 256, "FUNCTIONS": 1},
+        soak({"DATA_W": 256, "FUNCTIONS": 1}),
     ],
     ids=str,
 )

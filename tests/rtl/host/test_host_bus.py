@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
         {"MANAGERS": 7, "MEM_W": 128},
-        {"MANAGERS": 7, "MEM_W": 512},
+        soak({"MANAGERS": 7, "MEM_W": 512}),
         {"MANAGERS": 3, "MEM_W": 128},
         {"MANAGERS": 2, "MEM_W": 64},
     ],

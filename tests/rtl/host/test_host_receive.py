@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
         {"QUEUES": 16},
-        {"QUEUES": 1, "DATA_W": 128, "FIRST": 5},
+        soak({"QUEUES": 1, "DATA_W": 128, "FIRST": 5}),
         {"QUEUES": 3, "PAIRS": 3, "DATA_W": 256, "STORE_KB": 256, "MAX_FRAME": 65600},
         {"QUEUES": 132, "PAIRS": 2, "DATA_W": 128, "STORE_KB": 32, "MAX_FRAME": 2000},
     ],

@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 PARTS = ("pace", "gather", "reads", "room", "assemble", "sum", "order", "verdict", "output")
 FOLDER = simulation.RTL / "host"
@@ -25,11 +26,11 @@ SOURCES = [
     [
         {"DATA_W": 512, "QUEUES": 16},
         {"DATA_W": 128, "QUEUES": 3, "STORE_KB": 16, "JOBS": 16, "MAX_FRAME": 3000},
-        {"DATA_W": 256, "QUEUES": 1},
+        soak({"DATA_W": 256, "QUEUES": 1}),
         {"DATA_W": 128, "QUEUES": 16, "PAIRS": 3, "FIRST": 7},
         {"DATA_W": 512, "QUEUES": 5, "STORE_KB": 256, "MAX_FRAME": 65600},
         {"DATA_W": 512, "QUEUES": 5, "STORE_KB": 256, "SEGMENT": 1},
-        {"DATA_W": 128, "QUEUES": 3, "PAIRS": 3, "STORE_KB": 256, "MAX_FRAME": 3000, "SEGMENT": 1},
+        soak({"DATA_W": 128, "QUEUES": 3, "PAIRS": 3, "STORE_KB": 256, "MAX_FRAME": 3000, "SEGMENT": 1}),
     ],
     ids=str,
 )

@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "host"
 PARTS = ("offload_pkg", "ip_heads", "lanes_below", "word_sum", "segment_cut", "segment_emit", "segment")
@@ -9,7 +10,7 @@ SOURCES = [*simulation.rtl("pkg", "memory", "stream"), *(FOLDER / f"{part}.sv" f
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"DATA_W": 512}, {"DATA_W": 256, "QUEUES": 1, "MAX_FRAME": 1600}, {"DATA_W": 128}], ids=str
+    "parameters", [{"DATA_W": 512}, soak({"DATA_W": 256, "QUEUES": 1, "MAX_FRAME": 1600}), {"DATA_W": 128}], ids=str
 )
 def test_segment(parameters: dict[str, int]) -> None:
     simulation.simulate("segment", folder="host", sources=SOURCES, **parameters)

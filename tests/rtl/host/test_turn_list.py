@@ -2,9 +2,10 @@
 
 import pytest
 import simulation
+from soak import soak
 
 
-@pytest.mark.parametrize("items", [1, 3, 16, 100, 256])
+@pytest.mark.parametrize("items", [1, 3, 16, soak(100), soak(256)])
 def test_turn_list(items: int) -> None:
     sources = [*simulation.rtl("pkg", "memory", "stream"), simulation.RTL / "host" / "turn_list.sv"]
     simulation.simulate("turn_list", folder="host", sources=sources, ITEMS=items)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
@@ -11,7 +12,7 @@ import simulation
     [
         {"DATA_W": 512, "QUEUES": 16},
         {"DATA_W": 256, "QUEUES": 3, "PAIRS": 2, "FIRST": 7, "WRITABLE": 1, "DEPTH": 64, "READS": 4, "BURST": 32},
-        {"DATA_W": 128, "QUEUES": 1, "FIRST": 0},
+        soak({"DATA_W": 128, "QUEUES": 1, "FIRST": 0}),
         {"DATA_W": 128, "QUEUES": 40, "PAIRS": 2, "WRITABLE": 1},
     ],
     ids=str,

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
         {"QUEUES": 16},
-        {"QUEUES": 1, "DATA_W": 128, "FIRST": 5},
+        soak({"QUEUES": 1, "DATA_W": 128, "FIRST": 5}),
         {"QUEUES": 9, "PAIRS": 3, "DATA_W": 256, "ELEMENTS": 16, "IDS": 2},
         {"QUEUES": 40, "DATA_W": 64, "IDS": 8, "ELEMENTS": 64},
     ],

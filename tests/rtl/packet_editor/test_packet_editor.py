@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "switch"
 PARTS = ("packet_store", "copy_steps", "edit_patches", "edit_overlay", "sctp_crc", "packet_editor")
@@ -12,7 +13,7 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 0), (512, 0), (128, 1), (256, 1), (512, 1)])
+@pytest.mark.parametrize(("width", "narrow"), [(128, 0), soak(256, 0), (512, 0), soak(128, 1), soak(256, 1), (512, 1)])
 def test_packet_editor(width: int, narrow: int) -> None:
     simulation.simulate("packet_editor", sources=SOURCES, DATA_W=width, STORE_KB=4, NARROW=narrow)
 

@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "switch"
 SOURCES = [
@@ -11,6 +12,6 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", [128, soak(256), 512])
 def test_packet_from_host(width: int) -> None:
     simulation.simulate("packet_from_host", sources=SOURCES, DATA_W=width, STORE_KB=2)

@@ -2,13 +2,14 @@
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
         {"DATA_W": 128, "TAGS": 16, "READ_BYTES": 1024},
-        {"DATA_W": 256},
+        soak({"DATA_W": 256}),
         {"DATA_W": 512},
         {"DATA_W": 512, "TAGS": 256, "READ_BYTES": 128, "ID_W": 8},
     ],

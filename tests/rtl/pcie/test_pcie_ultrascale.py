@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", [128, soak(256), 512])
 def test_pcie_ultrascale(width: int) -> None:
     simulation.simulate(
         "pcie_on_ultrascale",

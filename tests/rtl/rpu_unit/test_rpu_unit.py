@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import simulation
+from soak import soak
 
 from headrace.build.processor import vexriscv
 from headrace.cards.rpu import elf, program
@@ -26,7 +27,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("data_w", "bus_regs"), [(512, 0), (128, 0), (128, 1)])
+@pytest.mark.parametrize(("data_w", "bus_regs"), [(512, 0), soak(128, 0), (128, 1)])
 def test_rpu_unit(programs: Path, monkeypatch: pytest.MonkeyPatch, data_w: int, bus_regs: int) -> None:
     monkeypatch.setenv("RPU_PROGRAMS", str(programs))
     parts = [simulation.RTL / "rpu" / f"rpu_{part}.sv" for part in PARTS]

@@ -1,5 +1,6 @@
 import pytest
 from simulation import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
@@ -7,10 +8,10 @@ from simulation import simulate
     [
         (1, 8, 1, 1),
         (2, 64, 33, 1),
-        (4, 64, 1, 1),
+        soak(4, 64, 1, 1),
         (5, 16, 2, 1),
         (8, 512, 33, 1),
-        (1, 8, 1, 0),
+        soak(1, 8, 1, 0),
         (3, 64, 1, 0),
         (4, 8, 210, 0),
     ],

@@ -2,6 +2,7 @@
 
 import pytest
 from simulation import simulate
+from soak import soak
 
 
 @pytest.mark.parametrize(
@@ -12,9 +13,9 @@ from simulation import simulate
         (8, 64, 1),
         (72, 24, 33),
         (24, 72, 33),
-        (16, 8, 2),
-        (8, 16, 2),
-        (512, 128, 33),
+        soak(16, 8, 2),
+        soak(8, 16, 2),
+        soak(512, 128, 33),
         (128, 1024, 33),
     ],
 )

@@ -2,6 +2,7 @@
 
 import pytest
 import simulation
+from soak import soak
 
 FOLDER = simulation.RTL / "switch"
 SOURCES = [
@@ -11,7 +12,7 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 1), (512, 0), (512, 1)])
+@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 1), (512, 0), soak(512, 1)])
 def test_switch_parser(width: int, narrow: int) -> None:
     simulation.simulate("switch_parser", sources=SOURCES, DATA_W=width, NARROW=narrow)
 

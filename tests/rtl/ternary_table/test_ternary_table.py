@@ -2,11 +2,12 @@
 
 import pytest
 import simulation
+from soak import soak
 
 
 @pytest.mark.parametrize(
     ("key", "entries", "chunk"),
-    [(2, 1, 2), (8, 8, 4), (13, 20, 5), (11, 9, 6), (40, 128, 5), (264, 12, 5), (264, 16, 4)],
+    [(2, 1, 2), soak(8, 8, 4), (13, 20, 5), soak(11, 9, 6), (40, 128, 5), (264, 12, 5), soak(264, 16, 4)],
 )
 def test_ternary_table(key: int, entries: int, chunk: int) -> None:
     simulation.simulate(
