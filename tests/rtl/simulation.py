@@ -148,6 +148,7 @@ def simulate(
         runner.test(
             test_module=f"{folder or block}.{bench}",
             hdl_toplevel=block,
+            hdl_toplevel_lang="verilog",
             build_dir=build_dir,
             test_dir=build_dir,
             test_args=[*RUN_ARGS, f"+verilator+seed+{seed}"],
