@@ -21,6 +21,15 @@ headrace emulate run scenario.toml --fabric rtl --record links.jsonl
 It needs no root where the machine has user namespaces.
 """
 
+_PLAN_EPILOG = """Examples:
+
+headrace emulate plan scenario.toml
+
+headrace emulate plan scenario.toml --steps 60 --plot plan.png
+
+headrace emulate plan scenario.toml --record links.jsonl
+"""
+
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
@@ -72,6 +81,43 @@ def check_command(
         f"{file}: {len(found.nodes)} nodes with {found.phys} PHYs, {found.duration_s:g} s in steps of "
         f"{found.step_s:g} s, fabric {found.fabric}, {sum(len(program.nodes) for program in found.programs)} programs"
     )
+
+
+@app.command("plan", epilog=_PLAN_EPILOG)
+def plan_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
+    steps: Annotated[int | None, typer.Option(min=1, help="Only so many.", show_default="until its end")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw links, coverage and a map: PNG, SVG or PDF.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the links of each step, for run --replay.")
+    ] = None,
+    json: common.Json = False,
+) -> None:
+    """Show what a scenario will be: links, changes and coverage of each step. No node is started, so it takes as long
+    as the computation."""
+    from headrace.emulator import plan, scenario
+
+    read = scenario.read(file)
+    with common.long_progress() as progress:
+        found = plan.plan(read, steps, record, lambda done: progress("steps", done))
+    if plot is not None:
+        plan.draw(found, read, plot)
+    if json:
+        print(json_format.dumps(found.to_json(), indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("time (s)", "links", "found", "lost", "coverage", "hops", "rate (Mb/s)", "loss"):
+        table.add_column(heading, justify="right")
+    for step in found.steps:
+        numbers = (f"{step.time_s:g}", f"{step.links}", f"{step.found}", f"{step.lost}", f"{step.coverage:.1%}")
+        table.add_row(*numbers, f"{step.hops:.1f}", f"{step.rate_bps / 1e6:.3g}", f"{step.loss:.3g}")
+    Console().print(table)
+    print(f"{len(found.steps):,} steps; {found.changes:,} links changed; coverage {found.coverage:.1%} in the mean")
 
 
 @app.command("run", epilog=_RUN_EPILOG)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from headrace.emulator.simple import Movement, Radio, read_movement, read_radio
+from headrace.emulator.movement import Movement, read_movement
+from headrace.emulator.movement.base import Joined
+from headrace.emulator.radio import Radio, read_radio
+from headrace.emulator.radio.jammers import read_jammer
+from headrace.emulator.radio.obstacles import read_obstacle
 from headrace.errors import HeadraceError
 
 FABRICS = ("software", "rtl", "ovs")
@@ -19,22 +24,41 @@ MAX_NODES = 4000
 MAX_PHYS = 16
 
 EXAMPLE = """\
-# Six nodes that wander over a square kilometre: headrace emulate run FILE
-nodes = 6              # n1 to n6; or a list of names
+# 32 nodes that wander over a square kilometre around a wood, and a jammer that goes by: headrace emulate run FILE
+nodes = 32             # n1 to n32; or a list of names
 phys = 4               # radios of a node: links that it can have at once
 step_s = 1.0           # so often positions and links are new
-duration_s = 120       # of the run; left out: as long as the movement
+duration_s = 600       # of the run; left out: as long as the movement
 fabric = "software"    # or "rtl": the switch card; or "ovs": Open vSwitch in user space
 routing = "shortest"   # the controller sets routes; "none": what runs in the nodes does
 
-[movement]
+[movement]             # or from a file: GPX, KML, CZML, CSV, ns-2, BonnMotion, SUMO ...
 kind = "random-waypoint"
 area_m = [1000.0, 1000.0]
-speed_mps = [1.0, 10.0]
+speed_mps = [5.0, 20.0]
+pause_s = [0.0, 10.0]
 seed = 1
 
-[radio]
-range_m = 450.0
+[radio]                # rates and losses come from the signal; model = "range": as far as range_m
+model = "log-distance"
+exponent = 2.7
+shadowing_db = 4.0
+power_dbm = 20.0
+
+[obstacles.wood]
+polygon = [[420, 380], [560, 400], [620, 520], [540, 640], [400, 560]]
+height_m = 20.0
+loss_db_per_m = 0.1
+
+[jammers.truck]
+power_dbm = 10.0
+on_s = [[60, 180], [300, 420]]
+
+[jammers.truck.movement]
+kind = "gauss-markov"
+area_m = [1000.0, 1000.0]
+mean_speed_mps = 15.0
+seed = 2
 
 # What runs in the nodes: any command. Nodes that aren't named here: all.
 [programs.hello]
@@ -42,9 +66,12 @@ command = "sh -c 'echo this is $HEADRACE_NODE at $HEADRACE_ADDRESS'"
 nodes = ["n1", "n2"]
 """
 
+T = TypeVar("T")
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
 _KEYS = {
-    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "movement", "radio", "programs",
+    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "movement", "radio",
+    "jammers", "obstacles", "programs",
 }  # fmt: skip
 _PROGRAM_KEYS = {"command", "nodes", "may_fail"}
 
@@ -75,6 +102,15 @@ class Scenario:
     fabric_parameters: Mapping[str, Any] = field(default_factory=dict)
     routing: str = "none"
     programs: tuple[Program, ...] = ()
+
+    @property
+    def surroundings(self) -> dict[str, Any]:
+        """What positions are relative to, and what stands there, as plain data."""
+        frame = self.movement.frame
+        return {
+            "frame": {"earth": frame.earth, "origin_deg": frame.origin_deg},
+            "obstacles": [each.described() for each in self.radio.obstacles],
+        }
 
     @property
     def ports(self) -> int:
@@ -165,21 +201,57 @@ class _Reader:
         return tuple(given)
 
     def _movement(self, names: tuple[str, ...]) -> Movement:
-        table = self._section("movement")
-        try:
-            moves = read_movement(table, self._path.resolve().parent, names)
-        except HeadraceError as error:
-            raise self._within("movement", table, error) from None
-        if tuple(moves.names) != names:
-            raise self._wrong((), "movement", f"it moves {', '.join(moves.names)}, not the nodes")
-        return moves
+        """Of one table for all nodes, or of several for some each."""
+        tables = self._table.get("movement")
+        if not isinstance(tables, list):
+            return self._reading(partial(read_movement, self._section("movement"), self._folder, names))
+        parts, left = [], list(names)
+        for number, table in enumerate(tables):
+            where = f"movement.{number}"
+            if not isinstance(table, dict):
+                raise self._wrong((), "movement", "neither a table nor tables")
+            chosen = [left[index] for index in self._where(("movement", str(number)), table, left)]
+            left = [name for name in left if name not in chosen]
+            parts.append(self._reading(partial(read_movement, table, self._folder, chosen, where)))
+        if left or not parts:
+            raise self._wrong((), "movement", f"nobody moves {left[0]}")
+        if len({part.frame for part in parts}) > 1:
+            raise self._wrong((), "movement", "not all in the same frame, with the same origin")
+        return parts[0] if len(parts) == 1 and parts[0].names == names else Joined(names, parts)
 
     def _radio(self) -> Radio:
+        obstacles = [self._reading(partial(read_obstacle, table, name)) for name, table in self._tables("obstacles")]
         table = self._section("radio")
+        channels = table.get("channels", 1)
+        channels = channels if isinstance(channels, int) else 1
+        jammers = [
+            self._reading(partial(read_jammer, table, name, self._folder, channels))
+            for name, table in self._tables("jammers")
+        ]
+        return self._reading(partial(read_radio, table, obstacles, jammers))
+
+    def _tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
+        """The tables in a table, by name."""
+        found = self._section(key, required=False)
+        for name, table in found.items():
+            if not isinstance(table, dict):
+                raise self._wrong((key,), name, "not a table")
+        return list(found.items())
+
+    @property
+    def _folder(self) -> Path:
+        return self._path.resolve().parent
+
+    def _reading(self, read: Callable[[], T]) -> T:
+        """What a table's own reader gives; its errors begin with the table and the key, and get the line."""
         try:
-            return read_radio(table)
+            return read()
         except HeadraceError as error:
-            raise self._within("radio", table, error) from None
+            found = re.match(r"((?:movement|radio|jammers|obstacles)[^\s:]*): ", str(error))
+            if found is None:
+                raise  # a file's
+            *where, key = found[1].split(".")
+            raise HeadraceError(f"{self._path}:{self._at(tuple(where), key)} {error}", error.exit_code) from None
 
     def _programs(self, names: Sequence[str]) -> tuple[Program, ...]:
         found = []
@@ -246,12 +318,6 @@ class _Reader:
             raise self._wrong((), key, "not a table")
         return value
 
-    def _within(self, section: str, table: Mapping[str, Any], error: HeadraceError) -> HeadraceError:
-        """An error of a table's own reader, which names the key."""
-        key = next((key for key in table if re.search(rf"\b{re.escape(key)}\b", str(error))), "")
-        where = self._at((section,), key) if key else self._at((), section)
-        return HeadraceError(f"{self._path}:{where} {error}", error.exit_code)
-
     def _wrong(self, where: tuple[str, ...], key: str, what: str) -> HeadraceError:
         return HeadraceError(f"{self._path}:{self._at(where, key)} {'.'.join((*where, key))}: {what}", 2)
 
@@ -259,9 +325,14 @@ class _Reader:
         """The number of the line with a key, and a colon; of its table's where the key isn't there."""
         table: tuple[str, ...] = ()
         found = ""
+        counts: dict[tuple[str, ...], int] = {}
         for number, line in enumerate(self._text.splitlines(), 1):
             if head := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
                 table = tuple(part.strip().strip("'\"") for part in head[1].split("."))
+                if line.lstrip().startswith("[["):
+                    found = found or (f"{number}:" if table == (*where, key) else "")
+                    counts[table] = counts.get(table, -1) + 1
+                    table = (*table, str(counts[table]))
                 if table in (where, (*where, key)):
                     found = found or f"{number}:"
                 if table == (*where, key):

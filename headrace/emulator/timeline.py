@@ -8,18 +8,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from headrace.emulator.radio import LinkState, Pair, Scene
+from headrace.emulator.radio.state import Way
 from headrace.emulator.scenario import Scenario
-from headrace.emulator.simple import LinkState
-from headrace.emulator.wiring import Pair
 from headrace.errors import HeadraceError
 
 
 class Step(NamedTuple):
-    """Time in seconds from the start; metres, one (x, y, z) a node; links by their nodes."""
+    """Time in seconds from the start; metres, one (x, y, z) a node; links by their nodes; jammers as plain data."""
 
     time_s: float
     positions: list[list[float]]
     links: Mapping[Pair, LinkState]
+    jammers: Sequence[Mapping[str, Any]] = ()
 
 
 class Timeline(Protocol):
@@ -40,8 +41,9 @@ class Computed:
         if time_s > scenario.duration_s:
             return None
         self._number += 1
-        positions = scenario.movement.at(time_s)
-        return Step(time_s, positions.tolist(), scenario.radio.links(positions, scenario.phys, old))
+        scene, radio = Scene.of(scenario.movement, time_s), scenario.radio
+        links = radio.links(scene, scenario.phys, old)
+        return Step(time_s, scene.positions.tolist(), links, [each.described(time_s) for each in radio.jammers])
 
 
 class Recorded:
@@ -76,12 +78,15 @@ def head(names: Sequence[str]) -> str:
 def line(step: Step) -> str:
     """A step as a line of a record."""
     links = [{"nodes": pair, **asdict(state)} for pair, state in sorted(step.links.items())]
-    return json.dumps({"time_s": step.time_s, "positions": step.positions, "links": links})
+    return json.dumps(
+        {"time_s": step.time_s, "positions": step.positions, "links": links, "jammers": list(step.jammers)}
+    )
 
 
 def _step(table: dict[str, Any]) -> Step:
     links = {}
     for link in table["links"]:
         a, b = map(int, link.pop("nodes"))
-        links[a, b] = LinkState(**link)
-    return Step(float(table["time_s"]), table["positions"], links)
+        back, snr = link.pop("back", None), link.pop("snr_db", None)
+        links[a, b] = LinkState(**link, back=back and Way(*back), snr_db=snr and (float(snr[0]), float(snr[1])))
+    return Step(float(table["time_s"]), table["positions"], links, table.get("jammers", []))

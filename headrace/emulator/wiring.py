@@ -6,11 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headrace.emulator.simple import LinkState
+from headrace.emulator.radio.state import LinkState, Pair
 from headrace.errors import HeadraceError
-
-Pair = tuple[int, int]
-"""Two nodes (their indices), the lower one first."""
 
 
 class Wire(NamedTuple):
@@ -87,4 +84,6 @@ def described(wire: Wire, state: LinkState, names: Mapping[int, str] | tuple[str
         "delay_ns": state.delay_ns,
         "rate_bps": state.rate_bps,
         "loss": state.loss,
+        "back": state.arriving()[0]._asdict(),
+        "snr_db": state.snr_db,
     }

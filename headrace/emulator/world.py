@@ -14,7 +14,6 @@ import socket
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,9 +21,10 @@ from headrace.emulator import control, kernel, timeline
 from headrace.emulator.fabric import NOT_APPLIED, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.node import Node, addresses, cable
+from headrace.emulator.radio import Pair
 from headrace.emulator.scenario import Scenario, address
 from headrace.emulator.timeline import Step, Timeline
-from headrace.emulator.wiring import Pair, Wiring, described, next_hops, reachable
+from headrace.emulator.wiring import Wiring, described, next_hops, reachable
 from headrace.errors import HeadraceError
 
 BASE = Path("/run")
@@ -154,7 +154,7 @@ class World:
         for pair, state in step.links.items():
             loss = self._jammed.get(pair, 0.0)
             if loss < 1:
-                links[pair] = replace(state, loss=1 - (1 - state.loss) * (1 - loss))
+                links[pair] = state.worse(loss)
         self._unjammed, self._step = step, step._replace(links=links)
         phys, before = self.scenario.phys, dict(self._wiring.wires)
         lost, found = self._wiring.change(links)
@@ -203,8 +203,7 @@ class World:
                         "address": address(there),
                         "distance_m": state.distance_m,
                         "delay_ns": state.delay_ns,
-                        "rate_bps": state.rate_bps,
-                        "loss": state.loss,
+                        **state.arriving()[pair.index(there)]._asdict(),
                         "found": pair not in before or before[pair] != wire,
                     }
                 )
@@ -357,6 +356,8 @@ class World:
                 for node in self._nodes
             ],
             "links": links,
+            **scenario.surroundings,
+            "jammers": self._step.jammers,
             "jammed": [[scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)],
             "coverage": self._coverage[-1],
         }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from pathlib import Path
 
 import pytest
 
 from headrace.cli import main
-from headrace.emulator.scenario import read
+from headrace.emulator.radio import Pair
+from headrace.emulator.scenario import EXAMPLE, read
+from headrace.emulator.timeline import Computed, Recorded
 from headrace.emulator.wiring import Wiring, next_hops, reachable
 from headrace.errors import HeadraceError
 
@@ -40,6 +44,19 @@ command = "echo hello"
         ('command = "echo hello"', "command = 3", "9: programs.hello.command: neither a string nor a list"),
         ('command = "echo hello"', 'command = "echo"\nnodes = ["n9"]', "10: programs.hello.nodes: no node n9"),
         ("[programs.hello]", "[programs.hello]\nwhere = 1", "9: programs.hello.where: no such key"),
+        ('kind = "static"', "", "3: movement: no key kind"),
+        ("range_m = 10", 'model = "free-space"\nexponent = 2', "8: radio.exponent: no such key"),
+        ("range_m = 10", 'model = "free-space"\nactivity = 1.5', "8: radio.activity: not at most 1"),
+        ("range_m = 10", "range_m = 10\nrate_bps = [[5, 1], [0, 2]]", "8: radio.rate_bps: distances don't ascend"),
+        ("[programs.hello]", "[obstacles.hut]\nbox = [[0, 0]]\n[programs.hello]", "9: obstacles.hut.box: not two"),
+        ("[programs.hello]", "[obstacles.hut]\n[programs.hello]", "8: obstacles.hut.polygon: there must be"),
+        ("[programs.hello]", "[jammers.j]\nposition = [0, 0]\npower_dbm = 3\n[programs.hello]", "8: jammers.j.range_m"),
+        ("[programs.hello]", "[jammers.j]\nposition = [0]\n[programs.hello]", "9: jammers.j.position: not a place"),
+        (
+            "[programs.hello]",
+            '[jammers.j]\nrange_m = 5\n[jammers.j.movement]\nkind = "walks"\n[programs.hello]',
+            "11: jammers.j.movement.kind: 'walks'",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_line_and_key(old: str, new: str, said: str, tmp_path: Path) -> None:
@@ -52,11 +69,79 @@ def test_what_is_wrong_is_told_with_line_and_key(old: str, new: str, said: str, 
     assert text.startswith(f"{path}:") and said in text and "\n" not in text
 
 
+MIXED = """nodes = ["mast", "car", "bus"]
+[[movement]]
+kind = "static"
+nodes = ["mast"]
+positions = [[7, 7]]
+[[movement]]
+kind = "random-waypoint"
+area_m = [10, 10]
+speed_mps = [1, 2]
+[radio]
+range_m = 10
+"""
+
+
+def test_some_nodes_can_move_in_one_way_and_some_in_another(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(MIXED)
+    movement = read(path).movement
+    assert movement.names == ("mast", "car", "bus") and movement.duration_s == 3600
+    first, later = movement.at(0), movement.at(50)
+    assert first[0].tolist() == later[0].tolist() == [7, 7, 0]
+    assert (first[1:, :2] != later[1:, :2]).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("speed_mps = [1, 2]", "speed_mps = [2, 1]", "9: movement.1.speed_mps: not the least"),
+        ('nodes = ["mast"]', 'nodes = ["ship"]', "4: movement.0.nodes: no node ship"),
+        ("area_m = [10, 10]", 'area_m = [10, 10]\nnodes = ["car"]', "2: movement: nobody moves bus"),
+    ],
+)
+def test_what_is_wrong_in_one_of_several_movements_is_told(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in MIXED
+    path = tmp_path / "scenario.toml"
+    path.write_text(MIXED.replace(old, new))
+    with pytest.raises(HeadraceError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}:{said}")
+
+
+def test_a_plan_is_what_a_run_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "example.toml"
+    path.write_text(EXAMPLE.replace("duration_s = 600", "duration_s = 20"))
+    record = tmp_path / "links.jsonl"
+    drawn = tmp_path / "plan.svg"
+    words = ["emulate", "plan", str(path), "--json", "--record", str(record), "--plot", str(drawn)]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    steps = told["steps"]
+    assert len(steps) == 21 and drawn.read_text().count("<svg") == 1
+    for before, after in itertools.pairwise(steps):
+        assert after["links"] == before["links"] + after["found"] - after["lost"]
+    scenario = read(path)
+    replayed, computed = Recorded(record, scenario.nodes), Computed(scenario)
+    old: frozenset[Pair] = frozenset()
+    for planned in steps:
+        first, second = replayed.next(old), computed.next(old)
+        assert first is not None and second is not None
+        assert first.links == second.links and first.positions == second.positions
+        assert len(first.links) == planned["links"] <= 64
+        assert planned["coverage"] == pytest.approx(reachable(32, first.links))
+        assert first.jammers and not first.jammers[0]["on"]
+        old = frozenset(first.links)
+    assert main(["emulate", "plan", str(path), "--steps", "2"]) == 0
+    assert "2 steps" in capsys.readouterr().out
+
+
 def test_the_example_that_new_writes_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "new.toml"
     assert main(["emulate", "new", str(path)]) == 0
     assert main(["emulate", "check", str(path)]) == 0
-    assert "6 nodes with 4 PHYs" in capsys.readouterr().out
+    assert "32 nodes with 4 PHYs" in capsys.readouterr().out
     assert main(["emulate", "new", str(path)]) == 1
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 from headrace.emulator.kernel import batch
-from headrace.emulator.simple import LinkState
+from headrace.emulator.radio.state import LinkState, Way
 from headrace.errors import HeadraceError
 
 Ends = tuple[int, int]
@@ -90,18 +90,13 @@ def drop_the_rest(name: str) -> list[str]:
     return [f"qdisc add dev {name} clsact", _filter(name, "ingress", 9, _ALWAYS_DROP, "direct-action")]
 
 
-class _Set(NamedTuple):
-    rate_bps: float
-    loss: float
-
-
 class Links:
     """The ports of a fabric and how their links are."""
 
     def __init__(self, fabric: Fabric, ports: int) -> None:
         """Raises HeadraceError."""
         self.fabric = fabric
-        self._set = [_Set(math.inf, 0.0)] * ports
+        self._set = [Way(math.inf, 0.0)] * ports
 
     @staticmethod
     def prepare(ports: int) -> None:
@@ -120,8 +115,8 @@ class Links:
         batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in ends])
         lines = []
         for ends, state in states.items():
-            for port in ends:
-                wanted = _Set(state.rate_bps if 0 < state.rate_bps < _FASTEST_BPS else math.inf, state.loss)
+            for port, way in zip(ends, state.arriving(), strict=True):
+                wanted = way if 0 < way.rate_bps < _FASTEST_BPS else way._replace(rate_bps=math.inf)
                 lines += _changes(port, self._set[port], wanted)
                 self._set[port] = wanted
         batch("tc", lines)
@@ -129,7 +124,7 @@ class Links:
         batch("ip", [f"link set {port_name(port)} up" for ends in found for port in ends])
 
 
-def _changes(port: int, before: _Set, after: _Set) -> list[str]:
+def _changes(port: int, before: Way, after: Way) -> list[str]:
     name, lines = port_name(port), []
     if before.loss != after.loss:
         lines.append(
