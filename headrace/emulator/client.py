@@ -54,8 +54,8 @@ def _process(handle: int) -> int:
 
 class Emulation:
     """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
-    ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being built,
-    how many are done, and of how many. Raises HeadraceError."""
+    ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being
+    built, how many are done, and of how many. Raises HeadraceError."""
 
     def __init__(
         self,
