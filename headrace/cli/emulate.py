@@ -199,10 +199,20 @@ def _show_status(found: dict[str, Any], json: bool) -> None:
 
 @app.command("step")
 def step_command(name: Name = "default", json: common.Json = False) -> None:
-    """Go to the next time step of an emulation that was started with --hold."""
+    """Go to the next time step of an emulation that is held."""
     from headrace.emulator import control
 
     _show_status(control.ask(name, command="step"), json)
+
+
+@app.command("hold")
+def hold_command(
+    off: Annotated[bool, typer.Option("--off", help="Steps come by themselves again.")] = False, name: Name = "default"
+) -> None:
+    """Hold the running emulation: its steps come by headrace emulate step."""
+    from headrace.emulator import control
+
+    control.ask(name, command="hold", on=not off)
 
 
 @app.command("exec", context_settings=_PASS_ON)

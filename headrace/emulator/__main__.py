@@ -22,8 +22,13 @@ def main() -> int:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--replay", type=Path)
     kernel.die_with_parent()
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
     try:
-        run(EmulationJob(**vars(parser.parse_args())), lambda line: print(line, file=sys.stderr, flush=True))
+        job = EmulationJob(**vars(parser.parse_args()))
+        run(job, tell, lambda part, done, of: tell(f"building {done} {of} {part}"))
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return error.exit_code

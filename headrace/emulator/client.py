@@ -12,7 +12,7 @@ import select
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -54,7 +54,8 @@ def _process(handle: int) -> int:
 
 class Emulation:
     """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
-    ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``. Raises HeadraceError."""
+    ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being
+    built, how many are done, and of how many. Raises HeadraceError."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Emulation:
         hold: bool = False,
         record: str | Path | None = None,
         replay: str | Path | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
@@ -76,6 +78,11 @@ class Emulation:
         )
         assert self._process.stderr is not None
         line = self._process.stderr.readline()
+        while line.startswith("building "):
+            _, done, of, part = line.split(maxsplit=3)
+            if progress is not None:
+                progress(part.strip(), int(done), int(of))
+            line = self._process.stderr.readline()
         if " is up " not in line:
             self._process.wait()
             self._process.stderr.close()

@@ -68,10 +68,16 @@ def check(scenario: Scenario) -> None:
         raise HeadraceError(f"too many nodes for this machine: {files} open files, and {hard} are allowed (ulimit -n)")
 
 
-def run(job: EmulationJob, tell: Callable[[str], None]) -> dict[str, Any]:
+Progress = Callable[[str, int, int], None]
+"""What is being built, how many of it are there, and of how many."""
+
+
+def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | None = None) -> dict[str, Any]:
     """Runs it until its end, SIGINT, SIGTERM or ``headrace emulate stop``; then nothing is left of it. Gives the
     report: see ``World``. Raises HeadraceError."""
+    progress = progress or (lambda *_: None)
     scenario = read(job.scenario, job.fabric)
+    progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
     check(scenario)
     steps = timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
@@ -95,10 +101,10 @@ def run(job: EmulationJob, tell: Callable[[str], None]) -> dict[str, Any]:
         there.close()
         listener.close()
         with here:
-            return _attend(here, job, tell)
+            return _attend(here, job, tell, progress)
 
 
-def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None]) -> dict[str, Any]:
+def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None], progress: Progress) -> dict[str, Any]:
     """Until the emulation has ended."""
     last: dict[str, Any] = {"error": _KILLED}
     wakeup = kernel.Wakeup(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda: None))
@@ -118,6 +124,8 @@ def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None])
                     message = json.loads(data)
                     if message.get("tell") == "up":
                         tell(f"the emulation {job.name} is up after {message['built_s']:.1f} s")
+                    elif message.get("tell") == "building":
+                        progress(message["part"], message["done"], message["of"])
                     else:
                         last = message
     except OSError:

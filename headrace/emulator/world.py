@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from headrace.emulator import control, kernel, timeline
+from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.fabric import NOT_APPLIED, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.node import Node, addresses, cable
@@ -81,6 +81,7 @@ class World:
 
     def _build(self) -> None:
         scenario = self.scenario
+        self._tell("building", part="network", done=0, of=len(scenario.nodes))
         kernel.batch("ip", ["link set lo up"])
         for name in ("all", "default"):
             path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
@@ -88,8 +89,7 @@ class World:
                 path.write_text("1")
         for index, name in enumerate(scenario.nodes):
             self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts))
-        for node in self._nodes:
-            node.hear()
+        self._built("nodes")
         phys = scenario.phys
         kernel.batch("ip", [cable(node, node.index * phys + phy, phy) for node in self._nodes for phy in range(phys)])
         Links.prepare(scenario.ports)
@@ -97,8 +97,13 @@ class World:
             if scenario.fabric != "software":
                 node.tell("plain", phys=phys)
             node.tell("ip", lines=addresses(node.index, phys), force=False, answer=True)
+        self._built("addresses")
+
+    def _built(self, part: str) -> None:
+        """Waits for all nodes, and tells of each."""
         for node in self._nodes:
             node.hear()
+            self._tell("building", part=part, done=node.index + 1, of=len(self._nodes))
 
     @property
     def _hosts(self) -> str:
@@ -292,12 +297,18 @@ class World:
         match request:
             case {"command": "status"}:
                 return self.status(), None
+            case {"command": "telemetry"}:
+                more = telemetry.of(self.scenario, self._hold, self._jammed, self._unjammed.links)
+                return self.status() | more, None
+            case {"command": "hold", "on": bool(on)}:
+                self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
+                return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
                 node = self._nodes[self._index(name)]
                 return {"node": node.name}, os.pidfd_open(node.pid)
             case {"command": "step"}:
                 if not self._hold:
-                    raise HeadraceError("steps come by themselves: use --hold", 2)
+                    raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self.status(), None
@@ -333,11 +344,11 @@ class World:
 
     def status(self) -> dict[str, Any]:
         """All of it at the moment, as plain data."""
-        scenario, counts = self.scenario, _counters()
+        scenario, counts = self.scenario, telemetry.counters()
         links = []
         for pair, wire in sorted(self._wiring.wires.items()):
             ends = wire.ends(scenario.phys)
-            frames, octets = zip(*(counts.get(port_name(port), (0, 0)) for port in ends), strict=True)
+            frames, octets = zip(*(counts.get(port_name(port), (0, 0))[:2] for port in ends), strict=True)
             links.append(described(wire, self._step.links[pair], scenario.nodes) | {"sent": frames, "bytes": octets})
         return {
             "fabric": scenario.fabric,
@@ -380,16 +391,6 @@ class World:
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names if len(names) <= 8 else [*names[:4], "...", names[-1]])
-
-
-def _counters() -> dict[str, tuple[int, int]]:
-    """Frames and bytes that each port of the fabric has received, by the interface's name."""
-    found = {}
-    for line in Path("/proc/net/dev").read_text().splitlines()[2:]:
-        name, _, rest = line.partition(":")
-        words = rest.split()
-        found[name.strip()] = int(words[1]), int(words[0])
-    return found
 
 
 def begin(folder: Path) -> None:

@@ -1,0 +1,51 @@
+"""What a dashboard is told of a running emulation, beside its status: how it runs, and what each PHY has carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headrace.emulator.fabric import port_name
+from headrace.emulator.scenario import Scenario
+from headrace.emulator.wiring import Pair
+
+
+class Counters(NamedTuple):
+    """What a PHY has carried since the beginning. It has received what the link has neither lost nor held back."""
+
+    sent_frames: int
+    sent_bytes: int
+    received_frames: int
+    received_bytes: int
+
+
+def counters() -> dict[str, Counters]:
+    """Of the PHYs, by the name of the fabric's port at the other end of their cable; in the fabric's network."""
+    found = {}
+    for line in Path("/proc/net/dev").read_text().splitlines()[2:]:
+        name, _, rest = line.partition(":")
+        words = [int(word) for word in rest.split()]
+        found[name.strip()] = Counters(words[1], words[0], words[9], words[8])
+    return found
+
+
+def of(scenario: Scenario, hold: bool, jammed: Mapping[Pair, float], linked: Mapping[Pair, Any]) -> dict[str, Any]:
+    """How it runs; each PHY's counters; what is jammed: ``linked`` are the links that there would be otherwise."""
+    found = counters()
+    nothing = Counters(0, 0, 0, 0)
+    return {
+        "phys": scenario.phys,
+        "step_s": scenario.step_s,
+        "duration_s": scenario.duration_s,
+        "routing": scenario.routing,
+        "hold": hold,
+        "counters": [
+            [found.get(port_name(node * scenario.phys + phy), nothing)._asdict() for phy in range(scenario.phys)]
+            for node in range(len(scenario.nodes))
+        ],
+        "jams": [
+            {"nodes": [scenario.nodes[node] for node in pair], "loss": loss, "link": pair in linked}
+            for pair, loss in sorted(jammed.items())
+        ],
+    }
