@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from headrace.emulator.fabric import port_name
 from headrace.emulator.scenario import Scenario
-from headrace.emulator.wiring import Pair
+from headrace.emulator.radio import Pair
 
 
 class Counters(NamedTuple):
