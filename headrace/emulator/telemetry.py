@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.emulator.fabric import port_name
-from headrace.emulator.scenario import Scenario
 from headrace.emulator.radio import Pair
+from headrace.emulator.scenario import Scenario
 
 
 class Counters(NamedTuple):
