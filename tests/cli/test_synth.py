@@ -289,6 +289,8 @@ _SMALL_SWITCH = {"PORTS": "2", "TABLES": "2", "EXACT": "16", "TERNARY": "4", "PR
 SMALL = {
     "switch_card": _SMALL_SWITCH,
     "switch_engine": {**_SMALL_SWITCH, "EFFECTS": "2", "GROUPS": "2", "COUNTERS": "2"},
+    "rpu_card": {"UNITS": "2"},
+    "rpu_engine": {"UNITS": "2"},
 }
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from formal.prove import RTL, Verdict, failures, model, solve
+from soak import soak
 
 
 class Case(NamedTuple):
@@ -27,25 +28,35 @@ class Case(NamedTuple):
 # stream_width with equal widths is a stream_reg.
 CASES = [
     Case("stream_reg", {}),
-    *(Case("stream_fifo", {"DEPTH": depth, "BLOCK_RAM": block}) for depth in (4, 5, 6) for block in (0, 1)),
-    *(Case("stream_queue", {"DEPTH": depth}) for depth in (2, 4, 8)),
+    *(Case("stream_fifo", {"DEPTH": depth, "BLOCK_RAM": block}) for depth in (4, 5) for block in (0, 1)),
+    *(Case("stream_queue", {"DEPTH": depth}) for depth in (2, 4)),
     *(Case("packet_fifo", {"DROP_WHEN_FULL": drop, "BLOCK_RAM": block}) for drop in (0, 1) for block in (0, 1)),
-    *(Case("stream_width", {"S_LANES": s, "M_LANES": m}) for s, m in ((2, 1), (1, 2), (4, 2), (3, 1), (1, 3))),
-    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 1}) for inputs in (2, 3, 4, 5, 8)),
-    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 0}) for inputs in (2, 3)),
-    *(Case("stream_broadcast", {"OUTPUTS": outputs}) for outputs in (1, 2, 3)),
+    *(Case("stream_width", {"S_LANES": s, "M_LANES": m}) for s, m in ((2, 1), (1, 2), (3, 1), (1, 3))),
+    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 1}) for inputs in (2, 3, 5)),
+    Case("stream_arbiter", {"INPUTS": 3, "ROUND_ROBIN": 0}),
+    *(Case("stream_broadcast", {"OUTPUTS": outputs}) for outputs in (1, 3)),
     Case("stream_cdc_fifo", {"DEPTH": 4}, induction=6, cover=50, clocks=2),
 ]
+# The same logic in further sizes
+LARGER = [
+    *(Case("stream_fifo", {"DEPTH": 6, "BLOCK_RAM": block}) for block in (0, 1)),
+    Case("stream_queue", {"DEPTH": 8}),
+    Case("stream_width", {"S_LANES": 4, "M_LANES": 2}),
+    *(Case("stream_arbiter", {"INPUTS": inputs, "ROUND_ROBIN": 1}) for inputs in (4, 8)),
+    Case("stream_arbiter", {"INPUTS": 2, "ROUND_ROBIN": 0}),
+    Case("stream_broadcast", {"OUTPUTS": 2}),
+]
+TRIED = [*CASES, *map(soak, LARGER)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", TRIED, ids=str)
 def test_properties_hold_in_every_cycle(case: Case, tmp_path: Path) -> None:
     smt = model(case.block, case.parameters, tmp_path, clocks=case.clocks)
     verdicts = [solve(smt, "bounded", case.induction + 2), solve(smt, "induction", case.induction)]
     assert all(verdict.holds for verdict in verdicts), failures(verdicts)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", TRIED, ids=str)
 def test_the_proofs_are_about_something(case: Case, tmp_path: Path) -> None:
     """Full memories, dropped frames, stalled outputs and so on do come about under the proofs' assumptions."""
     verdict = solve(model(case.block, case.parameters, tmp_path, clocks=case.clocks), "cover", case.cover)

@@ -10,6 +10,7 @@ import pytest
 from oracle import EXPRESSIONS, make_capture, random_packets
 from oracle.programs import random_programs
 from scapy.utils import RawPcapReader
+from soak import soak
 
 from headrace.card import Frame
 from headrace.cards.filter.run import EAST, WEST, FilterJob, FilterOutput, run_filter
@@ -48,23 +49,25 @@ def check(bench, programs, packets):
         assert mine == [record for record in expected if record[0] == port]
 
 
-def test_20000_random_programs_and_packets_get_libpcaps_verdicts(filter_bench):
+@pytest.mark.parametrize("count", [400, soak(2000)])
+def test_random_programs_and_packets_get_libpcaps_verdicts(filter_bench, count):
     bench = filter_bench()
     bench.lose_nothing()
     packets = random_packets(seed=11, count=1500)
     choose = random.Random(12)
-    programs = random_programs(seed=13, count=2000, max_length=128)
+    programs = random_programs(seed=13, count=count, max_length=128)
     for batch in batches(programs, 4):
         check(bench, batch, choose.sample(packets, 10))
     bench.check_conservation()
 
 
-def test_programs_of_up_to_4096_instructions_get_libpcaps_verdicts(filter_bench):
+@pytest.mark.parametrize("count", [200, soak(400)])
+def test_programs_of_up_to_4096_instructions_get_libpcaps_verdicts(filter_bench, count):
     bench = filter_bench(CORES=2, IMEM_WORDS=32768)
     bench.lose_nothing()
     packets = random_packets(seed=21, count=200)
     choose = random.Random(22)
-    programs = [program for program in random_programs(seed=23, count=400, max_length=4096) if len(program) > 500]
+    programs = [program for program in random_programs(seed=23, count=count, max_length=4096) if len(program) > 500]
     assert max(map(len, programs)) > 3500
     bench.driver.set_budget(65535)
     for batch in batches(programs, 4):
