@@ -16,7 +16,7 @@ from headrace.evaluate import committed, measured
 from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
-from headrace.evaluate.study import bridge_page, capture_page, host_page, rpu_page, switch_page
+from headrace.evaluate.study import bridge_page, capture_page, emulator_page, host_page, rpu_page, switch_page
 
 REPOSITORY = paths.share()
 PAGES = (
@@ -27,6 +27,7 @@ PAGES = (
     "docs/study-rpu.md",
     "docs/study-switch.md",
     "docs/study-host.md",
+    "docs/study-emulator.md",
     "docs/stream.md",
 )
 
@@ -225,6 +226,7 @@ def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
         (rpu_page, "rpu"),
         (switch_page, "switch"),
         (host_page, "host"),
+        (emulator_page, "emulator"),
     ):
         assert module.__file__ is not None
         known |= {f"{prefix}.{word}" for word in re.findall(r'"(\w+)": ', Path(module.__file__).read_text())}
