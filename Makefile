@@ -33,6 +33,7 @@ figures: setup  # all that README and docs show, measured again and written ther
 	@$(HEADRACE) study rpu --update-docs --out build/rpu-study
 	@$(HEADRACE) study switch --update-docs --out build/switch-study
 	@$(HEADRACE) study host --update-docs --out build/host-study
+	@$(HEADRACE) study emulator --update-docs --out build/emulator-study
 
 docs: setup
 	@$(HEADRACE) docs build/docs

@@ -61,6 +61,17 @@ headrace study host --quick --out quick-study
 headrace study host --update-docs
 """
 
+_EMULATOR_EPILOG = """Examples:
+
+headrace study emulator
+
+headrace study emulator --quick --out quick-study
+
+headrace study emulator --cluster tcp://head:8786
+
+headrace study emulator --update-docs
+"""
+
 app = typer.Typer(
     name="study",
     help="Repeat a published system's measurements on a card, and go on where they end.",
@@ -200,6 +211,26 @@ def host_command(
     from headrace.evaluate.study import host, host_page, host_report
 
     return _run("host", (host, host_page, host_report), out, quick, json, cluster, update_docs)
+
+
+@app.command("emulator", epilog=_EMULATOR_EPILOG)
+def emulator_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2), and
+    what is left of it when links are jammed (table 3.3).
+
+    Nodes and links are counted, by movement and radio; no node is started. Files go to emulator-study unless --out says
+    otherwise; points go there as they are found, and a study that was ended goes on with those that are left. The exit
+    code is 1 when a cell of table 3.2 comes out otherwise.
+    """
+    from headrace.evaluate.study import emulator, emulator_page, emulator_report
+
+    return _run("emulator", (emulator, emulator_page, emulator_report), out, quick, json, cluster, update_docs)
 
 
 def _run(

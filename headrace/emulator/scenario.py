@@ -142,13 +142,34 @@ def read(path: Path, fabric: str | None = None) -> Scenario:
         raise HeadraceError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise HeadraceError(f"{path}: not text in UTF-8", 2) from None
+    return parse(path, text, fabric)
+
+
+def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = None) -> Scenario:
+    """The scenario of a text, of which ``path`` is the name; ``seed`` for all that is drawn, instead of its own. Raises
+    HeadraceError as ``read`` does."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise HeadraceError(f"{path}: {error}", 2) from None
     if fabric is not None:
         table["fabric"] = fabric
+    if seed is not None:
+        _reseed(table, seed)
     return _Reader(path, text, table).scenario()
+
+
+def _reseed(table: dict[str, Any], seed: int) -> None:
+    moves = table.get("movement")
+    jammers = table.get("jammers")
+    drawn = list(moves) if isinstance(moves, list) else [moves]
+    drawn += [each.get("movement") for each in jammers.values() if isinstance(each, dict)] if jammers else []
+    for number, each in enumerate(drawn):
+        if isinstance(each, dict) and each.get("kind") in ("random-waypoint", "gauss-markov"):
+            each["seed"] = seed + number * 1_000_003  # two movements don't draw the same
+    radio = table.get("radio")
+    if isinstance(radio, dict) and radio.get("model", "range") != "range":
+        radio["seed"] = seed
 
 
 class _Reader:

@@ -13,6 +13,7 @@ from headrace.evaluate.loads import host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
+from headrace.evaluate.study import emulator as emulator_study
 from headrace.evaluate.study import host as host_study
 from headrace.evaluate.study import rpu as rpu_study
 from headrace.evaluate.study import switch as switch_study
@@ -39,6 +40,11 @@ _HOST = (
     "sim/host/*",
     *(f"{_LOADS}/{name}.py" for name in ("host", "host_card", "pcie_link", "pcie_model")),
     *(f"headrace/card/functions/{name}.py" for name in ("engine", "plugs")),
+)
+_EMULATED = (
+    *(f"headrace/emulator/{name}.py" for name in ("coverage", "scenario")),
+    *(f"headrace/emulator/{room}/*.py" for room in ("movement", "radio")),
+    f"{_LOADS}/coverage.py",
 )
 _SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
@@ -149,6 +155,17 @@ MEASUREMENTS = {
             (*_HOST, f"{_LOADS}/host_rings.py", f"{_BENCH}/host.py", *_SYNTH),
             ("docs/performance.md",),
             host_card.parameters,
+        ),
+        Measurement(
+            "study emulator",
+            (),
+            (),
+            _EMULATED,
+            (
+                "docs/study-emulator.md",
+                *(f"docs/images/study-emulator-{name}.svg" for name in ("coverage", "resiliency")),
+            ),
+            lambda: emulator_study.all_points(False),
         ),
         Measurement(
             "bench size",

@@ -16,7 +16,7 @@ from headrace.evaluate import committed, measured
 from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
-from headrace.evaluate.study import bridge_page, capture_page, host_page, rpu_page, switch_page
+from headrace.evaluate.study import bridge_page, capture_page, emulator_page, host_page, rpu_page, switch_page
 
 REPOSITORY = paths.share()
 PAGES = (
@@ -27,6 +27,7 @@ PAGES = (
     "docs/study-rpu.md",
     "docs/study-switch.md",
     "docs/study-host.md",
+    "docs/study-emulator.md",
     "docs/stream.md",
 )
 
@@ -96,7 +97,8 @@ def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: P
     of_cards = {f"headrace {name}" for name in MEASUREMENTS} - {
         "headrace bench size",
         "headrace bench stream",
-    }  # those are of single blocks
+        "headrace study emulator",
+    }  # those are of single blocks, and of none
     assert code == 1 and {line.split(": ")[1] for line in lines} == of_cards
 
 
@@ -225,6 +227,7 @@ def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
         (rpu_page, "rpu"),
         (switch_page, "switch"),
         (host_page, "host"),
+        (emulator_page, "emulator"),
     ):
         assert module.__file__ is not None
         known |= {f"{prefix}.{word}" for word in re.findall(r'"(\w+)": ', Path(module.__file__).read_text())}

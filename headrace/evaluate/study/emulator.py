@@ -1,0 +1,181 @@
+"""The study of the emulator: what a thesis measured of its own, on Headrace's.
+
+Coverage and resiliency (tables 3.2 and 3.3) need no nodes. A table more: rows as dataclasses here, their points in
+``all_points``, a chapter in the report and in docs/study-emulator.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.evaluate.loads import coverage as loads
+from headrace.evaluate.loads.coverage import Coverage, Resiliency
+from headrace.evaluate.points import PointsFile, run_points
+from headrace.evaluate.study import files
+from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+
+Progress = Callable[[str, float | None], None]
+
+RANGES_M = (250.0, 350.0, 450.0)
+RANGE_M = 450.0
+"""The one that is put beside the thesis: with less there are moments when no number of PHYs reaches all."""
+PHYS = (1, 2, 3, 4, 6)
+JAMMED = (0, 4, 8, 12, 16, 20, 24, 32, 40)
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """PHYs of a node, the endpoint (0: none) and the coordinator; moments, those in which all nodes were reached, and
+    those in which they could be; parts of the nodes. ``published``: whether the thesis reached all."""
+
+    range_m: float
+    phys: int
+    endpoint: int
+    coordinator: int
+    scenes: int
+    full: int
+    possible: int
+    mean: float
+    least: float
+    published: bool | None
+
+    @property
+    def reproduced(self) -> bool | None:
+        """Whether it is as the thesis says: in all moments that allow it."""
+        return None if self.published is None else self.published == (self.full == self.possible > 0)
+
+
+@dataclass(frozen=True)
+class ResiliencyRow:
+    """Links that were jammed of 4 PHYs a node, and parts of the nodes that are reached: with those that are left, and
+    when others have been found. ``published``: the thesis' part, and what it found."""
+
+    range_m: float
+    jammed: int
+    seeds: int
+    before: float
+    left: float
+    after: float
+    least: float
+    most: float
+    found: float
+    published: float | None
+    published_found: int | None
+
+
+@dataclass(frozen=True)
+class EmulatorStudy:
+    """What the study found."""
+
+    quick: bool
+    coverage: list[CoverageRow]
+    resiliency: list[ResiliencyRow]
+    wall_s: float
+    measured_on: str = ""
+
+    @property
+    def tables(self) -> dict[str, Sequence[Any]]:
+        """All rows by their table's name."""
+        return {"coverage": self.coverage, "resiliency": self.resiliency}
+
+    @property
+    def faults(self) -> int:
+        """Cells of table 3.2 that come out otherwise, where the range allows them."""
+        return sum(row.reproduced is False for row in self.coverage if row.range_m == RANGE_M)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {**asdict(self), "faults": self.faults}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Work for one worker: the ``arguments`` of the load, and the table that it is for, with what tells its row."""
+
+    table: str
+    row: dict[str, Any]
+    arguments: dict[str, Any]
+
+
+def all_points(quick: bool) -> list[Point]:
+    """All of them. ``quick``: one range, fewer seeds."""
+    ranges = (RANGE_M,) if quick else RANGES_M
+    seeds = 4 if quick else loads.SEEDS
+    found = []
+    for range_m in ranges:
+        cells = dict.fromkeys([*COVERAGE, *((phys, 0, 1) for phys in PHYS), *((phys, 1, 1) for phys in PHYS)])
+        for phys, endpoint, coordinator in cells:
+            found.append(coverage_point(range_m, phys, endpoint, coordinator, seeds))
+        found += [resiliency_point(range_m, jammed, seeds) for jammed in JAMMED]
+    return found
+
+
+def coverage_point(range_m: float, phys: int, endpoint: int, coordinator: int, seeds: int) -> Point:
+    """A cell of table 3.2."""
+    anchors = [(loads.COORDINATOR, coordinator), *([(loads.ENDPOINT, endpoint)] if endpoint else [])]
+    row = {"range_m": range_m, "phys": phys, "endpoint": endpoint, "coordinator": coordinator}
+    text = loads.scenario(range_m)
+    arguments = {"kind": "coverage", "text": text, "phys": phys, "anchors": anchors, "seeds": seeds}
+    return Point("coverage", row, arguments)
+
+
+def resiliency_point(range_m: float, jammed: int, seeds: int) -> Point:
+    """A row of table 3.3: the first row of table 3.2."""
+    arguments = {"kind": "resiliency", "text": loads.scenario(range_m), "phys": 4, "jammed": jammed, "seeds": seeds}
+    return Point("resiliency", {"range_m": range_m}, {**arguments, "anchors": [(loads.COORDINATOR, 1)]})
+
+
+def measure(
+    quick: bool = False,
+    address: str | None = None,
+    progress: Progress | None = None,
+    points: Sequence[Point] | None = None,
+    store: Path | None = None,
+    measured_on: str = "",
+) -> EmulatorStudy:
+    """Measures everything, or only ``points``; the rest as ``headrace.evaluate.study.capture.measure``."""
+    report = progress or (lambda _what, _done: None)
+    start = time.monotonic()
+    chosen = all_points(quick) if points is None else points
+    with ExitStack() as stack:
+        known = stack.enter_context(PointsFile(store, measured_on, [loads])) if store else None
+        results = run_points(
+            loads.run,
+            [point.arguments for point in chosen],
+            address,
+            lambda done, all_: report("coverage and resiliency", done / all_),
+            known,
+        )
+    tables: dict[str, list[Any]] = {"coverage": [], "resiliency": []}
+    for point, result in zip(chosen, results, strict=True):
+        tables[point.table].append(_ROWS[point.table](point, result))
+    return EmulatorStudy(quick, **tables, wall_s=time.monotonic() - start, measured_on=measured_on)
+
+
+def _coverage(point: Point, found: Coverage) -> CoverageRow:
+    published = COVERAGE.get((point.row["phys"], point.row["endpoint"], point.row["coordinator"]))
+    return CoverageRow(**point.row, **asdict(found), published=published)
+
+
+def _resiliency(point: Point, found: Resiliency) -> ResiliencyRow:
+    published, again = RESILIENCY.get(found.jammed, (None, None))
+    return ResiliencyRow(**point.row, **asdict(found), published=published, published_found=again)
+
+
+_ROWS: dict[str, Callable[[Point, Any], Any]] = {"coverage": _coverage, "resiliency": _resiliency}
+
+
+def write(study: EmulatorStudy, folder: Path) -> None:
+    """Writes report.md, a CSV file for each table and the figures (PNG, SVG) into a folder, which is made if need be.
+
+    Raises HeadraceError when that can't be done.
+    """
+    from headrace.evaluate.study.emulator_figures import draw
+    from headrace.evaluate.study.emulator_report import markdown
+
+    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))

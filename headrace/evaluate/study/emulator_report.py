@@ -1,0 +1,118 @@
+"""The report of the emulator's study: markdown, and a short table for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.evaluate.study.emulator_published import COVERAGE
+from headrace.evaluate.study.files import figure, files_list, grid
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from headrace.evaluate.study.emulator import CoverageRow, EmulatorStudy
+
+_KNOWN = """\
+- **measured**: nodes and links of the emulator's own assignment, by movement and radio, counted; the same everywhere.
+- **published**: the thesis' tables 3.2 and 3.3, of its emulator with 32 nodes.
+
+Nothing is fitted. Places, movement and range are assumed: the thesis has none."""
+
+
+def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
+    """The whole report. ``figures``: captions by file name without suffix."""
+    parts = [
+        "# The emulator beside a thesis'",
+        f"Made by `headrace study emulator{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
+        _KNOWN,
+        "## Coverage (table 3.2)",
+        coverage_table(study),
+        figure("coverage", figures),
+        phys_table(study),
+        "## Resiliency (table 3.3)",
+        figure("resiliency", figures),
+        resiliency_table(study),
+        files_list(study.tables),
+        *([f"All of it {study.measured_on}."] if study.measured_on else []),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _ranges(study: EmulatorStudy) -> list[float]:
+    return sorted({row.range_m for row in study.coverage} | {row.range_m for row in study.resiliency})
+
+
+def _cell(row: CoverageRow) -> str:
+    return f"{'T' if row.full == row.possible > 0 else 'F'}: {row.full} of {row.possible}, {row.mean:.1%}"
+
+
+def coverage_table(study: EmulatorStudy) -> str:
+    """The cells of table 3.2 at each range."""
+    rows = {(row.phys, row.endpoint, row.coordinator, row.range_m): row for row in study.coverage}
+    lines = []
+    for cell, published in COVERAGE.items():
+        found = [rows.get((*cell, range_m)) for range_m in _ranges(study)]
+        if any(found):
+            lines.append(
+                [*(f"{each}" for each in cell), "T" if published else "F", *(_cell(r) if r else "" for r in found)]
+            )
+    scenes = max((row.scenes for row in study.coverage), default=0)
+    head = ["PHYs of a node", "of the endpoint", "of the coordinator", "published"]
+    return grid([*head, *(f"range {range_m:g} m, {scenes} moments" for range_m in _ranges(study))], lines)
+
+
+def phys_table(study: EmulatorStudy) -> str:
+    """The part of the nodes that is reached, by PHYs."""
+    lines = []
+    for endpoint in (0, 1):
+        for phys in sorted({row.phys for row in study.coverage if row.phys}):
+            rows = {
+                row.range_m: row
+                for row in study.coverage
+                if (row.phys, row.endpoint, row.coordinator) == (phys, endpoint, 1)
+            }
+            if rows:
+                values = [
+                    f"{rows[range_m].mean:.1%} ({rows[range_m].least:.0%})" if range_m in rows else ""
+                    for range_m in _ranges(study)
+                ]
+                lines.append([f"{phys}, {'one' if endpoint else 'no'} endpoint", *values])
+    return grid(["PHYs of a node", *(f"range {range_m:g} m: mean (least)" for range_m in _ranges(study))], lines)
+
+
+def resiliency_table(study: EmulatorStudy) -> str:
+    """Coverage and links found again beside table 3.3."""
+    lines = [
+        [
+            f"{row.range_m:g} m, {row.jammed} jammed",
+            f"{row.left:.1%}",
+            f"{row.after:.1%}",
+            f"{row.least:.1%} to {row.most:.1%}",
+            "" if row.published is None else f"{row.published:.1%}",
+            f"{row.found:.1f}",
+            "" if row.published_found is None else f"{row.published_found}",
+            f"{row.jammed / 2:g}",
+        ]
+        for row in study.resiliency
+    ]
+    head = ["range and links jammed", "nodes reached by what is left", "with links found", "least to most", "published"]
+    return grid([*head, "links found", "published", "PHYs set free, by twos"], lines)
+
+
+def summary_table(study: EmulatorStudy) -> Table:
+    """The most important figures, for the terminal."""
+    from rich.table import Table
+
+    from headrace.evaluate.study.emulator import RANGE_M
+
+    table = Table(box=None, header_style="bold", pad_edge=False, title=f"32 nodes, range {RANGE_M:g} m")
+    for heading in ("", "is", "published"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for row in study.coverage:
+        if row.range_m == RANGE_M and row.published is not None:
+            what = f"{row.phys}, {row.endpoint} and {row.coordinator} PHYs of node, endpoint, coordinator: all reached"
+            table.add_row(what, f"{row.full} of {row.possible}", "all" if row.published else "never")
+    for each in study.resiliency:
+        if each.range_m == RANGE_M and each.published is not None:
+            table.add_row(f"{each.jammed} links jammed: nodes reached", f"{each.after:.1%}", f"{each.published:.1%}")
+    return table
