@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.emulator.fabric import port_name
+from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import Scenario
-from headrace.emulator.wiring import Pair
 
 
 class Counters(NamedTuple):

@@ -16,6 +16,11 @@ SIZE_3D = 10.0
 
 _GLIDE_S = 1.0
 _MARGIN = 0.08
+_POLYGON = """(_, api) => {
+    const points = [];
+    for (let at = 0; !isNaN(api.value(at)); at += 2) points.push(api.coord([api.value(at), api.value(at + 1)]));
+    return { type: "polygon", shape: { points }, style: api.style() };
+}"""  # of an obstacle, in the browser
 
 
 @dataclass
@@ -85,11 +90,11 @@ def lines(monitor: Monitor) -> list[Line]:
             Line(
                 f"{a}:{b}",
                 (numbers[a], numbers[b]),
-                colours.JAMMED if jammed else colours.of_load(link.load),
-                2 + 4 * min(1.0, link.load),
+                colours.JAMMED if jammed else colours.of_load(link.busier.load),
+                2 + 4 * min(1.0, link.busier.load),
                 jammed,
-                f"{a} - {b}: {si(max(link.bps), 'b/s')} of {si(link.rate_bps, 'b/s')} ({link.load:.0%}), "
-                f"{link.distance_m:.0f} m, loss {link.loss:.2g}",
+                f"{a} - {b}: {si(link.busier.bps, 'b/s')} of {si(link.busier.rate_bps, 'b/s')} "
+                f"({link.busier.load:.0%}), {link.distance_m:.0f} m, loss {link.busier.loss:.2g}",
             )
         )
     for (a, b), jam in jams.items():
@@ -128,6 +133,16 @@ def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
     glide = {"animationDuration": 0, "animationDurationUpdate": _GLIDE_S * 1e3, "animationEasingUpdate": "linear"}
     halo = {"color": colours.ROUTE, "width": 12, "opacity": 0.45, "cap": "round"}
     route = [positions[node][:2] for node in on]
+    obstacles = [
+        {"value": [value for corner in each["corners_m"] for value in corner[:2]], "words": each["name"]}
+        for each in monitor.state["obstacles"]
+    ]
+    jammers = [
+        {"id": each["name"], "name": each["name"], "value": each["position_m"][:2],
+         "words": f"jammer {each['name']}, {'on' if each['on'] else 'off'}",
+         "itemStyle": {"color": colours.JAMMED if each["on"] else colours.IDLE}}
+        for each in monitor.state["jammers"]
+    ]  # fmt: skip
     return {
         "backgroundColor": "transparent",
         "grid": {"left": 0, "right": 0, "top": 0, "bottom": 0},
@@ -137,6 +152,10 @@ def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
                      {"type": "inside", "yAxisIndex": 0, "filterMode": "none"}],
         "tooltip": {"confine": True, "trigger": "item", ":formatter": "(item) => item.data.words ?? ''"},
         "series": [
+            {
+                "type": "custom", "coordinateSystem": "cartesian2d", "z": 0, ":renderItem": _POLYGON,
+                "itemStyle": {"color": colours.OBSTACLE, "opacity": 0.35}, "data": obstacles,
+            },
             {
                 "type": "lines", "coordinateSystem": "cartesian2d", "silent": True, "z": 1, "lineStyle": halo, **glide,
                 "data": [{"coords": [a, b]} for a, b in pairwise(route)],
@@ -164,6 +183,10 @@ def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
                     }
                     for line in lines(monitor)
                 ],
+            },
+            {
+                "type": "scatter", "z": 3, "symbol": "triangle", "symbolSize": 15, "data": jammers, **glide,
+                "label": {"show": True, "position": "bottom", "fontSize": 11, "color": ink, "formatter": "{b}"},
             },
         ],
     }  # fmt: skip

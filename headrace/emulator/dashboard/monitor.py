@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.emulator import control
 from headrace.emulator.client import Emulation, stop
@@ -34,21 +34,32 @@ class Port:
     phy: int
 
 
+class Way(NamedTuple):
+    """A direction of a link: bits per second at most, the part of the frames that is lost, bits per second now."""
+
+    rate_bps: float
+    loss: float
+    bps: float = 0.0
+
+    @property
+    def load(self) -> float:
+        """Relative to the rate: 0 to 1, a little above it for what queues."""
+        return self.bps / self.rate_bps if self.rate_bps > 0 else 0.0
+
+
 @dataclass(frozen=True)
 class Link:
-    """A link of the moment. ``ends``: the PHYs that it joins; ``bps``: bits per second that each of them sends."""
+    """A link of the moment. ``ends``: the PHYs that it joins; ``ways``: from the first, and from the second."""
 
     nodes: tuple[str, str]
     ends: tuple[Port, Port]
     distance_m: float
-    rate_bps: float
-    loss: float
-    bps: tuple[float, float] = (0.0, 0.0)
+    ways: tuple[Way, Way]
 
     @property
-    def load(self) -> float:
-        """Of the busier direction, relative to its rate: 0 to 1, a little above it for what queues."""
-        return max(self.bps) / self.rate_bps if self.rate_bps > 0 else 0.0
+    def busier(self) -> Way:
+        """The direction with the greater load."""
+        return max(self.ways, key=lambda way: way.load)
 
 
 @dataclass
@@ -98,9 +109,9 @@ class Monitor:
         return [node["name"] for node in self.state["nodes"]] if self.state else []
 
     @property
-    def owned(self) -> bool:
-        """Whether the emulation is one that was started here."""
-        return self._own is not None
+    def knows_traffic(self) -> bool:
+        """Whether the controller makes traffic."""
+        return self.state is not None and "traffic" in self.state
 
     # ---------------------------------------------------------------------------------------------------- watching
 
@@ -150,8 +161,9 @@ class Monitor:
                 Port(numbers[name], int(phy.removeprefix("phy")))
                 for name, phy in zip((a, b), link["phys"], strict=True)
             )
-            bps = self._bps.get(here, 0.0), self._bps.get(there, 0.0)
-            self.links[a, b] = Link((a, b), (here, there), link["distance_m"], link["rate_bps"], link["loss"], bps)
+            out = Way(link["rate_bps"], link["loss"], self._bps.get(here, 0.0))
+            back = Way(link["back"]["rate_bps"], link["back"]["loss"], self._bps.get(there, 0.0))
+            self.links[a, b] = Link((a, b), (here, there), link["distance_m"], (out, back))
         self.state = state
 
     async def _look_inside(self) -> None:

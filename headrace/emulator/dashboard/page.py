@@ -16,6 +16,7 @@ from headrace.emulator.scenario import FABRICS
 from headrace.errors import HeadraceError
 
 _LOOK_S = 0.25
+_ASK_S = 2.0
 _STYLE = """
 .nicegui-content { padding: 0.5rem; gap: 0.5rem; }
 .body--light { background: #f4f6f8; }
@@ -23,9 +24,10 @@ _STYLE = """
 .body--dark .q-card { background: #161b22; }
 .board { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.5rem; width: 100%; }
 .board > * { min-width: 0; }
-@media (min-width: 1000px) { .board { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); align-items: start; } }
+@media (min-width: 1000px) { .board { grid-template-columns: minmax(0, 13fr) minmax(0, 9fr); align-items: start; } }
 .map { width: 100%; max-height: 74vh; }
 .q-tab { min-height: 40px; padding: 0 10px; }
+.q-header .q-btn { padding: 4px; }
 .q-tab-panel { padding: 0.5rem 0 0 0; }
 """
 
@@ -60,6 +62,7 @@ class Page:
         self._dialog = ui.dialog().on_value_change(lambda event: self._closed(event.value))
         self._look()
         ui.timer(_LOOK_S, self._look)
+        ui.timer(_ASK_S, self._show_processes)
         await ui.context.client.connected()
         self._view.dark = bool(await ui.run_javascript("document.body.classList.contains('body--dark')"))
         self._phase = ()
@@ -101,6 +104,7 @@ class Page:
         self._show_cells()
         self._show_node()
         self._show_route()
+        self._show_traffic()
         self._show_jams()
         self._show_link()
 
@@ -161,6 +165,8 @@ class Page:
                     ui.tab("links", "Links", icon="show_chart")
                     ui.tab("nodes", "Nodes", icon="memory")
                     ui.tab("routes", "Routes", icon="route")
+                    if self._monitor.knows_traffic:
+                        ui.tab("traffic", "Traffic", icon="send")
                 with ui.tab_panels(self._tabs, value="links", animated=False).classes("w-full bg-transparent"):
                     with ui.tab_panel("links"):
                         self._build_cells()
@@ -168,6 +174,9 @@ class Page:
                         self._build_node()
                     with ui.tab_panel("routes"):
                         self._build_route()
+                    if self._monitor.knows_traffic:
+                        with ui.tab_panel("traffic"):
+                            self._build_traffic()
 
     def _build_map(self) -> None:
         monitor, view = self._monitor, self._view
@@ -197,7 +206,7 @@ class Page:
         if kind == "3D":
             with self._holder:
                 camera = ui.scene.perspective_camera(fov=45)
-                camera.x, camera.y, camera.z = 0, -11, 8
+                camera.x, camera.y, camera.z = 0, -9.5, 7.5
                 self._scene = ui.scene(
                     900, 600, grid=False, camera=camera, on_click=self._clicked_3d, click_events=["click"],
                     background_color=colours.ground(self._view.dark),
@@ -351,8 +360,10 @@ class Page:
             return
         there, back = (self._monitor.latency_s(end) for end in link.ends)
         self._words.text = (
-            f"{link.distance_m:.0f} m, {drawing.si(link.rate_bps, 'b/s')}, loss {link.loss:.2g}; "
-            f"latency {drawing.si(there, 's')} there, {drawing.si(back, 's')} back"
+            f"{link.distance_m:.0f} m; there and back: "
+            f"{' and '.join(drawing.si(way.rate_bps, 'b/s') for way in link.ways)}, "
+            f"loss {' and '.join(f'{way.loss:.2g}' for way in link.ways)}, "
+            f"latency {drawing.si(there, 's')} and {drawing.si(back, 's')}"
         )
         words = (f"{a} → {b}", f"{b} → {a}")
         self._graph.options.clear()
@@ -366,11 +377,13 @@ class Page:
         self._which = ui.select(choices, value=self._view.node, label="Node", with_input=len(choices) > 12)
         self._which.classes("w-40").mark("node").on_value_change(lambda event: self._select(event.value))
         self._about = ui.label().classes("text-body2")
-        self._phys = _table("PHYs", phy="PHY", to="to", out="sends", back="receives", load="load", latency="latency",
+        self._phys = _table("PHYs", phy="PHY", to="to", out="sends", back="receives", latency="latency",
                             metres="distance", loss="loss", frames="frames out/in", octets="bytes out/in")  # fmt: skip
         self._phys.mark("phys")
         self._table = _table("Routing table", to="to", via="via", phy="PHY", metric="metric").mark("routing-table")
         self._programs = _table("Programs", name="program", state="state")
+        self._processes = _table("Processes of the node's own", role="process", peers="connected to", counts="counts")
+        self._own_routes = _table("Their routes", to="to node", via="via", phy="PHY", hops="hops")
 
     def _select(self, node: int | None) -> None:
         self._view.node = node
@@ -383,6 +396,9 @@ class Page:
         monitor, node = self._monitor, self._view.node
         for table in (self._phys, self._table, self._programs):
             table.set_visibility(node is not None)
+        if node is None or not self._monitor.knows_traffic or not self._processes.rows:
+            for table in (self._processes, self._own_routes):
+                table.set_visibility(False)
         if node is None or monitor.state is None:
             self._about.text = "Choose a node here or on the map."
             return
@@ -410,12 +426,11 @@ class Page:
                 end = link.ends.index(port)
                 row |= {
                     "to": name,
-                    "out": drawing.si(link.bps[end], "b/s"),
-                    "back": drawing.si(link.bps[1 - end], "b/s"),
-                    "load": f"{link.load:.0%}",
+                    "out": f"{drawing.si(link.ways[end].bps, 'b/s')} of {drawing.si(link.ways[end].rate_bps, 'b/s')}",
+                    "back": drawing.si(link.ways[1 - end].bps, "b/s"),
                     "latency": drawing.si(monitor.latency_s(port), "s"),
                     "metres": f"{link.distance_m:.0f} m",
-                    "loss": f"{link.loss:.2g}",
+                    "loss": f"{link.ways[end].loss:.2g}",
                 }
             rows.append(row)
         _fill(self._phys, rows)
@@ -433,6 +448,31 @@ class Page:
             ],
         )
         _fill(self._programs, [{"name": name, "state": state} for name, state in told["programs"].items()])
+
+    async def _show_processes(self) -> None:
+        """What the node's own processes say, where it has some; they are asked only while they are looked at."""
+        node, tab = self._view.node, self._tabs.value if self._monitor.state else None
+        if node is None or tab != "nodes" or not self._monitor.knows_traffic:
+            return
+        try:
+            said = await self._monitor.ask("processes", node=self._monitor.names[node])
+        except HeadraceError:
+            said = {"processes": []}
+        if node != self._view.node or self._monitor.state is None:
+            return
+        rows = [
+            {
+                "role": each["role"],
+                "peers": " ".join(map(str, each.get("peers", []))),
+                "counts": each.get("error")
+                or ", ".join(f"{key} {count:,}" for key, count in each.get("counts", {}).items() if count),
+            }
+            for each in said["processes"]
+        ]
+        routes: list[Any] = next((each["routes"] for each in said["processes"] if "routes" in each), [])
+        for table, found in ((self._processes, rows), (self._own_routes, routes)):
+            _fill(table, found)
+            table.set_visibility(bool(found))
 
     # -------------------------------------------------------------------------------------------------------- routes
 
@@ -471,6 +511,58 @@ class Page:
         way = " → ".join(self._monitor.names[node] for node in path)
         hops = len(path) - 1
         self._way.text = f"{way}: {hops} hop{'s' if hops != 1 else ''}" if arrives else f"{way}: no route on from there"
+
+    # ------------------------------------------------------------------------------------------------------- traffic
+
+    def _build_traffic(self) -> None:
+        choices = dict(enumerate(self._monitor.names))
+        with ui.row().classes("items-end gap-2 w-full"):
+            source, to = (
+                ui.select(choices, label=label, with_input=len(choices) > 12).classes("w-24").mark(f"traffic-{label}")
+                for label in ("From", "To")
+            )
+            kind = ui.select(["telemetry", "command", "image"], value="telemetry", label="Kind").classes("w-28")
+            size = ui.number("Bytes", min=1, max=65000, format="%d", placeholder="the kind's").classes("w-24")
+            rate = ui.number("kb/s", min=0.01, placeholder="the kind's").classes("w-24")
+            lasts = ui.number("Seconds", min=0.1, value=30).classes("w-20")
+
+            async def send() -> None:
+                if source.value is None or to.value is None:
+                    ui.notify("From which node, and to which?", type="warning")
+                    return
+                names = self._monitor.names
+                asked: dict[str, Any] = {
+                    "from": names[source.value], "to": names[to.value], "kind": kind.value,
+                    "size": None if size.value is None else int(size.value),
+                    "rate_bps": None if rate.value is None else rate.value * 1e3, "duration_s": lasts.value,
+                }  # fmt: skip
+                given = {key: value for key, value in asked.items() if value is not None}
+                await self._tried(lambda: self._monitor.ask("traffic", **given))
+
+            ui.button("Send", icon="send", on_click=send).props("no-caps").mark("send")
+        self._streams = _table(
+            "Streams", name="stream", ends="", kind="kind", size="bytes", sent="sent", received="received", lost="lost",
+            latency="latency p50/p99", bps="throughput",
+        )  # fmt: skip
+        self._streams.mark("streams")
+
+    def _show_traffic(self) -> None:
+        if not self._monitor.knows_traffic:
+            return
+        assert self._monitor.state is not None
+        rows = []
+        for each in self._monitor.state["traffic"]:
+            latency = each["latency_s"]
+            quantiles = (drawing.si(latency[key], "s") for key in ("p50", "p99")) if latency else ()
+            rows.append(
+                {key: each[key] for key in ("name", "kind", "size", "sent", "received", "lost")}
+                | {
+                    "ends": f"{each['from']} → {each['to']}",
+                    "latency": " / ".join(quantiles),
+                    "bps": drawing.si(each["throughput_bps"], "b/s"),
+                }
+            )
+        _fill(self._streams, rows)
 
     # ------------------------------------------------------------------------------------------------------- running
 
