@@ -49,6 +49,7 @@ if [ -n "$tests" ]; then
   need z3 z3 --version
   need gcc-bpf bpf-gcc --version
   need gdb-multiarch gdb-multiarch --version
+  need chromium command -v chromium
 fi
 
 if [ ${#packages[@]} -gt 0 ]; then

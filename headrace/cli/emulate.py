@@ -30,6 +30,15 @@ headrace emulate plan scenario.toml --steps 60 --plot plan.png
 headrace emulate plan scenario.toml --record links.jsonl
 """
 
+_DASHBOARD_EPILOG = """Examples:
+
+headrace emulate dashboard scenario.toml
+
+headrace emulate dashboard --name other --host 0.0.0.0 --port 8081
+
+It needs NiceGUI: pip install 'headrace[dashboard]'.
+"""
+
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
@@ -264,6 +273,26 @@ def jam_command(
     from headrace.emulator import control
 
     control.ask(name, command="jam", target=target, loss=0.0 if off else loss)
+
+
+@app.command("dashboard", epilog=_DASHBOARD_EPILOG)
+def dashboard_command(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[SCENARIO]", help="Started here, and ended with the dashboard; none: join --name."),
+    ] = None,
+    name: Name = "default",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8080,
+    token: Annotated[
+        str | None,
+        typer.Option(metavar="TOKEN", help="Asked of browsers.", show_default="none on loopback, otherwise random"),
+    ] = None,
+) -> None:
+    """Show an emulation in the browser: a map, graphs of all links, jams, routes. Until Ctrl-C."""
+    from headrace.emulator.dashboard import DashboardJob, serve
+
+    serve(DashboardJob(name, file, host, port, token), common.tell)
 
 
 @app.command("stop")

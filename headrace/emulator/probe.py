@@ -69,6 +69,7 @@ class Probe:
         self._round = 0
         if os.geteuid() != 0:
             kernel.enter(self._handles[0], kernel.NEWUSER)
+            kernel.die_with_parent()  # who becomes another user has to say it again
         for node, handle in enumerate(self._handles):
             kernel.enter(handle, kernel.NEWNET)
             self._tables.append(open("/proc/self/net/route"))  # noqa: SIM115  (it stays this network's)

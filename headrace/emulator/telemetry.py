@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.emulator.fabric import port_name
-from headrace.emulator.radio import Pair
+from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import Scenario
 
 
