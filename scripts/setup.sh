@@ -39,6 +39,8 @@ need zlib1g-dev header zlib.h
 need liblz4-dev header lz4.h
 if [ -n "$tests" ]; then
   need tshark tshark --version
+  need babeld command -v babeld
+  need bird2 command -v bird
   need openssl openssl version
   need iputils-ping ping -V
   need iperf3 iperf3 --version

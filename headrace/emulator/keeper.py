@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.emulator import control, kernel, timeline
+from headrace.emulator import control, daemons, kernel, timeline
 from headrace.emulator.fabric import check as check_fabric
 from headrace.emulator.scenario import Scenario, read
 from headrace.errors import HeadraceError
@@ -42,6 +42,7 @@ class EmulationJob:
 
 def check(scenario: Scenario) -> None:
     """Raises HeadraceError where this machine can't run a scenario."""
+    daemons.check(scenario.routing)
     nodes = len(scenario.nodes)
     needed = nodes * (NODE_BYTES + scenario.phys * PHY_BYTES)
     free = _meminfo("MemAvailable")

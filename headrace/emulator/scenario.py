@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from headrace.emulator import daemons
+from headrace.emulator.daemons import DAEMONS
 from headrace.emulator.movement import Movement, read_movement
 from headrace.emulator.movement.base import Joined
 from headrace.emulator.radio import Radio, read_radio
@@ -19,7 +21,7 @@ from headrace.emulator.radio.obstacles import read_obstacle
 from headrace.errors import HeadraceError
 
 FABRICS = ("software", "rtl", "ovs")
-ROUTINGS = ("none", "shortest")
+ROUTINGS = ("none", "shortest", *DAEMONS)
 MAX_NODES = 4000
 MAX_PHYS = 16
 
@@ -30,7 +32,7 @@ phys = 4               # radios of a node: links that it can have at once
 step_s = 1.0           # so often positions and links are new
 duration_s = 600       # of the run; left out: as long as the movement
 fabric = "software"    # or "rtl": the switch card; or "ovs": Open vSwitch in user space
-routing = "shortest"   # the controller sets routes; "none": what runs in the nodes does
+routing = "shortest"   # the controller sets routes; or babeld, bird, frr, batmand; "none": what runs in the nodes does
 
 [movement]             # or from a file: GPX, KML, CZML, CSV, ns-2, BonnMotion, SUMO ...
 kind = "random-waypoint"
@@ -70,7 +72,7 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
 _KEYS = {
-    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "movement", "radio",
+    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "hello_s", "movement", "radio",
     "jammers", "obstacles", "programs",
 }  # fmt: skip
 _PROGRAM_KEYS = {"command", "nodes", "may_fail"}
@@ -89,7 +91,8 @@ class Program:
 @dataclass(frozen=True)
 class Scenario:
     """What a file says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
-    paths in it are relative to, and where programs start."""
+    paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons, which
+    are among ``programs``."""
 
     folder: Path
     nodes: tuple[str, ...]
@@ -101,6 +104,7 @@ class Scenario:
     fabric: str = "software"
     fabric_parameters: Mapping[str, Any] = field(default_factory=dict)
     routing: str = "none"
+    hello_s: float = 1.0
     programs: tuple[Program, ...] = ()
 
     @property
@@ -187,6 +191,8 @@ class _Reader:
         moves = self._movement(names)
         duration_s = self._number((), "duration_s", moves.duration_s, step_s, float("inf"))
         parameters = self._section("fabric_parameters", required=False)
+        hello_s = self._number((), "hello_s", 1.0, 0.01, 600)
+        routing = self._one_of("routing", ROUTINGS)
         return Scenario(
             folder=self._path.resolve().parent,
             nodes=names,
@@ -197,8 +203,9 @@ class _Reader:
             radio=self._radio(),
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
-            routing=self._one_of("routing", ROUTINGS),
-            programs=self._programs(names),
+            routing=routing,
+            hello_s=hello_s,
+            programs=(*self._daemons(routing, hello_s, names), *self._programs(names)),
         )
 
     def _names(self) -> tuple[str, ...]:
@@ -273,6 +280,18 @@ class _Reader:
                 raise  # a file's
             *where, key = found[1].split(".")
             raise HeadraceError(f"{self._path}:{self._at(tuple(where), key)} {error}", error.exit_code) from None
+
+    def _daemons(self, routing: str, hello_s: float, names: Sequence[str]) -> list[Program]:
+        """The programs of a routing daemon."""
+        if routing not in DAEMONS:
+            return []
+        try:
+            found = daemons.programs(routing, hello_s)
+        except HeadraceError as error:
+            raise HeadraceError(f"{self._path}:{self._at((), 'hello_s')} {error}", error.exit_code) from None
+        for name in found.keys() & self._section("programs", required=False).keys():
+            raise self._wrong(("programs",), name, f"routing = {routing!r} runs a program of that name")
+        return [Program(name, words, tuple(range(len(names))), may_fail=False) for name, words in found.items()]
 
     def _programs(self, names: Sequence[str]) -> tuple[Program, ...]:
         found = []
