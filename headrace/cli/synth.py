@@ -15,6 +15,8 @@ headrace synth filter --target xcup
 
 headrace synth bpf_core --target ecp5 -P PACKET_KB=32 -P MAX_FRAME=9216 --seeds 5
 
+headrace synth host_engine --target xcup --boundaries 1
+
 headrace synth ./mycard --target cyclonev --json
 """
 
@@ -30,6 +32,9 @@ def synth_command(
     parameter: common.Parameters = None,
     seeds: Annotated[int, typer.Option(min=1, help="ecp5: runs of place and route; the median counts.")] = 3,
     no_pnr: Annotated[bool, typer.Option("--no-pnr", help="ecp5: don't place and route, so no Fmax.")] = False,
+    boundaries: Annotated[
+        int, typer.Option(min=0, help="For large designs: keep module boundaries so many levels down.")
+    ] = 0,
     depth: Annotated[int | None, typer.Option(min=0, help="Levels of hierarchy to show.")] = None,
     json: common.Json = False,
 ) -> None:
@@ -43,6 +48,7 @@ def synth_command(
             common.parameters(parameter),
             pnr=not no_pnr,
             seeds=seeds,
+            boundaries=boundaries,
             progress=lambda text: progress(text, None) if progress else None,
         )
     if json:

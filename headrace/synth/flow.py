@@ -37,6 +37,7 @@ class _Job:
     seeds: int
     speed_grade: str
     hierarchy: bool
+    boundaries: int
 
 
 def run(
@@ -48,6 +49,7 @@ def run(
     seeds: int = 3,
     speed_grade: str = "6",
     hierarchy: bool = True,
+    boundaries: int = 0,
     flags: Sequence[str] = (),
     use_cache: bool = True,
     progress: Progress = lambda _: None,
@@ -61,6 +63,8 @@ def run(
     seeds        how many starting points place and route gets; the report has the median
     speed_grade  of the ECP5: "6" (slowest), "7", "8"
     hierarchy    also synthesise with module boundaries kept, for figures of every instance
+    boundaries   not 0: boundaries are kept down to so many levels below the top, and the modules there are flattened,
+                 for designs too large to be flattened in whole; totals are sums, ``hierarchy`` has these levels
     flags        further options of Yosys' synth_* command, such as "-widemux 5" for xcup or "-nowidelut" for ecp5
     progress     called with a line of text at each step, from more than one thread
 
@@ -70,11 +74,13 @@ def run(
         raise HeadraceError(f"unknown target {target}; there are: {', '.join(TARGETS)}", exit_code=2)
     if speed_grade not in SPEED_GRADES:
         raise HeadraceError(f"the ECP5 has speed grades {', '.join(SPEED_GRADES)}, no {speed_grade}", exit_code=2)
+    if boundaries < 0:
+        raise HeadraceError(f"boundaries can't be kept down to {boundaries} levels", exit_code=2)
     if seeds < 1:
         raise HeadraceError(f"{seeds} seeds: at least one is needed", exit_code=2)
     design, given = find_design(what, parameters or {})
     placed_seeds = seeds if pnr and target == "ecp5" else 0
-    job = _Job(design, target, given, list(flags), placed_seeds, speed_grade, hierarchy)
+    job = _Job(design, target, given, list(flags), placed_seeds, speed_grade, hierarchy, boundaries)
 
     cached = cache_folder("synth") / f"{_key(job)}.json"
     if use_cache and (report := _load(cached)):
@@ -99,6 +105,7 @@ def _key(job: _Job) -> str:
     sources = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in read]
     generator = importlib.metadata.version("peakrdl-regblock") if job.design.registers else ""
     settings = [job.target, job.parameters, job.flags, job.seeds, job.speed_grade, job.hierarchy]
+    settings += [job.boundaries] if job.boundaries else []
     everything = [REPORT_FORMAT, job.design.name, job.design.top, sources, generator, settings, _versions(job)]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -116,10 +123,14 @@ def _synthesise(job: _Job, folder: Path, progress: Progress) -> SynthReport:
         path for rdl in job.design.registers for path in generate_rtl(rdl, folder / "regs") if path.suffix == ".sv"
     ]
     yosys.write_read_options(folder / "sources.f", job.design.top, [*generated, *job.design.files], job.parameters)
-    with ThreadPoolExecutor(1) as pool:
-        kept = pool.submit(_with_hierarchy, job, folder, progress) if job.hierarchy else None
-        counted, log = _flattened(job, folder, progress)
-        hierarchy, notes = _result(kept)
+    if job.boundaries:
+        counted, log, hierarchy = _in_parts(job, folder, progress)
+        notes: list[str] = []
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            kept = pool.submit(_with_hierarchy, job, folder, progress) if job.hierarchy else None
+            counted, log = _flattened(job, folder, progress)
+            hierarchy, notes = _result(kept)
     placement = place(folder / "flat.json", job.seeds, job.speed_grade, progress) if job.seeds else None
     unknown = cells.uncounted(counted, job.target)
     if unknown:
@@ -137,6 +148,7 @@ def _synthesise(job: _Job, folder: Path, progress: Progress) -> SynthReport:
         flags=job.flags,
         seconds=round(time.monotonic() - start, 1),
         notes=notes,
+        boundaries=job.boundaries,
     )
 
 
@@ -163,13 +175,33 @@ def _flattened(job: _Job, folder: Path, progress: Progress) -> tuple[dict[str, i
     return Counter(kind for kind, _ in netlist[top] if kind != "$scopeinfo"), log
 
 
+def _in_parts(job: _Job, folder: Path, progress: Progress) -> tuple[dict[str, int], str, list[Level]]:
+    """Cell counts of all instances together, the log, and usage of every instance down to ``job.boundaries`` levels.
+
+    Nothing is optimised across these boundaries. Place and route get the netlist without them, in ``flat.json``.
+    """
+    progress(f"synthesise {job.design.name} for {job.target}, its parts by themselves")
+    top = job.design.top
+    merged = _merged(folder)
+    own = rtlil.modules_below(merged, top, job.boundaries)
+    (folder / "parts.il").write_text(rtlil.kept_apart(merged, own - {top}))
+    commands = [
+        "read_rtlil parts.il",
+        yosys.synth_command(job.target, top, flatten=True, flags=job.flags),
+        "write_rtlil parts.il",
+        *(["setattr -mod -unset keep_hierarchy", "flatten", "clean", "write_json flat.json"] if job.seeds else []),
+    ]
+    log = yosys.run_script(commands, folder, "parts")
+    kept = (folder / "parts.il").read_text()
+    found = rtlil.levels(kept, top, own, lambda counted: cells.usage(counted, job.target))
+    return rtlil.cells_below(kept, top, own), log, found
+
+
 def _with_hierarchy(job: _Job, folder: Path, progress: Progress) -> list[Level]:
     """Usage of every instance, from a design that keeps its module boundaries."""
     progress(f"synthesise {job.design.name} for {job.target}, module by module")
     top = job.design.top
-    yosys.run_script(["read_slang --keep-hierarchy -f sources.f", "write_rtlil read.il"], folder, "read")
-    merged = rtlil.merge_equal_modules((folder / "read.il").read_text())
-    (folder / "merged.il").write_text(merged)
+    merged = _merged(folder)
     commands = [
         "read_rtlil merged.il",
         yosys.synth_command(job.target, top, flatten=False, flags=job.flags),
@@ -178,3 +210,11 @@ def _with_hierarchy(job: _Job, folder: Path, progress: Progress) -> list[Level]:
     yosys.run_script(commands, folder, "kept")
     own = rtlil.cells_of(merged).keys()
     return rtlil.levels((folder / "kept.il").read_text(), top, own, lambda counted: cells.usage(counted, job.target))
+
+
+def _merged(folder: Path) -> str:
+    """The design with its module boundaries, also in ``merged.il``; modules that are the same are one."""
+    yosys.run_script(["read_slang --keep-hierarchy -f sources.f", "write_rtlil read.il"], folder, "read")
+    merged = rtlil.merge_equal_modules((folder / "read.il").read_text())
+    (folder / "merged.il").write_text(merged)
+    return merged

@@ -98,6 +98,9 @@ class SynthReport:
     module boundaries: its levels add up exactly, to ``hierarchy[0].total``, which is not ``total`` (mostly a little
     more) because nothing is optimised across boundaries. ``memories`` says what each RAM of the source became in the
     flattened design: "block", "distributed" or "registers".
+
+    With ``boundaries`` there is one synthesis only, with module boundaries kept so many levels down; ``total`` is
+    ``hierarchy[0].total`` then.
     """
 
     name: str
@@ -112,6 +115,7 @@ class SynthReport:
     flags: list[str]
     seconds: float
     notes: list[str] = field(default_factory=list)
+    boundaries: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for ``json.dump``; ``placement`` also has ``fmax_mhz`` (median) and ``spread_mhz``."""
@@ -154,7 +158,7 @@ def print_report(report: SynthReport, console: Console | None = None, depth: int
     for name, module, usage in _rows(report, depth):
         table.add_row(name, module, *_numbers(usage, report.target))
     table.add_section()
-    table.add_row("flattened", report.name, *_numbers(report.total, report.target), style="bold")
+    table.add_row(_TOTALS[bool(report.boundaries)], report.name, *_numbers(report.total, report.target), style="bold")
     console.print(table)
     for line in _closing_lines(report):
         console.print(line, markup=False, highlight=False)
@@ -195,6 +199,7 @@ def _rows(report: SynthReport, depth: int | None) -> Iterator[tuple[str, str, Us
         yield "  " * len(above) + name, first.module, first.total
 
 
+_TOTALS = ("flattened", "total")
 _Likeness = tuple[str, str, Usage]
 
 
@@ -213,7 +218,12 @@ def _parents(path: str, known: Mapping[str, Level]) -> list[str]:
 
 
 def _closing_lines(report: SynthReport) -> Iterator[str]:
-    if report.hierarchy:
+    if report.hierarchy and report.boundaries:
+        yield (
+            f"Module boundaries kept down to level {report.boundaries}, flattened below: nothing is optimised across "
+            "them. A row xN shows one of N alike."
+        )
+    elif report.hierarchy:
         kept = report.hierarchy[0].total.luts
         yield (
             f"Instances: synthesised with module boundaries kept, so that they add up ({kept:,} LUTs); "

@@ -56,6 +56,40 @@ def cells_of(text: str) -> dict[str, list[tuple[str, str]]]:
     }
 
 
+def modules_below(text: str, top: str, depth: int) -> set[str]:
+    """``top`` and the modules of all instances down to ``depth`` levels below it."""
+    modules = cells_of(text)
+    found = level = {top}
+    for _ in range(depth):
+        level = {kind for module in level for kind, _ in modules[module] if kind in modules}
+        found = found | level
+    return found
+
+
+def kept_apart(text: str, modules: Collection[str]) -> str:
+    """The design, in which flattening leaves these modules as they are."""
+
+    def marked(match: re.Match[str]) -> str:
+        mark = "attribute \\keep_hierarchy 1\n" if match[2].removeprefix("\\") in modules else ""
+        return mark + match[0]
+
+    return _MODULE.sub(marked, text)
+
+
+def cells_below(text: str, top: str, designed: Collection[str]) -> Counter[str]:
+    """The target's own cells of all instances from ``top`` down, by type."""
+    modules = cells_of(text)
+
+    def visit(module: str) -> Counter[str]:
+        kinds = [kind for kind, _ in modules[module] if kind != "$scopeinfo"]
+        found = Counter(kind for kind in kinds if kind not in designed)
+        for kind in kinds:
+            found.update(visit(kind) if kind in designed else {})
+        return found
+
+    return visit(top)
+
+
 def levels(text: str, top: str, designed: Collection[str], count: Callable[[Mapping[str, int]], Usage]) -> list[Level]:
     """Usage of every instance from ``top`` down, parents before their children, from a synthesised netlist.
 

@@ -127,6 +127,22 @@ def pair(tmp_path_factory):
     return synth.run(make_card(tmp_path_factory.mktemp("pair"), "pair", PAIR), "ecp5", {"WIDTH": 12}, pnr=False)
 
 
+@pytest.mark.parametrize("target", ["xcup", "ecp5"])
+def test_boundaries_can_be_kept_where_a_design_is_too_large_to_be_flattened(tmp_path, target):
+    card = make_card(tmp_path / "pair", "pair", PAIR)
+    report = synth.run(card, target, {"WIDTH": 12}, boundaries=1, pnr=False)
+    assert [level.path for level in report.hierarchy] == ["", *(f"gen_leaf[{i}].u_leaf" for i in range(4)), "u_wide"]
+    assert report.total == report.hierarchy[0].total
+    assert report.total.ffs == 4 * 12 + 16
+    assert SynthReport.from_json(report.to_json()) == report
+
+
+def test_parts_are_placed_together(tmp_path):
+    report = synth.run(make_card(tmp_path / "pair", "pair", PAIR), "ecp5", {"WIDTH": 12}, boundaries=1, seeds=1)
+    assert report.placement.ffs == 4 * 12 + 16
+    assert report.placement.fmax_mhz > 0
+
+
 def test_levels_add_up_to_the_whole(pair):
     total = pair.hierarchy[0].own
     for level in pair.hierarchy[1:]:
