@@ -41,7 +41,7 @@ def bench_command(
         str,
         typer.Argument(
             metavar="[GROUP]",
-            help="filter, capture, bridge, rpu, switch, host, size, stream, sim, all of them, or cost.",
+            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, all of them, or cost.",
         ),
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,

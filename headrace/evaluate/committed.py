@@ -9,7 +9,7 @@ from pathlib import Path
 from headrace.cards.bridge.host import PROFILES
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench.parts import STREAM_TOPS
-from headrace.evaluate.loads import host_card
+from headrace.evaluate.loads import emulations, host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points
@@ -166,6 +166,20 @@ MEASUREMENTS = {
                 *(f"docs/images/study-emulator-{name}.svg" for name in ("coverage", "resiliency")),
             ),
             lambda: emulator_study.all_points(False),
+        ),
+        Measurement(
+            "bench emulator",
+            ("switch_card",),
+            ("switch",),
+            (
+                *_EMULATED,
+                *(f"headrace/emulator/{name}.py" for name in ("world", "node", "wiring", "timeline")),
+                "headrace/emulator/fabric/*.py",
+                f"{_LOADS}/emulations.py",
+                f"{_BENCH}/emulator.py",
+            ),
+            ("docs/performance.md",),
+            lambda: emulations.SMALL,
         ),
         Measurement(
             "bench size",

@@ -116,7 +116,9 @@ class Links:
         lines = []
         for ends, state in states.items():
             for port, way in zip(ends, state.arriving(), strict=True):
-                wanted = way if 0 < way.rate_bps < _FASTEST_BPS else way._replace(rate_bps=math.inf)
+                limited = 0 < way.rate_bps < _FASTEST_BPS
+                # Frames are lost before the bucket: what they would take of the rate is taken from it
+                wanted = way._replace(rate_bps=way.rate_bps * (1 - way.loss) if limited else math.inf)
                 lines += _changes(port, self._set[port], wanted)
                 self._set[port] = wanted
         batch("tc", lines)

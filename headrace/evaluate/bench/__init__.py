@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "size", "stream", "sim")
+GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -72,6 +72,10 @@ def run(
             from headrace.evaluate.bench import host as bench_host
 
             rows += bench_host.run(quick, address, report)
+        elif group == "emulator":
+            from headrace.evaluate.bench import emulator as bench_emulator
+
+            rows += bench_emulator.run(quick, address, report)
         elif group == "size":
             from headrace.evaluate.bench import size
 

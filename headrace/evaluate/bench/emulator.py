@@ -1,0 +1,138 @@
+"""What the emulator must show: coverage and resiliency, the same connectivity on each fabric, jamming as modelled.
+
+A group of rows more: a function that takes ``quick``, ``address`` and ``progress`` and gives rows, in ``_PARTS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row
+from headrace.evaluate.loads import coverage, emulations
+from headrace.evaluate.points import run_points
+from headrace.evaluate.study import emulator as study
+from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+
+SIZES = (6, 32)
+FABRICS = ("software", "ovs", "rtl")
+LOSSES = (0.1, 0.3, 0.6)  # of the jammed link
+SIGMAS = 4.0
+NEAR = 0.05  # of the modelled bits per second
+
+Part = Callable[[bool, str | None, Progress], Iterator[Row]]
+
+
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``quick``: fewer seeds, steps and frames."""
+    return [row for part in _PARTS for row in part(quick, address, progress)]
+
+
+def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
+    return Row("emulator", what, must, value, unit, ok, kind, note)
+
+
+def _coverage(quick: bool, address: str | None, progress: Progress) -> Iterator[Row]:
+    seeds = 2 if quick else coverage.SEEDS
+    points = [study.coverage_point(study.RANGE_M, *cell, seeds=seeds) for cell in COVERAGE]
+    rows = len(points)
+    points += [study.resiliency_point(study.RANGE_M, jammed, seeds) for jammed in RESILIENCY if jammed]
+    found = run_points(
+        coverage.run,
+        [point.arguments for point in points],
+        address,
+        lambda done, all_: progress("coverage and resiliency", done / all_),
+    )
+    same = [
+        (each.full == each.scenes) == all_reached
+        for each, all_reached in zip(found[:rows], COVERAGE.values(), strict=True)
+    ]
+    yield _row(
+        "table 3.2: cells in which 32 nodes are all reached, or not, as published",
+        f"{rows}",
+        sum(same),
+        "cells",
+        all(same),
+        MEASURED,
+        f"{found[0].scenes} moments of {seeds} seeds each, range {study.RANGE_M:g} m: assumed",
+    )
+    for each in found[rows:]:
+        published, again = RESILIENCY[each.jammed]
+        yield _row(
+            f"table 3.3: nodes reached with {each.jammed} links jammed, mean of {seeds} seeds",
+            f"at least {published:.1%}",
+            each.after,
+            "of 32 nodes",
+            each.after >= published,
+            MEASURED,
+            f"{each.least:.1%} at least; {each.left:.1%} by the links that are left; "
+            f"{each.found:.1f} links found again, published {again}",
+        )
+
+
+def _sizes(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    for nodes in SIZES[:1] if quick else SIZES:
+        progress(f"{nodes} nodes", None)
+        found = emulations.whole(nodes)
+        yield _row(
+            f"{nodes} nodes with 4 PHYs: pairs of nodes that answer each other",
+            f"{found.pairs}",
+            found.reached,
+            "pairs",
+            found.reached == found.pairs,
+            MEASURED,
+            f"{found.links} links; up after {found.built_s:.1f} s (wall clock)",
+        )
+
+
+def _fabrics(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    reasons = {fabric: emulations.why_not(fabric) for fabric in FABRICS}
+    there = [fabric for fabric, reason in reasons.items() if reason is None]
+    steps = 2 if quick else emulations.STEPS
+    progress("fabrics", None)
+    found = emulations.reached(emulations.SMALL, there, steps)
+    pairs = ", ".join(f"{len(each)}" for each in found.expected)
+    without = "".join(f"; without {fabric}: {reason}" for fabric, reason in reasons.items() if reason is not None)
+    yield _row(
+        f"steps at which who has a way, and nobody else, answers on {', '.join(there)}",
+        f"{steps}",
+        found.same,
+        "steps",
+        found.same == steps and not without,
+        MEASURED,
+        f"6 nodes with 2 PHYs, pairs by step: {pairs}{without}",
+    )
+
+
+def _jamming(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    frames = 1_000 if quick else 20_000
+    for power in (None, *emulations.powers(LOSSES[1:2] if quick else LOSSES)):
+        progress("jamming", None)
+        found = emulations.jam(power, frames)
+        worst = max(found.deviation, found.far_deviation)
+        jammer = "no jammer" if power is None else f"a jammer of {power:g} dBm 100 m away"
+        what = f"a link of 100 m, {jammer}: "
+        signal = f"{found.snr_db:.1f} dB of signal to noise"
+        lost, far_lost = (1 - each / found.sent for each in (found.received, found.far_received))
+        yield _row(
+            f"{what}frames lost, modelled {found.loss:.1%}",
+            f"within {SIGMAS:g} sigma",
+            lost,
+            f"of {found.sent:,} frames",
+            worst <= SIGMAS,
+            MEASURED,
+            f"{signal}; {found.deviation:.1f} sigma; a link far away, modelled {found.far_loss:.1%}: {far_lost:.1%}, "
+            f"{found.far_deviation:.1f} sigma",
+        )
+        modelled = found.rate_bps * (1 - found.loss)
+        yield _row(
+            f"{what}what it carries",
+            f"within {NEAR:.0%}",
+            found.measured_bps / modelled,
+            "of the model's bits a second",
+            abs(found.measured_bps / modelled - 1) <= NEAR,
+            WALL_CLOCK,
+            f"{found.measured_bps / 1e6:.2f} Mb/s of frames; modelled {found.rate_bps / 1e6:g} Mb/s less what is lost",
+        )
+
+
+_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming)

@@ -1,0 +1,78 @@
+"""The loads of the emulator's bench: what is measured in nodes follows the model, and what the bench says of it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headrace.emulator.radio import Scene
+from headrace.emulator.scenario import parse
+from headrace.evaluate.bench import emulator as bench
+from headrace.evaluate.loads import coverage, emulations
+from headrace.evaluate.loads.emulations import Jammed, Reached
+
+
+@pytest.mark.live
+def test_what_a_jammed_link_loses_and_carries_is_what_the_model_says() -> None:
+    [power] = emulations.powers([0.3])
+    found = emulations.jam(power, 600)
+    assert found.loss == pytest.approx(0.3, abs=0.05) and found.rate_bps == 6e6
+    assert found.deviation < 5
+    assert found.measured_bps < 6e6 * (1 - found.loss) * 1.1  # less where the machine is busy
+    assert found.far_loss < 0.05 and found.far_deviation < 5
+
+
+@pytest.mark.live
+def test_who_has_a_way_answers() -> None:
+    found = emulations.reached(emulations.SMALL, ["software"], 2)
+    assert found.same == 2
+    assert found.expected[0] != found.expected[1]
+    every = list(itertools.combinations(range(6), 2))
+    assert found.expected[0] != every  # there are pairs that have no way
+
+
+def test_a_pair_too_many_or_too_few_is_seen() -> None:
+    expected = [[(0, 1)], [(0, 1), (1, 2)]]
+    assert Reached(expected, {"a": expected, "b": expected}).same == 2
+    assert Reached(expected, {"a": expected, "b": [[(0, 1)], [(0, 1)]]}).same == 1
+    assert Reached(expected, {"a": [[(0, 1), (0, 2)], expected[1]]}).same == 1
+
+
+def test_the_jammers_power_gives_the_loss_that_is_asked_for() -> None:
+    clear, weak, strong = (
+        parse(Path("x"), emulations.jamming(power)) for power in (None, *emulations.powers([0.1, 0.5]))
+    )
+    losses = [each.radio.links(Scene.of(each.movement, 0.0), 1)[0, 1].loss for each in (clear, weak, strong)]
+    assert losses[1:] == pytest.approx([0.1, 0.5], abs=0.03) and losses[0] < 0.1
+
+
+def test_rows_say_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = Jammed(10.0, 3.6, 6e6, 0.25, 1000, 740, 4.5e6, 0.0, 1000)
+    monkeypatch.setattr(emulations, "powers", lambda _losses: [10.0])
+    for found, ok in (
+        (good, [True, True]),
+        (replace(good, received=900), [False, True]),
+        (replace(good, far_received=900), [False, True]),
+        (replace(good, measured_bps=6e6), [True, False]),
+    ):
+        monkeypatch.setattr(emulations, "jam", lambda _power, _frames, f=found: f)
+        rows = list(bench._jamming(True, None, lambda _what, _done: None))
+        assert [row.ok for row in rows] == ok * 2
+
+
+def test_cells_that_come_out_otherwise_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def here(_function: object, points: list[dict[str, object]], *_: object) -> list[object]:
+        return [
+            coverage.Coverage(10, 10, 10, 1.0, 1.0)
+            if point["kind"] == "coverage"
+            else coverage.Resiliency(2, int(str(point["jammed"])), 1.0, 0.5, 0.6, 0.5, 0.7, 3.0)
+            for point in points
+        ]
+
+    monkeypatch.setattr(bench, "run_points", here)
+    cells, *rows = bench._coverage(True, None, lambda _what, _done: None)
+    assert (cells.value, cells.ok) == (3, False)  # all are reached, where five cells say no
+    assert [row.ok for row in rows] == [False, False, True, True]
