@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from headrace.emulator import daemons
 from headrace.emulator.daemons import DAEMONS
 from headrace.emulator.movement import Movement, read_movement
-from headrace.emulator.movement.base import Joined
+from headrace.emulator.movement.base import Frame, Joined
 from headrace.emulator.radio import Radio, read_radio
 from headrace.emulator.radio.jammers import read_jammer
 from headrace.emulator.radio.obstacles import read_obstacle
@@ -200,7 +200,7 @@ class _Reader:
             step_s=step_s,
             duration_s=duration_s,
             movement=moves,
-            radio=self._radio(),
+            radio=self._radio(moves.frame),
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
             routing=routing,
@@ -243,19 +243,23 @@ class _Reader:
             parts.append(self._reading(partial(read_movement, table, self._folder, chosen, where)))
         if left or not parts:
             raise self._wrong((), "movement", f"nobody moves {left[0]}")
+        if len(parts) > 1 and any(part.visible(0.0) is not None for part in parts):
+            raise self._wrong((), "movement", "a file that says who sees whom is for all nodes")
         if len({part.frame for part in parts}) > 1:
             raise self._wrong((), "movement", "not all in the same frame, with the same origin")
         return parts[0] if len(parts) == 1 and parts[0].names == names else Joined(names, parts)
 
-    def _radio(self) -> Radio:
+    def _radio(self, frame: Frame) -> Radio:
         obstacles = [self._reading(partial(read_obstacle, table, name)) for name, table in self._tables("obstacles")]
         table = self._section("radio")
         channels = table.get("channels", 1)
         channels = channels if isinstance(channels, int) else 1
         jammers = [
-            self._reading(partial(read_jammer, table, name, self._folder, channels))
+            self._reading(partial(read_jammer, table, name, self._folder, channels, frame))
             for name, table in self._tables("jammers")
         ]
+        if frame.earth and (obstacles or table.get("model") == "two-ray"):
+            raise self._wrong((), "obstacles" if obstacles else "radio", "only in a local frame")
         return self._reading(partial(read_radio, table, obstacles, jammers))
 
     def _tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:

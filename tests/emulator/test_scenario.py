@@ -53,6 +53,17 @@ command = "echo hello"
         ("[programs.hello]", "[jammers.j]\nposition = [0, 0]\npower_dbm = 3\n[programs.hello]", "8: jammers.j.range_m"),
         ("[programs.hello]", "[jammers.j]\nposition = [0]\n[programs.hello]", "9: jammers.j.position: not a place"),
         (
+            'kind = "static"\npositions = [[0, 0], [1, 0], [2, 0]]\n[radio]\nrange_m = 10',
+            'kind = "walker"\naltitude_m = 5e5\ninclination_deg = 9\n[radio]\nmodel = "two-ray"',
+            "7: radio: only in a local frame",
+        ),
+        (
+            "[programs.hello]",
+            '[jammers.j]\nrange_m = 5\n[jammers.j.movement]\nkind = "walker"\naltitude_m = 5e5\n'
+            "inclination_deg = 9\n[programs.hello]",
+            "10: jammers.j.movement: not in the nodes' frame",
+        ),
+        (
             "[programs.hello]",
             '[jammers.j]\nrange_m = 5\n[jammers.j.movement]\nkind = "walks"\n[programs.hello]',
             "11: jammers.j.movement.kind: 'walks'",

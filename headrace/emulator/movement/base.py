@@ -21,10 +21,13 @@ class Frame:
     origin_deg: tuple[float, float, float] | None = None
 
 
+LOCAL = Frame()
+
+
 class Movement:
     """Where the nodes ``names`` are until ``duration_s``, which may be infinite."""
 
-    def __init__(self, names: Sequence[str], duration_s: float, frame: Frame = Frame()) -> None:
+    def __init__(self, names: Sequence[str], duration_s: float, frame: Frame = LOCAL) -> None:
         self.names, self.duration_s, self.frame = tuple(names), duration_s, frame
 
     def at(self, time_s: float) -> Floats:
@@ -58,7 +61,7 @@ class Legs(Movement):
         names: Sequence[str],
         legs: Sequence[Leg],
         duration_s: float | None = None,
-        frame: Frame = Frame(),
+        frame: Frame = LOCAL,
         *,
         vanish: bool = False,
         hold: bool = False,

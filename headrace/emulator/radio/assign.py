@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Pair = tuple[int, int]
 
+_MOST_TURNS = 200  # that are looked at from one node
+
 
 def assign(possible: Sequence[Pair], costs: Sequence[float], free: Sequence[int], old: Collection[Pair]) -> list[Pair]:
     """The pairs that are linked, sorted. ``possible``: pairs (the lower node first), each with its cost; ``free``: how
@@ -182,7 +184,7 @@ class _Repair:
             if label[there] != label[end] or there in network.links[end] or network.free[there] > 0:
                 continue
             freed = network.way(end, there)[-2]
-            if freed in tried or freed == end:
+            if freed in tried or freed == end or len(tried) > _MOST_TURNS:
                 continue
             tried.add(freed)
             network.unlink(there, freed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.emulator.movement import Movement, read_movement
+from headrace.emulator.movement.base import LOCAL, Frame
 from headrace.emulator.tables import Values
 
 
@@ -43,17 +44,27 @@ class Jammer:
         }
 
 
-def read_jammer(table: Mapping[str, Any], name: str, folder: Path, channels: int) -> Jammer:
-    """From a scenario's table. Raises HeadraceError with the key."""
+def read_jammer(
+    table: Mapping[str, Any],
+    name: str,
+    folder: Path,
+    channels: int,
+    frame: Frame = LOCAL,
+) -> Jammer:
+    """From a scenario's table; ``frame``: the nodes'. Raises HeadraceError with the key."""
     values = Values(table, f"jammers.{name}")
     values.only("position", "movement", "power_dbm", "range_m", "loss", "channel", "on_s")
     if ("position" in table) == ("movement" in table):
         raise values.wrong("position", "there must be either a position or a movement")
     if "position" in table:
         place = values.row("position", 2, 3, what="a place of 2 or 3 numbers")
-        moves = read_movement({"kind": "static", "positions": [place.tolist()]}, folder, [name], values.where)
+        marks = {"frame": "earth" if frame.earth else "local"}
+        moves = read_movement({"kind": "static", "positions": [place.tolist()], **marks}, folder, [name], values.where)
     else:
         moves = read_movement(values.need("movement", dict, "a table"), folder, [name], f"{values.where}.movement")
+        origins = {frame.origin_deg, moves.frame.origin_deg} - {None}
+        if moves.frame.earth != frame.earth or len(origins) > 1:
+            raise values.wrong("movement", "not in the nodes' frame, or with another origin")
     power = values.number("power_dbm") if "power_dbm" in table else None
     reach = values.number("range_m", above=0) if "range_m" in table else None
     if (power is None) == (reach is None):
