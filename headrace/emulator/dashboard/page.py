@@ -52,20 +52,19 @@ class Page:
         with ui.header().classes("items-center q-py-xs q-px-sm gap-2 no-wrap").style(f"background:{colours.ROUTE}"):
             ui.label("Headrace").classes("text-bold text-subtitle1")
             self._name = ui.label(self._monitor.name).classes("opacity-80 gt-xs")
-            self._clock = ui.label().classes("ellipsis text-body2").mark("clock")
+            self._clock = ui.label().classes("ellipsis text-body2").props("data-testid=clock")
             ui.space()
-            self._hold = _button("pause", "Hold", self._toggle_hold).mark("hold")
-            self._next = _button("skip_next", "Next step", self._step).mark("step")
-            self._stop = _button("stop", "Stop the emulation", self._ask_stop).mark("stop")
+            self._hold = _button("pause", "Hold", self._toggle_hold).props("data-testid=hold")
+            self._next = _button("skip_next", "Next step", self._step).props("data-testid=step")
+            self._stop = _button("stop", "Stop the emulation", self._ask_stop).props("data-testid=stop")
             _button("dark_mode", "Dark or light", self._toggle_dark)
         self._body = ui.element("div").classes("w-full")
         self._dialog = ui.dialog().on_value_change(lambda event: self._closed(event.value))
+        await ui.context.client.connected()
+        self._view.dark = bool(await ui.run_javascript("document.body.classList.contains('body--dark')", timeout=60))
         self._look()
         ui.timer(_LOOK_S, self._look)
         ui.timer(_ASK_S, self._show_processes)
-        await ui.context.client.connected()
-        self._view.dark = bool(await ui.run_javascript("document.body.classList.contains('body--dark')"))
-        self._phase = ()
 
     # -------------------------------------------------------------------------------------------------- what is new
 
@@ -112,7 +111,7 @@ class Page:
 
     def _build_start(self) -> None:
         monitor = self._monitor
-        with ui.card().classes("mx-auto mt-8 w-full max-w-lg").mark("start-card"):
+        with ui.card().classes("mx-auto mt-8 w-full max-w-lg").props("data-testid=start-card"):
             if monitor.scenario is None:
                 ui.label(f"No emulation {monitor.name} runs.").classes("text-h6")
                 ui.label("Start one, and it shows here:")
@@ -127,12 +126,12 @@ class Page:
                 hold = ui.checkbox("Hold at each step")
                 hold.set_enabled(not busy)
                 ui.space()
-                begin = ui.button("Build and run", icon="play_arrow").mark("start")
+                begin = ui.button("Build and run", icon="play_arrow").props("data-testid=start")
                 begin.set_enabled(not busy)
                 begin.on_click(lambda: background_tasks.create(monitor.start(fabric.value, hold.value)))
             self._progress = ui.linear_progress(0, show_value=False).props("instant-feedback")
             self._part = ui.label().classes("text-body2")
-            self._error = ui.label().classes("text-negative").mark("error")
+            self._error = ui.label().classes("text-negative").props("data-testid=error")
 
     def _show_start(self) -> None:
         building = self._monitor.building
@@ -183,7 +182,7 @@ class Page:
         with ui.row().classes("w-full items-center gap-2 no-wrap"):
             ui.toggle(["2D", "3D"], value=self._map_kind, on_change=lambda event: self._map(event.value)).props(
                 "dense no-caps"
-            ).mark("map-kind")
+            ).props("data-testid=map-kind")
             with ui.row().classes("gap-x-2 gap-y-0 text-caption items-center"):
                 ui.label("load")
                 for words, colour in [*colours.legend(), ("jammed", colours.JAMMED)]:
@@ -193,7 +192,7 @@ class Page:
         options = drawing.map_options(monitor, view)
         self._map_2d = (
             ui.echart(options, on_point_click=self._clicked).classes("map").style(f"aspect-ratio:{view.aspect:.3f}")
-        ).mark("map")
+        ).props("data-testid=map")
         self._scene: Any = None
         self._holder = ui.element("div").classes("w-full")
         self._map(self._map_kind)
@@ -210,7 +209,7 @@ class Page:
                 self._scene = ui.scene(
                     900, 600, grid=False, camera=camera, on_click=self._clicked_3d, click_events=["click"],
                     background_color=colours.ground(self._view.dark),
-                ).classes("map").style("height:60vh").mark("scene")  # fmt: skip
+                ).classes("map").style("height:60vh").props("data-testid=scene")  # fmt: skip
                 with self._scene:
                     self._network = Network(
                         self._monitor.names, colours.NODE, colours.text(self._view.dark), drawing.SIZE_3D
@@ -258,8 +257,8 @@ class Page:
 
     def _build_jams(self) -> None:
         with ui.row().classes("w-full items-center gap-2"):
-            self._click_jams = ui.switch("A click jams").props("dense color=pink").mark("click-jams")
-            self._loss = ui.slider(min=0.05, max=1, step=0.05, value=1).classes("w-28").mark("loss")
+            self._click_jams = ui.switch("A click jams").props("dense color=pink").props("data-testid=click-jams")
+            self._loss = ui.slider(min=0.05, max=1, step=0.05, value=1).classes("w-28").props("data-testid=loss")
             ui.label().bind_text_from(
                 self._loss, "value", lambda loss: "no link" if loss >= 1 else f"loses {loss:.0%}"
             ).classes("text-caption w-16")
@@ -275,7 +274,11 @@ class Page:
         with self._jams:
             for target, loss in _grouped(jams, self._monitor.names):
                 words = f"{target} {loss:.0%}" if loss < 1 else target
-                chip = ui.chip(words, icon="wifi_off", removable=True, color="pink-3").props("dense").mark("jam")
+                chip = (
+                    ui.chip(words, icon="wifi_off", removable=True, color="pink-3")
+                    .props("dense")
+                    .props("data-testid=jam")
+                )
                 chip.on_value_change(lambda _, target=target: background_tasks.create(self._jam(target, 0.0)))
 
     async def _turn_jam(self, target: str) -> None:
@@ -294,11 +297,11 @@ class Page:
         with ui.row().classes("w-full items-center gap-2"):
             kinds = {"bps": "bits per second", "latency_s": "latency"}
             self._kinds = ui.toggle(kinds, value=self._kind, on_change=lambda event: self._change(kind=event.value))
-            self._kinds.props("dense no-caps").mark("kind")
+            self._kinds.props("dense no-caps").props("data-testid=kind")
             ui.select(choices, value=self._of, on_change=lambda event: self._change(of=event.value)).props(
                 "dense options-dense borderless"
             ).classes("w-24")
-        self._cells = Sparklines(HISTORY, self._picked, self._reset_cells).mark("cells")
+        self._cells = Sparklines(HISTORY, self._picked, self._reset_cells).props("data-testid=cells")
         ui.keyboard(on_key=self._key)
 
     def _key(self, event: Any) -> None:
@@ -339,10 +342,12 @@ class Page:
                 ui.space()
                 ui.button("Jam, or no longer", icon="wifi_off", on_click=lambda: self._turn_jam(f"{a}:{b}")).props(
                     "dense no-caps color=pink"
-                ).mark("jam-link")
+                ).props("data-testid=jam-link")
                 ui.button(icon="close", on_click=self._dialog.close).props("flat dense round")
             self._words = ui.label().classes("text-body2")
-            self._graph = ui.echart({"series": []}).classes("w-full").style("height:350px").mark("link-graph")
+            self._graph = (
+                ui.echart({"series": []}).classes("w-full").style("height:350px").props("data-testid=link-graph")
+            )
         self._dialog.open()
         self._show_link()
 
@@ -375,12 +380,14 @@ class Page:
     def _build_node(self) -> None:
         choices = dict(enumerate(self._monitor.names))
         self._which = ui.select(choices, value=self._view.node, label="Node", with_input=len(choices) > 12)
-        self._which.classes("w-40").mark("node").on_value_change(lambda event: self._select(event.value))
+        self._which.classes("w-40").props("data-testid=node").on_value_change(lambda event: self._select(event.value))
         self._about = ui.label().classes("text-body2")
         self._phys = _table("PHYs", phy="PHY", to="to", out="sends", back="receives", latency="latency",
                             metres="distance", loss="loss", frames="frames out/in", octets="bytes out/in")  # fmt: skip
-        self._phys.mark("phys")
-        self._table = _table("Routing table", to="to", via="via", phy="PHY", metric="metric").mark("routing-table")
+        self._phys.props("data-testid=phys")
+        self._table = _table("Routing table", to="to", via="via", phy="PHY", metric="metric").props(
+            "data-testid=routing-table"
+        )
         self._programs = _table("Programs", name="program", state="state")
         self._processes = _table("Processes of the node's own", role="process", peers="connected to", counts="counts")
         self._own_routes = _table("Their routes", to="to node", via="via", phy="PHY", hops="hops")
@@ -490,10 +497,10 @@ class Page:
                     on_change=self._choose_route,
                 )
                 .classes("w-32")
-                .mark(label)
+                .props(f"data-testid={label}")
                 for label, value in (("From", source), ("To", destination))
             ]
-        self._way = ui.label().classes("text-body1 q-mt-sm").mark("way")
+        self._way = ui.label().classes("text-body1 q-mt-sm").props("data-testid=way")
         ui.label("By the routing tables of the nodes' kernels, as they are now.").classes("text-caption opacity-70")
 
     def _choose_route(self) -> None:
@@ -518,7 +525,9 @@ class Page:
         choices = dict(enumerate(self._monitor.names))
         with ui.row().classes("items-end gap-2 w-full"):
             source, to = (
-                ui.select(choices, label=label, with_input=len(choices) > 12).classes("w-24").mark(f"traffic-{label}")
+                ui.select(choices, label=label, with_input=len(choices) > 12)
+                .classes("w-24")
+                .props(f"data-testid=traffic-{label}")
                 for label in ("From", "To")
             )
             kind = ui.select(["telemetry", "command", "image"], value="telemetry", label="Kind").classes("w-28")
@@ -539,12 +548,12 @@ class Page:
                 given = {key: value for key, value in asked.items() if value is not None}
                 await self._tried(lambda: self._monitor.ask("traffic", **given))
 
-            ui.button("Send", icon="send", on_click=send).props("no-caps").mark("send")
+            ui.button("Send", icon="send", on_click=send).props("no-caps").props("data-testid=send")
         self._streams = _table(
             "Streams", name="stream", ends="", kind="kind", size="bytes", sent="sent", received="received", lost="lost",
             latency="latency p50/p99", bps="throughput",
         )  # fmt: skip
-        self._streams.mark("streams")
+        self._streams.props("data-testid=streams")
 
     def _show_traffic(self) -> None:
         if not self._monitor.knows_traffic:
@@ -578,7 +587,9 @@ class Page:
         with ui.dialog() as dialog, ui.card():
             ui.label(f"Stop the emulation {self._monitor.name}, with all that runs in it?")
             with ui.row():
-                ui.button("Stop it", on_click=lambda: dialog.submit(True)).props("color=negative no-caps").mark("sure")
+                ui.button("Stop it", on_click=lambda: dialog.submit(True)).props("color=negative no-caps").props(
+                    "data-testid=sure"
+                )
                 ui.button("Leave it", on_click=lambda: dialog.submit(False)).props("flat no-caps")
         if await dialog:
             await self._tried(self._monitor.stop)

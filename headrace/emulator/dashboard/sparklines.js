@@ -1,6 +1,6 @@
 // Many small graphs on one canvas: a cell for each key, in rows as wide as the page has room. Values come one a second
 // for all cells; the browser keeps them. A click on a cell emits "pick" with its key.
-const CELL_H = 46;
+const CELL_H = 54;
 const MIN_W = 132;
 const GAP = 8;
 
@@ -83,9 +83,9 @@ export default {
         pen.fillStyle = ink;
         pen.font = "11px sans-serif";
         pen.textAlign = "left";
-        pen.fillText(cell.label, left, base - 28, cellW * 0.62);
+        pen.fillText(cell.label, left, base - 36, cellW * 0.62);
         pen.textAlign = "right";
-        pen.fillText(cell.text, left + cellW, base - 28, cellW * 0.36);
+        pen.fillText(cell.text, left + cellW, base - 36, cellW * 0.36);
         pen.globalAlpha = 0.25;
         pen.fillRect(left, base, cellW, 1);
         pen.globalAlpha = 1;
@@ -100,7 +100,7 @@ export default {
             return;
           }
           const x = left + ((this.history - values.length + at) / (this.history - 1)) * cellW;
-          const y = base - (scaled(value) / top) * 24;
+          const y = base - (scaled(value) / top) * 32;
           if (drawn) pen.lineTo(x, y);
           else pen.moveTo(x, y);
           drawn = true;
