@@ -20,7 +20,7 @@ from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
 from headrace.errors import HeadraceError
 
-NODE_BYTES, PHY_BYTES, PROCESS_BYTES = 6 << 20, 128 << 10, 4 << 20
+NODE_BYTES, PHY_BYTES, PROCESS_BYTES = 6 << 20, 128 << 10, 5 << 20
 """Memory that a node takes without its programs, each PHY of it, and each process of the emulator's own: more than was
 measured."""
 

@@ -11,15 +11,8 @@ from functools import partial
 from typing import Any
 
 from headrace.emulator import kernel
-from headrace.emulator.processes.component import (
-    CONTROL,
-    MESSENGER,
-    Component,
-    Outside,
-    Seat,
-    enter_network,
-    leave_network,
-)
+from headrace.emulator.processes import component
+from headrace.emulator.processes.component import CONTROL, MESSENGER, Component, Outside, Seat
 from headrace.emulator.processes.control_processor import ControlProcessor
 from headrace.emulator.processes.load import Load
 from headrace.emulator.processes.loop import FOLDER
@@ -56,11 +49,11 @@ def start_components(seats: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         f"link set {_BRIDGE} addrgenmode none",
         f"link set {_BRIDGE} up",
     ]
-    for role, link in links.items():
+    for host, (role, link) in enumerate(links.items(), 1):
         if link.recv(1) != _READY:
             raise HeadraceError(f"no network for {role}")
         lines += [
-            f"link add int-{role} type veth peer name eth0 netns {pids[role]}",
+            f"link add int-{role} type veth peer name eth0 address {component.mac(host)} netns {pids[role]}",
             f"link set int-{role} addrgenmode none master {_BRIDGE} up",
         ]
     kernel.batch("ip", lines)
@@ -74,11 +67,11 @@ def start_components(seats: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _component(seat: Seat, link: socket.socket) -> Callable[[], None]:
-    node = leave_network()
+    node = component.leave_network()
     link.send(_READY)
     if link.recv(1) != _GO:
         raise HeadraceError("the node has gone")
-    enter_network(seat.host)
+    component.enter_network(seat.host)
     process: Component
     if seat.role == CONTROL:
         process = ControlProcessor(seat)

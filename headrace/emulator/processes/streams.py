@@ -18,7 +18,7 @@ from headrace.emulator.processes.wire import HEAD_BYTES, MAX_BODY, Kind, Packet,
 
 _ACK = struct.Struct("!Q")
 _ACKED = 64  # messages that an acknowledgement speaks of
-_KEPT = 10_000  # latencies, the last ones
+_KEPT = 4096  # latencies, the last ones
 _REMEMBERED = 1 << 14  # messages: which of them have come, and which are given up
 _AT_ONCE = 64
 _WINDOW = 4  # messages under way, of a stream that goes as fast as it can
