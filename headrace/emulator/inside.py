@@ -3,6 +3,7 @@ the thesis, load generators, and the streams between nodes."""
 
 from __future__ import annotations
 
+import selectors
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -85,10 +86,14 @@ class Inside:
         waiting = {self._socket(node, CONTROL) for node in self._nodes}
         others = [role for role in self._roles if role != CONTROL]
         deadline = time.monotonic() + _MEET_S
-        while waiting and time.monotonic() < deadline:
-            said = ask(waiting, {"do": "ready", "roles": others})
-            waiting -= {path for path, answer in said.items() if not answer.get("missing", [""])}
-            time.sleep(_LOOK_S)
+        with selectors.DefaultSelector() as selector:
+            for node in self._nodes:
+                selector.register(node, selectors.EVENT_READ, node)
+            while waiting and time.monotonic() < deadline:
+                said = ask(waiting, {"do": "ready", "roles": others})
+                waiting -= {path for path, answer in said.items() if not answer.get("missing", [""])}
+                for key, _ in selector.select(_LOOK_S):
+                    self._hear(key.data)  # such as that a process has failed
 
     def tell_links(self, index: int, links: list[dict[str, Any]]) -> None:
         """A node's links; its control processor hears when others are joined."""
@@ -118,7 +123,7 @@ class Inside:
         reached = [each["name"] for each in reports.values() if each["hops_to_coordinator"] is not None]
         return {"node": node.name, "heard": len(reports), "reached": reached, "of": len(self._nodes) - 1}
 
-    def ask(self, name: str, role: str, **request: Any) -> dict[str, Any]:
+    def ask(self, name: str, role: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Asks one process of a node. Raises HeadraceError."""
         path = self._socket(self._node(name), role)
         said = ask([path], request).get(path, {"error": "it doesn't answer"})
@@ -191,7 +196,7 @@ class Inside:
             start_s=demand.start_s,
         )
         node = self._nodes[demand.source]
-        self.ask(node.name, self._role, do="stream", stream=asdict(stream))
+        self.ask(node.name, self._role, {"do": "stream", "stream": asdict(stream)})
         self._streams[demand.name] = demand, stream
 
     def _load(self, node: Node) -> None:

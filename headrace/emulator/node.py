@@ -125,6 +125,7 @@ def _first_process(name: str, folder: Path, other: socket.socket, link: socket.s
     code = 1
     try:
         kernel.begin_child()
+        kernel.set_name(name)
         os.setsid()
         other.close()
         try:

@@ -334,7 +334,7 @@ class World:
             case {"command": "processes", "node": str(name)}:
                 return {"processes": self._inside.stats(name)}, None
             case {"command": "ask-process", "node": str(name), "role": str(role), "request": dict(request)}:
-                return self._inside.ask(name, role, **request), None
+                return self._inside.ask(name, role, request), None
             case {"command": "stop"}:
                 self._stop()
                 return {}, os.pidfd_open(os.getpid())

@@ -90,6 +90,7 @@ class Messenger(Component):
         def more() -> None:
             for _ in range(_FILL_AT_ONCE):
                 self.send(str(request["role"]), data)
+                self.counts["filled_out"] += 1
             if time.monotonic() < end_s:
                 self.loop.later(0, more)
 

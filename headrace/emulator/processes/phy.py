@@ -224,7 +224,7 @@ class Phy(Component):
             end = self._pipes.get(peer)
             if end is not None and time.monotonic() < end_s:
                 while end.waiting < _FILL_AHEAD and end.send(data):
-                    pass
+                    self.counts["filled_out"] += 1
                 self.loop.later(_FILL_S, more)
 
         more()

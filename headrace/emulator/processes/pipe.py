@@ -71,6 +71,8 @@ class Pipe:
                 self._gone(self, reason)
 
     def _write(self) -> None:
+        if self._link.fileno() < 0:
+            return
         if self._connecting:
             code = self._link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code:
@@ -78,6 +80,8 @@ class Pipe:
                 return
             self._connecting = False
             self._connected(self)
+            if self._link.fileno() < 0:
+                return
         try:
             while self._waiting:
                 part = self._waiting[0]

@@ -21,7 +21,7 @@ _ACKED = 64  # messages that an acknowledgement speaks of
 _KEPT = 4096  # latencies, the last ones
 _REMEMBERED = 1 << 14  # messages: which of them have come, and which are given up
 _AT_ONCE = 64
-_WINDOW = 4  # messages under way, of a stream that goes as fast as it can
+_WINDOW, _WINDOW_BYTES = 4, 1 << 18  # messages under way, of a stream that goes as fast as it can: the greater one
 _PATIENCE = 64  # of a stream with a rate that sends again
 _BEHIND_S = 1.0  # what is due for longer isn't sent
 _FIRST_REPEAT_S, _LEAST_REPEAT_S = 2.0, 0.3
@@ -174,7 +174,7 @@ class Sender:
     @property
     def _has_room(self) -> bool:
         if not self.stream.interval_s:
-            return len(self._pending) < _WINDOW
+            return len(self._pending) < max(_WINDOW, min(_ACKED, _WINDOW_BYTES // self.stream.size))
         return not self.reliable or len(self._pending) < _PATIENCE
 
     def _repeat_s(self, pending: _Pending) -> float:
