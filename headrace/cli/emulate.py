@@ -39,6 +39,15 @@ headrace emulate dashboard --name other --host 0.0.0.0 --port 8081
 It needs NiceGUI: pip install 'headrace[dashboard]'.
 """
 
+_TRAFFIC_EPILOG = """Examples:
+
+headrace emulate traffic n1 n5 --kind image --duration 30
+
+headrace emulate traffic n1 n5 --kind telemetry --size 500 --rate 1e6 --count 1000 --json
+
+Images and commands are sent again until they are acknowledged, telemetry is sent once.
+"""
+
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
@@ -165,16 +174,109 @@ def _show_report(report: dict[str, Any]) -> None:
         f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, "
         f"{fidelity['processor_load']['max']:.0%} at most"
     )
+    _show_streams(report["traffic"])
     for line in (*report["not_applied"], *fidelity["doubtful"]):
         print(line)
 
 
 @app.command("status")
-def status_command(name: Name = "default", json: common.Json = False) -> None:
-    """Show the running emulation: its time, nodes, programs and links."""
+def status_command(
+    node: Annotated[
+        str | None, typer.Option(metavar="NODE", help="Of this node's own processes: connections, routes, counts.")
+    ] = None,
+    name: Name = "default",
+    json: common.Json = False,
+) -> None:
+    """Show the running emulation: its time, nodes, programs, links and traffic."""
     from headrace.emulator import control
 
-    _show_status(control.ask(name, command="status"), json)
+    if node is None:
+        _show_status(control.ask(name, command="status"), json)
+        return
+    found = control.ask(name, command="processes", node=node)["processes"]
+    if json:
+        print(json_format.dumps(found, indent=2))
+    else:
+        _show_processes(found)
+
+
+def _show_processes(found: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    processes = Table("process", "connected to node", "counts", box=None, pad_edge=False)
+    for each in found:
+        counts = ", ".join(f"{key} {count:,}" for key, count in each.get("counts", {}).items() if count)
+        peers = " ".join(map(str, each.get("peers", [])))
+        processes.add_row(each["role"], peers, each.get("error", counts))
+    console.print(processes)
+    routes = Table("to node", "via", "PHY", "hops", box=None, pad_edge=False)
+    for route in next((each["routes"] for each in found if "routes" in each), []):
+        routes.add_row(*(str(route[key]) for key in ("to", "via", "phy", "hops")))
+    console.print(routes)
+
+
+def _show_streams(streams: list[dict[str, Any]]) -> None:
+    if not streams:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        "stream", "kind", "size", "sent", "received", "lost", "in flight", "hops", "latency p50/p99 (ms)", "Mb/s",
+        box=None, pad_edge=False,
+    )  # fmt: skip
+    for each in streams:
+        latency = each["latency_s"]
+        table.add_row(
+            each["name"],
+            each["kind"],
+            f"{each['size']:,}",
+            *(f"{each[key]:,}" for key in ("sent", "received", "lost", "in_flight", "hops")),
+            f"{latency['p50'] * 1e3:.2f}/{latency['p99'] * 1e3:.2f}" if latency else "",
+            f"{each['throughput_bps'] / 1e6:.3g}",
+        )
+    Console().print(table)
+
+
+@app.command("traffic", epilog=_TRAFFIC_EPILOG)
+def traffic_command(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The node that sends.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="The node that receives.")],
+    kind: Annotated[str, typer.Option(metavar="telemetry|command|image", help="Of messages.")] = "telemetry",
+    size: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="Of a message, 65,000 at most.", show_default="the kind's")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(metavar="BPS", help="Bits of messages per second.")] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds between messages; 0: one after the other.", show_default="the kind's"),
+    ] = None,
+    count: Annotated[int | None, typer.Option(metavar="N", help="Messages.", show_default="no end")] = None,
+    duration: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds.", show_default="10, where there is no --count")
+    ] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Don't wait: see headrace emulate status.")] = False,
+    name: Name = "default",
+    json: common.Json = False,
+) -> None:
+    """Send messages from a node to another one, and say how they came. Ctrl-C ends the stream."""
+    from headrace.emulator.client import traffic, wait_for_stream
+
+    duration = 10.0 if duration is None and count is None else duration
+    given = {"kind": kind, "size": size, "rate_bps": rate, "interval_s": interval, "count": count}
+    stream = traffic(name, source, to, duration_s=duration, **given)
+    if detach:
+        print(json_format.dumps({"stream": stream}) if json else f"{stream}: see headrace emulate status")
+        return
+    with common.progress_line() as progress:
+        show = None if progress is None else lambda now: progress(_so_far(now), None)
+        found = wait_for_stream(name, stream, show)
+    if json:
+        print(json_format.dumps(found, indent=2))
+    else:
+        _show_streams([found])
 
 
 def _show_status(found: dict[str, Any], json: bool) -> None:
@@ -202,8 +304,15 @@ def _show_status(found: dict[str, Any], json: bool) -> None:
         )
     console.print(nodes)
     console.print(links)
+    _show_streams(found["traffic"])
+    if coordinator := found["coordinator"]:
+        print(f"{len(coordinator['reached'])} of {coordinator['of']} nodes have a route to {coordinator['node']}")
     if found["jammed"]:
         print("jammed: " + ", ".join("-".join(pair) for pair in found["jammed"]))
+
+
+def _so_far(stream: dict[str, Any]) -> str:
+    return f"{stream['received']:,} of {stream['sent']:,} messages have come, {stream['throughput_bps'] / 1e6:.3g} Mb/s"
 
 
 @app.command("step")

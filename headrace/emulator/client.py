@@ -11,6 +11,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,6 +43,33 @@ def stop(name: str) -> None:
     handle = control.ask(name, command="stop")["fd"]
     select.select([handle], [], [])  # its first process ends after all others
     os.close(handle)
+
+
+def traffic(name: str, source: str, to: str, **more: Any) -> str:
+    """Starts a stream in the emulation ``name``; ``more``: what ``[traffic.NAME]`` of a scenario has (None: left out).
+    Gives the stream's name. Raises HeadraceError."""
+    given = {key: value for key, value in more.items() if value is not None}
+    stream: str = control.ask(name, command="traffic", **{"from": source, "to": to, **given})["stream"]
+    return stream
+
+
+def wait_for_stream(
+    name: str, stream: str, show: Callable[[dict[str, Any]], None] | None = None, every_s: float = 0.5
+) -> dict[str, Any]:
+    """Waits until a stream has ended and all its messages have come or are lost; gives how it was. ``show`` is told how
+    it is. Ctrl-C ends the stream. Raises HeadraceError."""
+    while True:
+        try:
+            found = control.ask(name, command="stream", stream=stream)
+            if show is not None:
+                show(found)
+            if found["done"]:
+                return found
+            time.sleep(every_s)
+        except KeyboardInterrupt:
+            if found["stopped"]:
+                raise
+            control.ask(name, command="stop-stream", stream=stream)
 
 
 def _process(handle: int) -> int:
@@ -130,6 +158,19 @@ class Emulation:
     def jam(self, target: str, loss: float = 1.0) -> None:
         """Jams a node, or a link ``A:B``: it loses that part of its frames more; 0: no more. Raises HeadraceError."""
         self.ask("jam", target=target, loss=loss)
+
+    def traffic(self, source: str, to: str, **more: Any) -> str:
+        """Starts a stream; ``more``: what ``[traffic.NAME]`` of a scenario has. Gives its name. Raises
+        HeadraceError."""
+        return traffic(self.name, source, to, **more)
+
+    def stream(self, name: str) -> dict[str, Any]:
+        """How a stream is. Raises HeadraceError."""
+        return self.ask("stream", stream=name)
+
+    def processes(self, node: str) -> dict[str, dict[str, Any]]:
+        """How a node's own processes are, by their roles. Raises HeadraceError."""
+        return {each["role"]: each for each in self.ask("processes", node=node)["processes"]}
 
     def run(self, node: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Runs a command in a node, until it ends; gives its exit code and what it writes. Raises HeadraceError."""

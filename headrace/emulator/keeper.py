@@ -16,11 +16,13 @@ from typing import Any
 
 from headrace.emulator import control, daemons, kernel, timeline
 from headrace.emulator.fabric import check as check_fabric
+from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
 from headrace.errors import HeadraceError
 
-NODE_BYTES, PHY_BYTES = 6 << 20, 128 << 10
-"""Memory that a node takes without its programs, and each PHY of it: more than was measured."""
+NODE_BYTES, PHY_BYTES, PROCESS_BYTES = 6 << 20, 128 << 10, 5 << 20
+"""Memory that a node takes without its programs, each PHY of it, and each process of the emulator's own: more than was
+measured."""
 
 _LEFT_FILES = 64
 _KILLED = "the emulation was killed"
@@ -44,7 +46,8 @@ def check(scenario: Scenario) -> None:
     """Raises HeadraceError where this machine can't run a scenario."""
     daemons.check(scenario.routing)
     nodes = len(scenario.nodes)
-    needed = nodes * (NODE_BYTES + scenario.phys * PHY_BYTES)
+    own = len(roles(scenario))
+    needed = nodes * (NODE_BYTES + scenario.phys * PHY_BYTES + own * PROCESS_BYTES)
     free = _meminfo("MemAvailable")
     if needed > free:
         raise HeadraceError(
@@ -53,12 +56,12 @@ def check(scenario: Scenario) -> None:
         )
     for kind in ("net", "pid", "mnt", "uts", "ipc"):
         most = _number(f"/proc/sys/user/max_{kind}_namespaces")
-        if nodes + 1 > most:
+        if nodes * (1 + own * (kind == "net")) + 1 > most:
             raise HeadraceError(
                 f"too many nodes for this machine: {nodes} of them, and at most {most} {kind} namespaces "
                 f"(user.max_{kind}_namespaces)"
             )
-    processes = nodes + sum(len(program.nodes) for program in scenario.programs) + 16
+    processes = nodes * (1 + own) + sum(len(program.nodes) for program in scenario.programs) + 16
     most = _number("/proc/sys/kernel/pid_max")
     if os.geteuid() != 0 and (limit := resource.getrlimit(resource.RLIMIT_NPROC)[0]) != resource.RLIM_INFINITY:
         most = min(most, limit)

@@ -19,7 +19,7 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (1 << bit for bit in (17, 26, 2
 
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _MS_NOSUID, _MS_NODEV = 2, 4
-_PDEATHSIG, _SUBREAPER = 1, 36
+_PDEATHSIG, _SET_NAME, _SUBREAPER = 1, 15, 36
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
@@ -42,6 +42,11 @@ def enter(namespace: int, kind: int) -> None:
 def die_with_parent() -> None:
     """Nothing of this process survives who has started it. Raises HeadraceError."""
     _call("prctl", "prctl", _PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+
+
+def set_name(name: str) -> None:
+    """What ``ps`` and ``top`` call this process: 15 characters of it. Raises HeadraceError."""
+    _call("prctl", "prctl", _SET_NAME, ctypes.c_char_p(name.encode()), 0, 0, 0)
 
 
 def adopt() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.emulator import kernel
+from headrace.emulator.processes.starting import start_components, start_load
 from headrace.emulator.scenario import address, address6, mac
 from headrace.errors import HeadraceError
 
@@ -124,6 +125,7 @@ def _first_process(name: str, folder: Path, other: socket.socket, link: socket.s
     code = 1
     try:
         kernel.begin_child()
+        kernel.set_name(name)
         os.setsid()
         other.close()
         try:
@@ -195,6 +197,14 @@ class _Init:
                 case {"do": "start", "name": name, "words": words, "env": env, "folder": folder}:
                     pid = self._start(name, words, env, folder)
                     _say(self._link, started=name, pid=pid)
+                case {"do": "components", "seats": seats}:
+                    for role, pid in start_components(seats).items():
+                        self._names[pid] = role
+                        _say(self._link, started=role, pid=pid)
+                case {"do": "load"}:
+                    pid = start_load()
+                    self._names[pid] = "load"
+                    _say(self._link, started="load", pid=pid)
                 case {"do": "stop"}:
                     for pid in self._names:
                         os.kill(pid, signal.SIGTERM)

@@ -18,9 +18,11 @@ from headrace.emulator.movement.base import Frame, Joined
 from headrace.emulator.radio import Radio, read_radio
 from headrace.emulator.radio.jammers import read_jammer
 from headrace.emulator.radio.obstacles import read_obstacle
+from headrace.emulator.traffic import Demand, read_demand
 from headrace.errors import HeadraceError
 
 FABRICS = ("software", "rtl", "ovs")
+PROCESSES = ("none", "manet")
 ROUTINGS = ("none", "shortest", *DAEMONS)
 MAX_NODES = 4000
 MAX_PHYS = 16
@@ -62,6 +64,12 @@ area_m = [1000.0, 1000.0]
 mean_speed_mps = 15.0
 seed = 2
 
+# Messages between nodes: kind, size, interval_s or rate_bps, count, start_s, duration_s.
+[traffic.readings]
+from = "n1"
+to = "n5"
+kind = "telemetry"     # or "command", "image", which are sent again until they have come
+
 # What runs in the nodes: any command. Nodes that aren't named here: all.
 [programs.hello]
 command = "sh -c 'echo this is $HEADRACE_NODE at $HEADRACE_ADDRESS'"
@@ -71,9 +79,11 @@ nodes = ["n1", "n2"]
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
+_OWN = re.compile(r"control|messenger|m?phy\d*|load")
 _KEYS = {
     "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "hello_s", "movement", "radio",
     "jammers", "obstacles", "programs",
+    "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
 _PROGRAM_KEYS = {"command", "nodes", "may_fail"}
 
@@ -106,6 +116,10 @@ class Scenario:
     routing: str = "none"
     hello_s: float = 1.0
     programs: tuple[Program, ...] = ()
+    processes: str = "none"
+    coordinator: int | None = None
+    endpoints: tuple[int, ...] = ()
+    traffic: tuple[Demand, ...] = ()
 
     @property
     def surroundings(self) -> dict[str, Any]:
@@ -206,6 +220,10 @@ class _Reader:
             routing=routing,
             hello_s=hello_s,
             programs=(*self._daemons(routing, hello_s, names), *self._programs(names)),
+            processes=self._one_of("processes", PROCESSES),
+            coordinator=self._coordinator(names),
+            endpoints=self._endpoints(names),
+            traffic=self._traffic(names),
         )
 
     def _names(self) -> tuple[str, ...]:
@@ -303,6 +321,8 @@ class _Reader:
             where = ("programs", name)
             if not _NAME.fullmatch(name):
                 raise self._wrong(("programs",), name, "no name: letters, digits and -, at most 31")
+            if _OWN.fullmatch(name):
+                raise self._wrong(("programs",), name, "a name of the emulator's own processes")
             if not isinstance(table, dict):
                 raise self._wrong(("programs",), name, "not a table with a command")
             for key in table:
@@ -312,6 +332,39 @@ class _Reader:
             if not isinstance(may_fail, bool):
                 raise self._wrong(where, "may_fail", "neither true nor false")
             found.append(Program(name, self._command(where, table), self._where(where, table, names), may_fail))
+        return tuple(found)
+
+    def _coordinator(self, names: Sequence[str]) -> int | None:
+        given = self._table.get("coordinator")
+        if given is None:
+            return None
+        if given not in names:
+            raise self._wrong((), "coordinator", f"no node {given}")
+        if self._table.get("processes", PROCESSES[0]) == PROCESSES[0]:
+            raise self._wrong((), "coordinator", 'there is one only with processes = "manet"')
+        return names.index(given)
+
+    def _endpoints(self, names: Sequence[str]) -> tuple[int, ...]:
+        found = self._where((), {"endpoints": [], **self._table}, names, "endpoints")
+        coordinator = self._coordinator(names)
+        if found and coordinator is None:
+            raise self._wrong((), "endpoints", "of no master coordinator: no key coordinator")
+        if coordinator in found:
+            raise self._wrong((), "endpoints", f"{names[coordinator]} is the coordinator")
+        return found
+
+    def _traffic(self, names: Sequence[str]) -> tuple[Demand, ...]:
+        found = []
+        for name, table in self._section("traffic", required=False).items():
+            if not isinstance(table, dict):
+                raise self._wrong(("traffic",), name, "not a table")
+            try:
+                found.append(read_demand(name, table, names))
+            except HeadraceError as error:
+                key, _, what = str(error).partition(": ")
+                if key not in table:
+                    raise self._wrong(("traffic",), name, str(error)) from None
+                raise self._wrong(("traffic", name), key, what) from None
         return tuple(found)
 
     def _command(self, where: tuple[str, ...], table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -329,13 +382,15 @@ class _Reader:
             raise self._wrong(where, "command", "it is empty")
         return tuple(words)
 
-    def _where(self, where: tuple[str, ...], table: Mapping[str, Any], names: Sequence[str]) -> tuple[int, ...]:
-        given = table.get("nodes", list(names))
+    def _where(
+        self, where: tuple[str, ...], table: Mapping[str, Any], names: Sequence[str], key: str = "nodes"
+    ) -> tuple[int, ...]:
+        given = table.get(key, list(names))
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-            raise self._wrong(where, "nodes", "not a list of names")
+            raise self._wrong(where, key, "not a list of names")
         for name in given:
             if name not in names:
-                raise self._wrong(where, "nodes", f"no node {name}")
+                raise self._wrong(where, key, f"no node {name}")
         return tuple(sorted({names.index(name) for name in given}))
 
     def _number(

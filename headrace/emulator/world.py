@@ -5,6 +5,7 @@ It is process 1 of namespaces of its own: with it goes all that it has made.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from typing import Any, TextIO
 from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.fabric import NOT_APPLIED, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
+from headrace.emulator.inside import Inside
 from headrace.emulator.node import Node, addresses, cable
 from headrace.emulator.radio import Pair
 from headrace.emulator.scenario import Scenario, address
@@ -60,6 +62,7 @@ class World:
         self._fidelity = Fidelity(scenario.step_s)
         self._start_s = 0.0
         self._failed: list[str] = []
+        self._inside = Inside(scenario, self._nodes, self._hear)
 
     def run(self) -> dict[str, Any]:
         """All of it; gives the report. Raises HeadraceError for what has broken it off."""
@@ -72,16 +75,20 @@ class World:
             self._start_s = time.monotonic()
             self._advance()
             self._start_programs()
+            self._inside.start()
             self._tell("up", built_s=built_s)
             self._loop()
+            traffic = self._inside.streams()
             self._stop_programs()
-        return self._report(built_s)
+        return self._report(built_s) | {"traffic": traffic}
 
     # ---------------------------------------------------------------------------------------------- building
 
     def _build(self) -> None:
         scenario = self.scenario
         self._tell("building", part="network", done=0, of=len(scenario.nodes))
+        gc.collect()
+        gc.freeze()  # nodes and their processes are forks: what there is now is shared
         kernel.batch("ip", ["link set lo up"])
         for name in ("all", "default"):
             path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
@@ -98,6 +105,7 @@ class World:
                 node.tell("plain", phys=phys)
             node.tell("ip", lines=addresses(node.index, phys), force=False, answer=True)
         self._built("addresses")
+        self._inside.build()
 
     def _built(self, part: str) -> None:
         """Waits for all nodes, and tells of each."""
@@ -205,6 +213,7 @@ class World:
                     {
                         "phy": f"phy{self._phy(here, there)}",
                         "node": self.scenario.nodes[there],
+                        "number": there + 1,
                         "address": address(there),
                         "distance_m": state.distance_m,
                         "delay_ns": state.delay_ns,
@@ -214,6 +223,7 @@ class World:
                 )
         for node, links in zip(self._nodes, of, strict=True):
             node.write_links(links, self._step.time_s)
+            self._inside.tell_links(node.index, links)
 
     # ------------------------------------------------------------------------------------------------- the loop
 
@@ -275,8 +285,8 @@ class World:
         elif "ended" in message:
             name, code = message["ended"], message["code"]
             node.ends[name] = code
-            program = next(each for each in self.scenario.programs if each.name == name)
-            if code and not self._stopping and not self._done and not program.may_fail:
+            may_fail = any(each.name == name and each.may_fail for each in self.scenario.programs)
+            if code and not self._stopping and not self._done and not may_fail:
                 how = f"was killed by signal {-code}" if code < 0 else f"has failed with status {code}"
                 said = node.last_line(name)
                 raise HeadraceError(f"node {node.name}: program {name} {how}{f': {said}' if said else ''}")
@@ -314,6 +324,17 @@ class World:
                 return self.status(), None
             case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
                 return {"links": self._jam(target, float(loss))}, None
+            case {"command": "traffic", **table}:
+                return {"stream": self._inside.demand(table)}, None
+            case {"command": "stream", "stream": str(name)}:
+                return self._inside.streams(name)[0], None
+            case {"command": "stop-stream", "stream": str(name)}:
+                self._inside.stop(name)
+                return {}, None
+            case {"command": "processes", "node": str(name)}:
+                return {"processes": self._inside.stats(name)}, None
+            case {"command": "ask-process", "node": str(name), "role": str(role), "request": dict(request)}:
+                return self._inside.ask(name, role, request), None
             case {"command": "stop"}:
                 self._stop()
                 return {}, os.pidfd_open(os.getpid())
@@ -371,6 +392,8 @@ class World:
             "jammers": self._step.jammers,
             "jammed": [[scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)],
             "coverage": self._coverage[-1],
+            "traffic": self._inside.streams(),
+            "coordinator": self._inside.reached(),
         }
 
     def _report(self, built_s: float) -> dict[str, Any]:

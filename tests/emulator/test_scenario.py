@@ -68,6 +68,13 @@ command = "echo hello"
             '[jammers.j]\nrange_m = 5\n[jammers.j.movement]\nkind = "walks"\n[programs.hello]',
             "11: jammers.j.movement.kind: 'walks'",
         ),
+        ("[programs.hello]", "[programs.phy0]", "8: programs.phy0: a name of the emulator's own processes"),
+        ("phys = 2", 'coordinator = "n1"', "2: coordinator: there is one only with processes"),
+        ("phys = 2", 'processes = "manet"\nendpoints = ["n1"]', "3: endpoints: of no master coordinator"),
+        ("[radio]", "[traffic.a]\n[radio]", "6: traffic.a: no key from: a node"),
+        ("[radio]", '[traffic.a]\nfrom = "n1"\nto = "n9"\n[radio]', "8: traffic.a.to: no node n9"),
+        ("[radio]", '[traffic.a]\nfrom = "n1"\nto = "n2"\nsize = 70000\n[radio]', "9: traffic.a.size: 70000"),
+        ("[radio]", '[traffic.a]\nfrom = "n1"\nto = "n2"\ninterval_s = 0\n[radio]', "9: traffic.a.interval_s"),
     ],
 )
 def test_what_is_wrong_is_told_with_line_and_key(old: str, new: str, said: str, tmp_path: Path) -> None:
