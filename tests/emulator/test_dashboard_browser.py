@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, NO_CHROMIUM, Dashboard, Map, chromium, dashboard, grid, text, visit
+from browser import CHROMIUM, NO_CHROMIUM, Dashboard, Map, choose, chromium, dashboard, grid, text, visit
 from emulator_bench import family, networks
 from patience import until
 from playwright.sync_api import Browser, Page, expect
@@ -114,9 +114,8 @@ def test_a_node_s_phys_connections_and_routes_are_told(page: Page) -> None:
 
 def test_the_way_of_packets_is_shown(page: Page) -> None:
     page.get_by_role("tab", name="Routes").click()
-    for end, node in (("From", "n1"), ("To", "n3")):
-        page.get_by_label(end).click()
-        page.get_by_role("option", name=node, exact=True).click()
+    choose(page, "From", "n1")
+    choose(page, "To", "n3")
     expect(page.get_by_test_id("way")).to_have_text("n1 → n2 → n3: 2 hops")
     shown = Map(page)
 
