@@ -1,13 +1,17 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo test soak lint bench figures docs
+.PHONY: setup demo dashboard test soak lint bench figures docs
 setup:
 	@scripts/setup.sh
 
 demo:
 	@scripts/setup.sh demo
 	@$(HEADRACE) demo
+
+dashboard:  # 32 moving nodes in the browser
+	@scripts/setup.sh dashboard
+	@$(HEADRACE) emulate dashboard examples/emulator/wandering.toml
 
 test: setup
 	@.venv/bin/python -m pytest -n auto --dist loadfile

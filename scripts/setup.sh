@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# setup.sh [demo]: installs what Headrace needs and is not there yet: Debian packages by apt-get, Python packages by pip
-# into .venv. With "demo" only what the demo needs, otherwise what the tests need, too.
+# setup.sh [demo | dashboard]: installs what Headrace needs and is not there yet: Debian packages by apt-get, Python
+# packages by pip into .venv. With "demo" only what the demo needs, with "dashboard" what the dashboard of the emulator
+# needs beside that, otherwise what the tests need, too.
 # Works as root and for a user with sudo; does nothing when all is in place.
 set -euo pipefail
-tests=$([ "${1:-}" = demo ] || echo yes)
+part=${1:-}
+tests=$([ "$part" = demo ] || [ "$part" = dashboard ] || echo yes)
 cd "$(dirname "$0")/.."
 
 say() { echo "setup: $*"; }
@@ -81,6 +83,11 @@ install() { # STAMP WHAT
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$2"
   echo "$state" >"$1"
 }
+if [ "$part" = dashboard ]; then
+  stamped .venv/dashboard-stamp || stamped .venv/tests-stamp || install .venv/dashboard-stamp '.[dashboard]'
+  say "ready for the dashboard: .venv/bin/headrace emulate dashboard"
+  exit
+fi
 if [ -z "$tests" ]; then
   stamped .venv/setup-stamp || stamped .venv/tests-stamp || install .venv/setup-stamp .
   say "ready for the demo: .venv/bin/headrace"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from patience import HANG_S, until
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 NO_CHROMIUM = "no chromium: it is in Debian's chromium"
@@ -120,6 +120,23 @@ class Map:
             if self._chart("!!chart.getZr().handler.findHover(given[0], given[1]).target", x, y):
                 break
         self._where.click(position={"x": x, "y": y})
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """In a list. A menu that isn't laid out within 50 ms stays hidden (Quasar gives up): then once more, as people
+    do."""
+    wanted = page.get_by_role("option", name=option, exact=True)
+    while True:
+        page.get_by_label(label, exact=True).click()
+        page.locator(".q-menu").wait_for(state="attached")
+        try:
+            wanted.click(timeout=3000)
+        except TimeoutError:
+            page.keyboard.press("Escape")
+            page.locator(".q-menu").wait_for(state="detached")
+        else:
+            page.locator(".q-menu").wait_for(state="detached")
+            return
 
 
 def text(where: Locator) -> str:

@@ -177,7 +177,7 @@ def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
                 "edges": [
                     {
                         "source": monitor.names[line.nodes[0]], "target": monitor.names[line.nodes[1]],
-                        "key": line.key, "words": line.words,
+                        "key": line.key, "words": line.words, "value": line.width,
                         "lineStyle": {"color": line.colour, "width": line.width, "opacity": 0.9,
                                       "type": "dashed" if line.dashed else "solid"},
                     }

@@ -122,8 +122,8 @@ class Monitor:
             try:
                 state = await self.ask("telemetry")
             except HeadraceError:
-                if self.state is not None:
-                    self._forget()
+                if self.state is not None and not await asyncio.to_thread(control.is_up, self.name):
+                    self._forget()  # otherwise it is only slow
             else:
                 if self.state is None:
                     await self._look_inside()
