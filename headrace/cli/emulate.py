@@ -21,6 +21,15 @@ headrace emulate run scenario.toml --fabric rtl --record links.jsonl
 It needs no root where the machine has user namespaces.
 """
 
+_SWEEP_EPILOG = """Examples:
+
+headrace emulate sweep scenario.toml
+
+headrace emulate sweep scenario.toml --phys 2,3 --endpoint 700,500 --jam ""
+
+headrace emulate sweep scenario.toml --seeds 100 --cluster tcp://head:8786 --json
+"""
+
 _PLAN_EPILOG = """Examples:
 
 headrace emulate plan scenario.toml
@@ -136,6 +145,67 @@ def plan_command(
         table.add_row(*numbers, f"{step.hops:.1f}", f"{step.rate_bps / 1e6:.3g}", f"{step.loss:.3g}")
     Console().print(table)
     print(f"{len(found.steps):,} steps; {found.changes:,} links changed; coverage {found.coverage:.1%} in the mean")
+
+
+@app.command("sweep", epilog=_SWEEP_EPILOG)
+def sweep_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
+    phys: Annotated[str, typer.Option(metavar="N,...", help="PHYs of a node.")] = "1,2,3,4",
+    jam: Annotated[
+        str, typer.Option(metavar="N,...", help="Links that are jammed, of the scenario's PHYs.")
+    ] = "4,8,16,24",
+    seeds: Annotated[int, typer.Option(min=1, help="Of movement, shadowing and jamming.")] = 20,
+    steps: Annotated[int, typer.Option(min=1, help="Time steps of each seed.")] = 11,
+    coordinator: Annotated[
+        str | None, typer.Option(metavar="X,Y[,Z]", help="Its place in metres.", show_default="the middle of the nodes")
+    ] = None,
+    coordinator_phys: Annotated[int, typer.Option(min=0, help="Its PHYs for links to nodes.")] = 1,
+    endpoint: Annotated[
+        list[str] | None, typer.Option(metavar="X,Y[,Z]", help="A routing endpoint; may come several times.")
+    ] = None,
+    endpoint_phys: Annotated[int, typer.Option(min=0, help="Its PHYs for links to nodes.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
+    ] = None,
+    json: common.Json = False,
+) -> None:
+    """Count the nodes that a coordinator reaches, by PHYs, and what is left of that when links are jammed, over seeds.
+    No node is started."""
+    from headrace.evaluate import sweep
+
+    with common.long_progress() as progress:
+        found = sweep.sweep(
+            file,
+            sweep.counts(phys),
+            sweep.counts(jam),
+            seeds=seeds,
+            steps=steps,
+            coordinator=None if coordinator is None else sweep.place(coordinator),
+            coordinator_phys=coordinator_phys,
+            endpoints=[sweep.place(each) for each in endpoint or []],
+            endpoint_phys=endpoint_phys,
+            address=cluster,
+            progress=lambda done: progress("points", done),
+        )
+    if json:
+        print(json_format.dumps(found.to_json(), indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    covered = Table("PHYs", "nodes reached", "the least", "moments with all", "that could", box=None, pad_edge=False)
+    for count, each in found.coverage.items():
+        covered.add_row(
+            f"{count}", f"{each.mean:.1%}", f"{each.least:.1%}", f"{each.full} of {each.scenes}", f"{each.possible}"
+        )
+    left = Table(
+        "links jammed", "nodes reached", "the least", "by what is left", "links found", box=None, pad_edge=False
+    )
+    for count, after in found.resiliency.items():
+        left.add_row(f"{count}", f"{after.after:.1%}", f"{after.least:.1%}", f"{after.left:.1%}", f"{after.found:.1f}")
+    for table in (covered, left):
+        if table.row_count:
+            Console().print(table)
 
 
 @app.command("run", epilog=_RUN_EPILOG)

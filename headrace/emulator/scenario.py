@@ -214,7 +214,7 @@ class _Reader:
             step_s=step_s,
             duration_s=duration_s,
             movement=moves,
-            radio=self._radio(moves.frame),
+            radio=self._radio(moves.frame, names),
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
             routing=routing,
@@ -267,7 +267,7 @@ class _Reader:
             raise self._wrong((), "movement", "not all in the same frame, with the same origin")
         return parts[0] if len(parts) == 1 and parts[0].names == names else Joined(names, parts)
 
-    def _radio(self, frame: Frame) -> Radio:
+    def _radio(self, frame: Frame, names: Sequence[str]) -> Radio:
         obstacles = [self._reading(partial(read_obstacle, table, name)) for name, table in self._tables("obstacles")]
         table = self._section("radio")
         channels = table.get("channels", 1)
@@ -278,7 +278,7 @@ class _Reader:
         ]
         if frame.earth and (obstacles or table.get("model") == "two-ray"):
             raise self._wrong((), "obstacles" if obstacles else "radio", "only in a local frame")
-        return self._reading(partial(read_radio, table, obstacles, jammers))
+        return self._reading(partial(read_radio, table, obstacles, jammers, names))
 
     def _tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
         """The tables in a table, by name."""

@@ -12,7 +12,7 @@ from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.loads import emulations, host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
-from headrace.evaluate.study import bridge_points, capture_points
+from headrace.evaluate.study import bridge_points, capture_points, emulator_page
 from headrace.evaluate.study import emulator as emulator_study
 from headrace.evaluate.study import host as host_study
 from headrace.evaluate.study import rpu as rpu_study
@@ -45,6 +45,11 @@ _EMULATED = (
     *(f"headrace/emulator/{name}.py" for name in ("coverage", "scenario")),
     *(f"headrace/emulator/{room}/*.py" for room in ("movement", "radio")),
     f"{_LOADS}/coverage.py",
+)
+_NODES = (
+    *(f"headrace/emulator/{name}.py" for name in ("world", "node", "wiring", "timeline")),
+    *(f"headrace/emulator/{room}/*.py" for room in ("fabric", "processes")),
+    f"{_LOADS}/emulator.py",
 )
 _SYNTH = ("headrace/synth/flow.py", "headrace/synth/yosys.py")
 _TABLES = ("docs/performance.md", "README.md")
@@ -160,10 +165,10 @@ MEASUREMENTS = {
             "study emulator",
             (),
             (),
-            _EMULATED,
+            (*_EMULATED, *_NODES),
             (
                 "docs/study-emulator.md",
-                *(f"docs/images/study-emulator-{name}.svg" for name in ("coverage", "resiliency")),
+                *(f"docs/images/{name}.svg" for name in emulator_page.FIGURES.values()),
             ),
             lambda: emulator_study.all_points(False),
         ),
@@ -173,9 +178,10 @@ MEASUREMENTS = {
             ("switch",),
             (
                 *_EMULATED,
-                *(f"headrace/emulator/{name}.py" for name in ("world", "node", "wiring", "timeline")),
-                "headrace/emulator/fabric/*.py",
+                *_NODES,
+                "headrace/emulator/daemons.py",
                 f"{_LOADS}/emulations.py",
+                f"{_LOADS}/emulator_daemons.py",
                 f"{_BENCH}/emulator.py",
             ),
             ("docs/performance.md",),

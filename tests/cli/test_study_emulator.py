@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from headrace.cli import main
+from headrace.errors import HeadraceError
+from headrace.evaluate.loads.emulator import Single, Streamed
 from headrace.evaluate.study import emulator, emulator_page
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
+
+
+def singles(nodes: int, payloads: Sequence[int], _seconds: float) -> list[Single]:
+    return [Single(nodes, payload, payload * 1e6, payload * 4e6, 0.25, payload * 5e5) for payload in payloads]
+
+
+def streams(pairs: Sequence[tuple[int, int]], nodes: int = 32) -> list[Streamed]:
+    return [Streamed(a, b, GRID_MBIT_S.get((a, b), (0, 1))[1], 2e7 / nodes, 100, 100, 0) for a, b in pairs]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             point.arguments["steps"] = 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emulator, "all_points", lambda _quick: points)
+        patch.setattr(emulator.traffic_loads, "single_streams", singles)
+        patch.setattr(emulator.traffic_loads, "five_streams", lambda nodes, _seconds: streams([(1, 2)], nodes))
+        patch.setattr(emulator.traffic_loads, "table_streams", lambda pairs, _seconds: streams(pairs))
         assert main(["study", "emulator", "--out", str(out), "--json", str(out / "study.json")]) == 0
     return out
 
@@ -54,7 +69,26 @@ def test_the_report_has_tables_figures_and_what_was_measured(folder: Path) -> No
 def test_a_cell_that_comes_out_otherwise_is_a_fault() -> None:
     row = emulator.CoverageRow(450.0, 4, 0, 1, 10, 9, 10, 0.99, 0.9, True)
     assert row.reproduced is False
-    assert emulator.EmulatorStudy(True, [row], [], 0.0).faults == 1
+    lost = emulator.StreamRow("five streams", 6, 1, 2, 1, 10.0, 3, None)
+    assert emulator.EmulatorStudy(True, [row], [], [], [lost], "", 0.0).faults == 4
+
+
+def test_streams_have_the_published_rates_beside(folder: Path) -> None:
+    rows = [row for row in rows_of(folder, "streams") if row["what"] == "table 3.1"]
+    assert len(rows) == 20
+    assert {row["hops"]: row["published_mbit_s"] for row in rows if row["source"] == "10"} == {"2": "13.1", "1": "22.5"}
+    assert all(row["mbit_s"] == "0.625" for row in rows)
+    assert {row["published_mbit_s"] for row in rows_of(folder, "streams") if row["what"] == "five streams"} == {""}
+    alone = {(row["nodes"], row["payload"]): row for row in rows_of(folder, "singles")}
+    assert len(alone) == 12 and alone["32", "1400"]["within_mbit_s"] == "5600.0"
+
+
+def test_a_machine_without_namespaces_has_coverage_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise HeadraceError("no permission")
+
+    monkeypatch.setattr(emulator.traffic_loads, "single_streams", refused)
+    assert emulator.traffic(True, lambda _what, _done: None) == ([], [], "no permission")
 
 
 def test_published_values_are_those_of_their_source() -> None:

@@ -13,6 +13,7 @@ from headrace.emulator.radio import LinkState, Radio, Scene, modes, read_radio
 from headrace.emulator.radio.jammers import Jammer, read_jammer
 from headrace.emulator.radio.obstacles import Obstacle, read_obstacle
 from headrace.emulator.radio.propagation import Shadowing
+from headrace.errors import HeadraceError
 
 NOISE_DBM = -94.0  # -174 dBm/Hz, 20 MHz and 7 dB
 WALL = {"box": [[40, -10], [60, 10]]}
@@ -239,3 +240,24 @@ def test_links_do_not_depend_on_how_nodes_are_numbered() -> None:
     found = {frozenset(order[pair].tolist()): cost for pair, cost in zip(second.pairs, second.costs, strict=True)}
     assert found == pytest.approx(expected)
     assert len(found) > 10
+
+
+def test_nodes_can_have_radios_of_their_own() -> None:
+    """A mast with 10 dB more power and 6 dBi of antenna, and a deaf node: each direction has its own signal."""
+    table = {
+        "model": "free-space",
+        "nodes": {"mast": {"power_dbm": 30, "gain_dbi": 6}, "deaf": {"noise_figure_db": 17}},
+    }
+    plain = snr_db(read_radio({"model": "free-space"}), 100)
+    radio = read_radio(table, names=["mast", "car", "deaf"])
+    found = radio.links(scene((0, 0), (100, 0), (0, 100)), 2)
+    to_car, to_mast = found[0, 1].snr_db or (0, 0)
+    assert (to_car, to_mast) == (pytest.approx(plain + 16), pytest.approx(plain + 6))
+    to_deaf, from_deaf = found[0, 2].snr_db or (0, 0)
+    assert (to_deaf, from_deaf) == (pytest.approx(plain + 6), pytest.approx(plain + 6))
+    there, back = found[0, 1].arriving()[1], found[0, 1].arriving()[0]
+    assert there.rate_bps >= back.rate_bps
+    with pytest.raises(HeadraceError, match=r"radio.nodes.ship: no such node"):
+        read_radio(table | {"nodes": {"ship": {}}}, names=["mast"])
+    with pytest.raises(HeadraceError, match=r"radio.nodes.mast.range_m: no such key"):
+        read_radio(table | {"nodes": {"mast": {"range_m": 3}}}, names=["mast"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.emulator.movement.earth import occluded
 from headrace.emulator.radio import modes, obstacles, propagation
 from headrace.emulator.radio.assign import assign
 from headrace.emulator.radio.jammers import Jammer
@@ -137,25 +138,37 @@ class RangeRadio(Radio):
 
 
 @dataclass(frozen=True)
-class Signal:
-    """Powers and what receivers make of them: dBm, dBi, dB, Hz. ``modes``: slowest first; ``target``: what the chosen
-    rate loses at most; ``max_loss``: a link that loses more at the slowest rate is none; ``activity``: the part of the
-    time that each end of a link sends."""
+class Gear:
+    """A node's radio: dBm that it sends, dBi of its antenna, dB of its receiver's own noise."""
 
     power_dbm: float = 20.0
     gain_dbi: float = 0.0
-    bandwidth_hz: float = modes.BANDWIDTH_HZ
     noise_figure_db: float = 7.0
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What all radios share. ``gear``: of nodes, but those of ``other`` (by their index); ``modes``: slowest first;
+    ``target``: what the chosen rate loses at most; ``max_loss``: a link that loses more at the slowest rate is none;
+    ``activity``: the part of the time that each end of a link sends."""
+
+    gear: Gear = Gear()
+    other: Mapping[int, Gear] = field(default_factory=dict)
+    bandwidth_hz: float = modes.BANDWIDTH_HZ
     modes: tuple[Mode, ...] = modes.MODES
     frame_bytes: int = 1500
     target: float = 0.1
     max_loss: float = 0.9
     activity: float = 0.0
 
-    @property
-    def noise_dbm(self) -> float:
-        """Thermal noise at 290 K, and the receiver's own."""
-        return -173.975 + 10 * math.log10(self.bandwidth_hz) + self.noise_figure_db
+    def gears(self, nodes: int) -> tuple[Floats, Floats, Floats]:
+        """Of each node: dBm that it radiates, antenna and all, dBi of its antenna, and dBm of its noise: thermal noise
+        at 290 K, and the receiver's own."""
+        every = [self.other.get(node, self.gear) for node in range(nodes)]
+        thermal = -173.975 + 10 * math.log10(self.bandwidth_hz)
+        rows = [(each.power_dbm + each.gain_dbi, each.gain_dbi, thermal + each.noise_figure_db) for each in every]
+        radiated, gain, noise = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        return radiated, gain, noise
 
 
 class SignalRadio(Radio):
@@ -173,32 +186,31 @@ class SignalRadio(Radio):
         return lost if self._shadowing is None else lost + self._shadowing(here, there)
 
     def _received(self, scene: Scene, pairs: NDArray[np.int_], distances: Floats) -> Floats:
-        """mW that either end of pairs receives of the other."""
+        """mW that each end of pairs receives of the other: (pairs, 2)."""
         ends = scene.positions[pairs]
         lost = self.lost_db(scene, ends[:, 0], ends[:, 1], distances)
-        return propagation.power(self.signal.power_dbm + 2 * self.signal.gain_dbi - lost)
+        radiated, gain, _ = self.signal.gears(len(scene.positions))
+        return propagation.power(radiated[pairs[:, ::-1]] + gain[pairs] - lost[:, None])
 
     def possible(self, scene: Scene) -> Possible:
         """Those that both ends receive in spite of noise and jammers."""
         pairs, distances = scene.within(self.reach_m)
-        power = self._received(scene, pairs, distances)
         noise = self._noise(scene)[pairs, self._channel(pairs)[:, None]]
-        snr = power[:, None] / noise
+        snr = self._received(scene, pairs, distances) / noise
         weaker = snr.min(axis=1)
         good = self.signal.modes[0].loss(weaker, self.signal.frame_bytes) <= self.signal.max_loss
         return Possible(pairs, distances, -weaker, snr).of(good)
 
     def _noise(self, scene: Scene) -> Floats:
         """mW of noise and jammers at each node on each channel: (nodes, channels)."""
-        noise = np.full((len(scene.positions), self.channels), propagation.power(np.array(self.signal.noise_dbm)))
+        _, gain, own = self.signal.gears(len(scene.positions))
+        noise = np.repeat(propagation.power(own)[:, None], self.channels, axis=1)
         for jammer, place in self._jammers(scene):
             assert jammer.power_dbm is not None
             apart = np.linalg.norm(scene.positions - place, axis=1)
             there = np.broadcast_to(place, scene.positions.shape)
-            heard = jammer.power_dbm + self.signal.gain_dbi - self.lost_db(scene, there, scene.positions, apart)
+            heard = jammer.power_dbm + gain - self.lost_db(scene, there, scene.positions, apart)
             if scene.earth:
-                from headrace.emulator.movement.earth import occluded
-
                 heard = np.where(occluded(there, scene.positions), -math.inf, heard)
             chosen = slice(None) if jammer.channel is None else slice(jammer.channel, jammer.channel + 1)
             noise[:, chosen] += propagation.power(heard)[:, None]
@@ -233,7 +245,10 @@ class SignalRadio(Radio):
         apart = np.linalg.norm(scene.positions[here] - scene.positions[there], axis=1)
         heard = np.zeros((count, count))
         each = here != there
-        heard[here[each], there[each]] = self._received(scene, np.column_stack([here, there])[each], apart[each])
+        here, there, apart = here[each], there[each], apart[each]
+        heard[here, there] = self._received(scene, np.column_stack([here, there]), apart)[:, 0]
+        if scene.earth:
+            heard[here, there] *= ~occluded(scene.positions[here], scene.positions[there])
         whole = heard @ np.minimum(sends, 1)  # at each node, on each channel
         found = np.empty((len(taken.pairs), 2))
         for end in (0, 1):
@@ -243,8 +258,14 @@ class SignalRadio(Radio):
         return found
 
 
-def read_radio(table: Mapping[str, Any], barriers: Sequence[Obstacle] = (), jammers: Sequence[Jammer] = ()) -> Radio:
-    """From a scenario's table. Raises HeadraceError with the key."""
+def read_radio(
+    table: Mapping[str, Any],
+    barriers: Sequence[Obstacle] = (),
+    jammers: Sequence[Jammer] = (),
+    names: Sequence[str] = (),
+) -> Radio:
+    """From a scenario's table, with obstacles and jammers that have been read; ``names``: the nodes'. Raises
+    HeadraceError with the key."""
     values = Values(table, "radio")
     model = values.word("model", MODELS, "range")
     channels = values.whole("channels", 1, 1)
@@ -262,14 +283,15 @@ def read_radio(table: Mapping[str, Any], barriers: Sequence[Obstacle] = (), jamm
         if (losses[:, 1] < 0).any() or (losses[:, 1] >= 1).any():
             raise values.wrong("loss", "not from 0 to below 1")
         return RangeRadio(reach_m, rates, losses, **more)
-    return _signal_radio(values, model, more)
+    return _signal_radio(values, model, names, more)
 
 
-def _signal_radio(values: Values, model: str, more: Mapping[str, Any]) -> SignalRadio:
+def _signal_radio(values: Values, model: str, names: Sequence[str], more: Mapping[str, Any]) -> SignalRadio:
     own = {"log-distance": ("exponent", "reference_m"), "two-ray": ("antenna_m",)}.get(model, ())
     values.only(
         "model", "channels", "range_m", "frequency_hz", "power_dbm", "gain_dbi", "bandwidth_hz", "noise_figure_db",
-        "rates_bps", "frame_bytes", "loss_target", "max_loss", "activity", "shadowing_db", "shadowing_m", "seed", *own,
+        "rates_bps", "frame_bytes", "loss_target", "max_loss", "activity", "shadowing_db", "shadowing_m", "seed",
+        "nodes", *own,
     )  # fmt: skip
     frequency = values.number("frequency_hz", 2.4e9, above=0)
     path_loss: PathLoss
@@ -282,11 +304,11 @@ def _signal_radio(values: Values, model: str, more: Mapping[str, Any]) -> Signal
         path_loss = propagation.TwoRay(frequency, values.number("antenna_m", 1.5, above=0))
     sigma, decorrelation = values.number("shadowing_db", 0.0, least=0), values.number("shadowing_m", 50.0, above=0)
     seed = values.whole("seed", 0)
+    gear = _gear(values, Gear())
     signal = Signal(
-        power_dbm=values.number("power_dbm", 20.0),
-        gain_dbi=values.number("gain_dbi", 0.0),
+        gear,
+        _other(values, gear, names),
         bandwidth_hz=values.number("bandwidth_hz", modes.BANDWIDTH_HZ, above=0),
-        noise_figure_db=values.number("noise_figure_db", 7.0, least=0),
         modes=_modes(values),
         frame_bytes=values.whole("frame_bytes", 1500, 1),
         target=values.number("loss_target", 0.1, above=0, below=1),
@@ -296,6 +318,26 @@ def _signal_radio(values: Values, model: str, more: Mapping[str, Any]) -> Signal
     reach_m = values.number("range_m", math.inf, above=0)
     shadowing = Shadowing(sigma, decorrelation, seed) if sigma > 0 else None
     return SignalRadio(signal, path_loss, shadowing, reach_m, **more)
+
+
+def _gear(values: Values, default: Gear) -> Gear:
+    return Gear(
+        values.number("power_dbm", default.power_dbm),
+        values.number("gain_dbi", default.gain_dbi),
+        values.number("noise_figure_db", default.noise_figure_db, least=0),
+    )
+
+
+def _other(values: Values, gear: Gear, names: Sequence[str]) -> dict[int, Gear]:
+    """Of the nodes in the table ``nodes``, by their index."""
+    found = {}
+    for name, table in (values.need("nodes", dict, "tables by node") if "nodes" in values.table else {}).items():
+        if name not in names or not isinstance(table, dict):
+            raise values.wrong(f"nodes.{name}", "no such node" if name not in names else "not a table")
+        own = Values(table, f"{values.where}.nodes.{name}")
+        own.only("power_dbm", "gain_dbi", "noise_figure_db")
+        found[names.index(name)] = _gear(own, gear)
+    return found
 
 
 def _modes(values: Values) -> tuple[Mode, ...]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from headrace.emulator import daemons
+from headrace.errors import HeadraceError
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row
-from headrace.evaluate.loads import coverage, emulations
+from headrace.evaluate.loads import coverage, emulations, emulator_daemons
+from headrace.evaluate.loads import emulator as traffic
 from headrace.evaluate.points import run_points
 from headrace.evaluate.study import emulator as study
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
@@ -18,6 +21,9 @@ FABRICS = ("software", "ovs", "rtl")
 LOSSES = (0.1, 0.3, 0.6)  # of the jammed link
 SIGMAS = 4.0
 NEAR = 0.05  # of the modelled bits per second
+NODES = 100
+MOST_OF_SCRIPT = 2.0  # of the time of a script of ip commands
+DAEMONS = ("babeld", "bird")
 
 Part = Callable[[bool, str | None, Progress], Iterator[Row]]
 
@@ -135,4 +141,70 @@ def _jamming(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
         )
 
 
-_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming)
+def _scale(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    nodes = 12 if quick else NODES
+    progress(f"{nodes} nodes", None)
+    found = traffic.scale(nodes)
+    what = f"{nodes} nodes with {found.phys} PHYs"
+    yield _row(
+        f"{what} and their processes: built",
+        f"at most {MOST_OF_SCRIPT:g}",
+        found.built_s / found.script_s,
+        "times as long as a script of ip commands",
+        found.built_s <= MOST_OF_SCRIPT * found.script_s,
+        WALL_CLOCK,
+        f"{found.built_s:.1f} s and {found.script_s:.1f} s for the same namespaces and cables; "
+        f"{found.processes:,} processes",
+    )
+    yield _row(
+        f"{what}: messages of telemetry lost, both ways over all {found.links} links",
+        "0",
+        found.lost,
+        "",
+        not found.lost,
+        MEASURED,
+        f"of {found.sent:,}; latency p99 {found.latency_p99_s * 1e3:.0f} ms (wall clock)",
+    )
+    yield _row(
+        f"{what}: memory of a node", "-", found.node_bytes / 1e6, "MB", None, WALL_CLOCK, "MemAvailable that went"
+    )
+
+
+def _daemons(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    for name in DAEMONS:
+        what = f"{name}: a broken link is routed around, five hops, pings answered again after"
+        try:
+            daemons.check(name)
+        except HeadraceError as error:
+            yield _row(what, "twice its timer", "not run", "", None, WALL_CLOCK, str(error))
+            continue
+        progress(name, None)
+        found = emulator_daemons.convergence(name, pings=10 if quick else 100)
+        yield _row(
+            what,
+            f"at most {2 * found.update_s:g}",
+            found.converged_s,
+            "s",
+            found.within_twice_its_timers and found.received == found.sent,
+            WALL_CLOCK,
+            f"hellos every {found.hello_s:g} s, updates every {found.update_s:g} s; first answer after "
+            f"{found.first_s:.1f} s; {found.received} of {found.sent} pings over {found.hops} hops",
+        )
+
+
+def _clean(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
+    progress("kill -9", None)
+    found = traffic.killed()
+    left = sum(each.left for each in found)
+    yield _row(
+        "processes that are left when one of an emulation's is killed (kill -9)",
+        "0",
+        left,
+        "",
+        not left,
+        MEASURED,
+        f"each of {len(found)} in turn: {', '.join(dict.fromkeys(each.victim for each in found))}",
+    )
+
+
+_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _clean)

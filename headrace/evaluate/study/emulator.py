@@ -1,7 +1,8 @@
 """The study of the emulator: what a thesis measured of its own, on Headrace's.
 
-Coverage and resiliency (tables 3.2 and 3.3) need no nodes. A table more: rows as dataclasses here, their points in
-``all_points``, a chapter in the report and in docs/study-emulator.md.
+Coverage and resiliency (tables 3.2 and 3.3) need no nodes; bandwidth (figures 3.1 to 3.4, table 3.1) is measured in
+nodes on this machine, behind all else. A table more: rows as dataclasses here, a chapter in the report and in
+docs/study-emulator.md.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.errors import HeadraceError
 from headrace.evaluate.loads import coverage as loads
+from headrace.evaluate.loads import emulator as traffic_loads
 from headrace.evaluate.loads.coverage import Coverage, Resiliency
+from headrace.evaluate.loads.emulator import Single, Streamed
 from headrace.evaluate.points import PointsFile, run_points
 from headrace.evaluate.study import files
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
 
 Progress = Callable[[str, float | None], None]
 
@@ -69,24 +74,61 @@ class ResiliencyRow:
 
 
 @dataclass(frozen=True)
+class SingleRow:
+    """One stream alone, Mb/s of payload on this machine: between two nodes (TCP), within one (UDP: what comes, and the
+    part that doesn't), and of whole messages over both."""
+
+    nodes: int
+    payload: int
+    between_mbit_s: float
+    within_mbit_s: float
+    within_lost: float
+    messages_mbit_s: float
+
+
+@dataclass(frozen=True)
+class StreamRow:
+    """A stream of images beside others, Mb/s on this machine. ``what``: "five streams" (figure 3.4) or "table 3.1",
+    whose values are published, on 20 cores."""
+
+    what: str
+    nodes: int
+    source: int
+    destination: int
+    hops: int
+    mbit_s: float
+    lost: int
+    published_mbit_s: float | None
+
+
+@dataclass(frozen=True)
 class EmulatorStudy:
-    """What the study found."""
+    """What the study found. ``without_traffic``: why there is no bandwidth, if there is none."""
 
     quick: bool
     coverage: list[CoverageRow]
     resiliency: list[ResiliencyRow]
+    singles: list[SingleRow]
+    streams: list[StreamRow]
+    without_traffic: str
     wall_s: float
     measured_on: str = ""
 
     @property
     def tables(self) -> dict[str, Sequence[Any]]:
         """All rows by their table's name."""
-        return {"coverage": self.coverage, "resiliency": self.resiliency}
+        return {
+            "coverage": self.coverage,
+            "resiliency": self.resiliency,
+            "singles": self.singles,
+            "streams": self.streams,
+        }
 
     @property
     def faults(self) -> int:
-        """Cells of table 3.2 that come out otherwise, where the range allows them."""
-        return sum(row.reproduced is False for row in self.coverage if row.range_m == RANGE_M)
+        """Cells of table 3.2 that come out otherwise, where the range allows them, and messages that were lost."""
+        cells = sum(row.reproduced is False for row in self.coverage if row.range_m == RANGE_M)
+        return cells + sum(row.lost for row in self.streams)
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -154,7 +196,53 @@ def measure(
     tables: dict[str, list[Any]] = {"coverage": [], "resiliency": []}
     for point, result in zip(chosen, results, strict=True):
         tables[point.table].append(_ROWS[point.table](point, result))
-    return EmulatorStudy(quick, **tables, wall_s=time.monotonic() - start, measured_on=measured_on)
+    singles, streams, without_traffic = traffic(quick, report)
+    return EmulatorStudy(
+        quick,
+        **tables,
+        singles=singles,
+        streams=streams,
+        without_traffic=without_traffic,
+        wall_s=time.monotonic() - start,
+        measured_on=measured_on,
+    )
+
+
+def traffic(quick: bool, report: Progress) -> tuple[list[SingleRow], list[StreamRow], str]:
+    """Bandwidth in nodes on this machine, and why there is none, if so. ``quick``: few nodes, payloads and seconds."""
+    singles: list[Single] = []
+    streams: list[StreamRow] = []
+    sizes = traffic_loads.NODES[:1] if quick else traffic_loads.NODES
+    payloads = traffic_loads.PAYLOADS[::3] if quick else traffic_loads.PAYLOADS
+    seconds = 0.5 if quick else 5.0
+    try:
+        for nodes in sizes:
+            report(f"bandwidth among {nodes} nodes", None)
+            singles += traffic_loads.single_streams(nodes, payloads, min(seconds, 2.0))
+            streams += [_stream("five streams", nodes, each) for each in traffic_loads.five_streams(nodes, seconds)]
+        if not quick:
+            report("the streams of table 3.1", None)
+            found = traffic_loads.table_streams(list(GRID_MBIT_S), seconds)
+            streams += [_stream("table 3.1", 32, each) for each in found]
+    except HeadraceError as error:
+        return [], [], str(error)
+    return [_single(each) for each in singles], streams, ""
+
+
+def _single(found: Single) -> SingleRow:
+    return SingleRow(
+        found.nodes,
+        found.payload,
+        found.between_bps / 1e6,
+        found.within_bps / 1e6,
+        found.within_lost,
+        found.messages_bps / 1e6,
+    )
+
+
+def _stream(what: str, nodes: int, found: Streamed) -> StreamRow:
+    published, _ = GRID_MBIT_S.get((found.source, found.destination), (None, 0)) if what == "table 3.1" else (None, 0)
+    return StreamRow(what, nodes, found.source, found.destination, found.hops, found.bps / 1e6, found.lost, published)
 
 
 def _coverage(point: Point, found: Coverage) -> CoverageRow:

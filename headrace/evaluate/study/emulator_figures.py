@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from headrace.evaluate.study.drawing import COLOURS, MARKERS, ONE, THEIRS, TWO, Drawn, line, panels, save
+from headrace.evaluate.study.drawing import (
+    COLOURS,
+    MARKERS,
+    ONE,
+    THEIRS,
+    TWO,
+    Drawn,
+    bytes_axis,
+    line,
+    panels,
+    plain,
+    save,
+)
 
 if TYPE_CHECKING:
-    from headrace.evaluate.study.emulator import EmulatorStudy
+    from headrace.evaluate.study.emulator import EmulatorStudy, SingleRow
 
 
 def draw(study: EmulatorStudy, folder: Path) -> dict[str, str]:
@@ -18,6 +30,8 @@ def draw(study: EmulatorStudy, folder: Path) -> dict[str, str]:
     figures: dict[str, Callable[[], Drawn]] = {
         "coverage": partial(_coverage, study),
         "resiliency": partial(_resiliency, study),
+        "bandwidth": partial(_bandwidth, study),
+        "streams": partial(_streams, study),
     }
     return save(figures, folder, study.measured_on)
 
@@ -46,6 +60,46 @@ def _phys(row: object) -> int:
 
 def _ranges(rows: Sequence[object]) -> list[float]:
     return sorted({row.range_m for row in rows})  # type: ignore[attr-defined]
+
+
+def _bandwidth(study: EmulatorStudy) -> Drawn:
+    if not study.singles:
+        return "", None
+    figure, [axes] = panels(ONE)
+    kinds: tuple[tuple[str, Callable[[SingleRow], float]], ...] = (
+        ("between nodes, TCP (figure 3.1)", lambda row: row.between_mbit_s),
+        ("within a node, UDP (figure 3.2)", lambda row: row.within_mbit_s),
+        ("whole messages (figure 3.3)", lambda row: row.messages_mbit_s),
+    )
+    for nodes, dashes in zip(sorted({row.nodes for row in study.singles}), ("-", "--"), strict=False):
+        rows = [row for row in study.singles if row.nodes == nodes]
+        for (what, value), colour, marker in zip(kinds, COLOURS, MARKERS, strict=False):
+            style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
+            label = f"{nodes} nodes, {what}"
+            axes.plot([row.payload for row in rows], list(map(value, rows)), **style, label=label)
+    bytes_axis(axes, (row.payload for row in study.singles), "payload in bytes")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(plain)
+    axes.set_ylabel("Mb/s of payload on this machine")
+    axes.legend(fontsize=7)
+    return "A stream alone (the thesis' figures 3.1 to 3.3)", figure
+
+
+def _streams(study: EmulatorStudy) -> Drawn:
+    rows = [row for row in study.streams if row.published_mbit_s is not None]
+    if not rows:
+        return "", None
+    figure, [axes] = panels(ONE)
+    axes.plot([row.hops for row in rows], [row.mbit_s for row in rows], MARKERS[0], color=COLOURS[0], label="ours")
+    theirs = [row.published_mbit_s or 0.0 for row in rows]
+    style: dict[str, Any] = {"color": "#777777", "markerfacecolor": "white", "label": "the thesis, on 20 cores"}
+    axes.plot([row.hops + 0.1 for row in rows], theirs, "X", **style)
+    axes.set_xlabel("hops")
+    axes.set_ylabel("Mb/s of each of 20 streams")
+    axes.set_xticks(sorted({row.hops for row in rows}))
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return "Twenty streams among 32 nodes at the same time (the thesis' table 3.1)", figure
 
 
 def _resiliency(study: EmulatorStudy) -> Drawn:

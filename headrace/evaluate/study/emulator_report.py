@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 _KNOWN = """\
 - **measured**: nodes and links of the emulator's own assignment, by movement and radio, counted; the same everywhere.
-- **published**: the thesis' tables 3.2 and 3.3, of its emulator with 32 nodes.
+- **wall clock**: Mb/s of payload through nodes' processes, on this machine.
+- **published**: the thesis' tables 3.1 to 3.3, of its emulator with 32 nodes, on 20 cores; its figures 3.1 to 3.4 have
+  no numbers.
 
 Nothing is fitted. Places, movement and range are assumed: the thesis has none."""
 
@@ -32,6 +34,14 @@ def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
         "## Resiliency (table 3.3)",
         figure("resiliency", figures),
         resiliency_table(study),
+        "## Bandwidth of a stream alone (figures 3.1 to 3.3)",
+        f"Not measured: {study.without_traffic}." if study.without_traffic else "",
+        figure("bandwidth", figures),
+        singles_table(study),
+        "## Streams beside each other (figure 3.4 and table 3.1)",
+        five_table(study),
+        figure("streams", figures),
+        grid_table(study),
         files_list(study.tables),
         *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
@@ -97,6 +107,49 @@ def resiliency_table(study: EmulatorStudy) -> str:
     ]
     head = ["range and links jammed", "nodes reached by what is left", "with links found", "least to most", "published"]
     return grid([*head, "links found", "published", "PHYs set free, by twos"], lines)
+
+
+def singles_table(study: EmulatorStudy) -> str:
+    """Mb/s of one stream by payload; empty: none."""
+    lines = [
+        [
+            f"{row.nodes} nodes, {row.payload:,} bytes",
+            f"{row.between_mbit_s:,.1f}",
+            f"{row.within_mbit_s:,.1f}",
+            f"{row.within_lost:.1%}",
+            f"{row.messages_mbit_s:,.1f}",
+        ]
+        for row in study.singles
+    ]
+    head = ["Mb/s of payload", "between nodes (TCP)", "within a node (UDP)", "lost of that", "whole messages"]
+    return grid(head, lines) if lines else ""
+
+
+def five_table(study: EmulatorStudy) -> str:
+    """Mb/s of five streams at the same time; empty: none."""
+    lines = [
+        [f"{row.nodes} nodes, n{row.source} to n{row.destination}", f"{row.hops}", f"{row.mbit_s:,.1f}", f"{row.lost}"]
+        for row in study.streams
+        if row.what == "five streams"
+    ]
+    return grid(["five streams", "hops", "Mb/s", "messages lost"], lines) if lines else ""
+
+
+def grid_table(study: EmulatorStudy) -> str:
+    """Mb/s of the streams of table 3.1 beside the published values; empty: none."""
+    rows = [row for row in study.streams if row.published_mbit_s is not None]
+    lines = [
+        [
+            f"n{row.source} to n{row.destination}",
+            f"{row.hops}",
+            f"{row.mbit_s:,.1f}",
+            f"{row.published_mbit_s:.1f}",
+            f"{row.mbit_s / (row.published_mbit_s or 1):.2f}",
+            f"{row.lost}",
+        ]
+        for row in rows
+    ]
+    return grid(["20 streams", "hops", "Mb/s", "published", "ratio", "messages lost"], lines) if lines else ""
 
 
 def summary_table(study: EmulatorStudy) -> Table:
