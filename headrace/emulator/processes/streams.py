@@ -25,7 +25,7 @@ _WINDOW, _WINDOW_BYTES = 4, 1 << 18  # messages under way, of a stream that goes
 _PATIENCE = 64  # of a stream with a rate that sends again
 _BEHIND_S = 1.0  # what is due for longer isn't sent
 _FIRST_REPEAT_S, _LEAST_REPEAT_S = 2.0, 0.3
-LOST_S, GIVEN_UP_S = 2.0, 30.0
+LOST_S, GIVEN_UP_S = 2.0, 60.0
 """A message without an acknowledgement is lost after so long: telemetry, what is sent again."""
 
 _PATTERN = bytes((each * 167 + (each >> 8) * 13) & 0xFF for each in range(MAX_BODY + 1009))
