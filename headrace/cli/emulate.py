@@ -294,8 +294,8 @@ def _show_streams(streams: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(
-        "stream", "kind", "size", "sent", "received", "lost", "in flight", "hops", "latency p50/p99 (ms)", "Mb/s",
-        box=None, pad_edge=False,
+        "stream", "kind", "bytes", "sent", "received", "lost", "flying", "hops", "p50/p99 ms", "Mb/s",
+        box=None, pad_edge=False, collapse_padding=True,
     )  # fmt: skip
     for each in streams:
         latency = each["latency_s"]
@@ -304,7 +304,7 @@ def _show_streams(streams: list[dict[str, Any]]) -> None:
             each["kind"],
             f"{each['size']:,}",
             *(f"{each[key]:,}" for key in ("sent", "received", "lost", "in_flight", "hops")),
-            f"{latency['p50'] * 1e3:.2f}/{latency['p99'] * 1e3:.2f}" if latency else "",
+            f"{latency['p50'] * 1e3:.3g}/{latency['p99'] * 1e3:.3g}" if latency else "",
             f"{each['throughput_bps'] / 1e6:.3g}",
         )
     Console().print(table)

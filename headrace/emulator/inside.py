@@ -136,11 +136,11 @@ class Inside:
     def demand(self, table: Mapping[str, Any]) -> str:
         """Starts a stream that is asked for; gives its name. Raises HeadraceError."""
         given = dict(table)
-        name = str(given.pop("name", None) or f"{given.get('from')}-{given.get('to')}")
+        first = name = str(given.pop("name", None) or f"{given.get('from')}-{given.get('to')}")
         number = 1
         while name in self._streams:
             number += 1
-            name = f"{name.rpartition('#')[0] or name}#{number}"
+            name = f"{first}#{number}"
         self._start(read_demand(name, given, self._scenario.nodes))
         return name
 

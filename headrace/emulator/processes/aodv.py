@@ -241,7 +241,7 @@ class Router:
     def _hear_request(self, neighbour: int, request: Request, now: float) -> None:
         hops, key = request.hops + 1, (request.originator, request.number)
         fewest, first = self._heard.get(key, (None, now))
-        if request.originator == self.me or (fewest is not None and hops >= fewest):
+        if request.originator == self.me or hops > TTL or (fewest is not None and hops >= fewest):
             return
         self._heard[key] = hops, first
         self._update(request.originator, request.sequence, hops, neighbour, now)

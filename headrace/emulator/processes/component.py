@@ -156,13 +156,13 @@ class Component:
             self.counts["received"] += 1
             data = self._buffer[:size]
             try:
-                if wire.length(data) != size:
+                if not size or wire.length(data) != size:
                     raise Malformed("its length isn't what it says")
                 if data[3] in _BETWEEN_NODES:
                     self.pass_on(data)
                 else:
                     self._hear(wire.decode(data), address)
-            except (Malformed, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
                 self.counts["malformed"] += 1
                 print(f"malformed, from {address[0]}: {error}", flush=True)
 

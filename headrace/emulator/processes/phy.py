@@ -21,6 +21,7 @@ from headrace.emulator.processes.wire import Kind, Malformed, Packet, encode
 
 HELLO_S, SILENCE_S = 2.0, 10.0
 _RETRY_S, _LONGEST_RETRY_S = 0.1, 1.0
+_NO_ROUTE_S = 0.2  # so often the control processor hears of the same one
 _PORT = 4801
 _FILL_AHEAD, _FILL_S = 1 << 19, 2e-4
 _KINDS_OF_CONTROL = (Kind.REQUEST, Kind.REPLY, Kind.ERROR, Kind.REPORT)
@@ -45,8 +46,9 @@ class Phy(Component):
         self._takes_all = seat.role == MPHY and seat.node == seat.coordinator
         self._pipes: dict[int, Pipe] = {}
         self._new: set[Pipe] = set()  # whose other end isn't known yet
+        self._calling: Pipe | None = None
+        self._no_route_s: dict[int, float] = {}
         self._wait_s = _RETRY_S
-        self._told: tuple[int, int] | None = None
         self._fill_s: list[float] = []
         with outside():
             self._listener = self._socket()
@@ -74,12 +76,12 @@ class Phy(Component):
 
     def _connect(self) -> None:
         wanted = self._wanted
-        if wanted is None or not wanted.connects or wanted.peer in self._pipes or self._new:
+        if wanted is None or not wanted.connects or wanted.peer in self._pipes or self._calling in self._new:
             return
         with self._outside():
             link = self._socket()
         if pipe.connect(link, (wanted.address, _PORT)):
-            self._begin(link)
+            self._calling = self._begin(link)
         else:
             self._again()
 
@@ -94,8 +96,10 @@ class Phy(Component):
         if link is not None:
             self._begin(link)
 
-    def _begin(self, link: socket.socket) -> None:
-        self._new.add(Pipe(self.loop, link, self._hear_peer, self._gone, self._greet))
+    def _begin(self, link: socket.socket) -> Pipe:
+        end = Pipe(self.loop, link, self._hear_peer, self._gone, self._greet)
+        self._new.add(end)
+        return end
 
     def _greet(self, end: Pipe) -> None:
         end.send(encode(Packet(Kind.HELLO, self.seat.node)), always=True)
@@ -191,7 +195,10 @@ class Phy(Component):
             self.counts["too_far"] += 1
         elif destination not in self.routes:
             self.counts["no_route"] += 1
-            self.say(CONTROL, Kind.NO_ROUTE, {}, destination=destination, via=end.peer)
+            now = time.monotonic()
+            if now - self._no_route_s.get(destination, 0.0) > _NO_ROUTE_S:
+                self._no_route_s[destination] = now
+                self.say(CONTROL, Kind.NO_ROUTE, {}, destination=destination, via=end.peer)
         else:
             self.counts["relayed"] += 1
             via, role = self.routes[destination]

@@ -15,7 +15,7 @@ from headrace.emulator.processes.loop import Loop
 
 _READ = 1 << 18
 _UNSENT = 1 << 17  # bytes that the kernel takes before the network has taken those before
-_USER_TIMEOUT_MS = 5000
+_USER_TIMEOUT_MS = 10_000
 
 
 class Pipe:

@@ -25,7 +25,8 @@ _WINDOW, _WINDOW_BYTES = 4, 1 << 18  # messages under way, of a stream that goes
 _PATIENCE = 64  # of a stream with a rate that sends again
 _BEHIND_S = 1.0  # what is due for longer isn't sent
 _FIRST_REPEAT_S, _LEAST_REPEAT_S = 2.0, 0.3
-LOST_S, GIVEN_UP_S = 2.0, 30.0
+_DOUBLED = 2  # so often a repeat waits twice as long as the one before
+LOST_S, GIVEN_UP_S = 2.0, 60.0
 """A message without an acknowledgement is lost after so long: telemetry, what is sent again."""
 
 _PATTERN = bytes((each * 167 + (each >> 8) * 13) & 0xFF for each in range(MAX_BODY + 1009))
@@ -67,7 +68,8 @@ class Stream:
 
 @dataclass
 class _Pending:
-    first_ns: int
+    time_ns: int  # when it was sent first, for its packet
+    first_s: float
     last_s: float
     tries: int = 1
 
@@ -109,7 +111,7 @@ class Sender:
             self._next_s += late * self.stream.interval_s
         while not self.ended and self._next_s <= now and len(found) < _AT_ONCE and self._has_room:
             self.sent += 1
-            self._pending[self.sent] = _Pending(time.monotonic_ns(), now)
+            self._pending[self.sent] = _Pending(time.monotonic_ns(), now, now)
             found.append(self.sent)
             self._next_s = self._next_s + self.stream.interval_s if self.stream.interval_s else now
             self.ended = self.sent >= self._last
@@ -125,7 +127,7 @@ class Sender:
         """A message of the stream."""
         stream, offset = self.stream, number * 31 % 1009
         body = _PATTERN[offset : offset + stream.size]
-        sent_ns = self._pending[number].first_ns
+        sent_ns = self._pending[number].time_ns
         return encode(
             Packet(
                 Kind.DATA, stream.source, stream.destination, stream=stream.number, number=number, time_ns=sent_ns,
@@ -149,7 +151,7 @@ class Sender:
             times.append(self._next_s)
         if self._pending:
             oldest = next(iter(self._pending.values()))
-            times.append(oldest.first_ns * 1e-9 + self._patience_s)
+            times.append(oldest.first_s + self._patience_s)
             if self._repeats:
                 times.append(min(map(self._repeat_s, self._pending.values())))
         return max(0.0, min(times, default=math.inf) - now)
@@ -179,7 +181,7 @@ class Sender:
 
     def _repeat_s(self, pending: _Pending) -> float:
         wait = max(_LEAST_REPEAT_S, 4 * self._trip_s) if self._trip_s else _FIRST_REPEAT_S
-        return pending.last_s + wait * (1 << min(pending.tries - 1, 4))
+        return pending.last_s + wait * (1 << min(pending.tries - 1, _DOUBLED))
 
     def _again(self, number: int, now: float) -> None:
         each = self._pending[number]
@@ -201,7 +203,7 @@ class Sender:
     def _expire(self, now: float) -> None:
         while self._pending:
             number, oldest = next(iter(self._pending.items()))
-            if now - oldest.first_ns * 1e-9 < self._patience_s:
+            if now - oldest.first_s < self._patience_s:
                 return
             del self._pending[number]
             self._given_up[number] = None

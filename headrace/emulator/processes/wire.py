@@ -75,7 +75,7 @@ def encode(packet: Packet) -> bytearray:
 
 def decode(data: bytes | bytearray) -> Packet:
     """A whole packet. Raises Malformed."""
-    if length(data) != len(data):
+    if not data or length(data) != len(data):
         raise Malformed("its length isn't what it says")
     _, _, kind, source, destination, ttl, hops, via, stream, number, time_ns, _, crc = _HEAD.unpack_from(data)
     body = bytes(memoryview(data)[HEAD_BYTES:])
