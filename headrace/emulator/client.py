@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from headrace.emulator import control
+from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
 
 
@@ -95,10 +96,11 @@ class Emulation:
         record: str | Path | None = None,
         replay: str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
+        share: Share | None = None,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
-        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay)):
+        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay), ("--share", share)):
             words += [option, str(value)] if value is not None else []
         words += ["--hold"] if hold else []
         self._process = subprocess.Popen(

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from headrace.emulator import control, daemons, kernel, timeline
 from headrace.emulator.fabric import check as check_fabric
 from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
+from headrace.emulator.share import Share, outside
 from headrace.errors import HeadraceError
 
 NODE_BYTES, PHY_BYTES, PROCESS_BYTES = 6 << 20, 128 << 10, 5 << 20
@@ -32,7 +33,8 @@ _EVERYTHING = kernel.NEWNS | kernel.NEWNET | kernel.NEWPID | kernel.NEWUTS | ker
 @dataclass(frozen=True)
 class EmulationJob:
     """What to run: a scenario's file. ``fabric`` instead of its own; ``name`` by which it is reached; ``hold``: steps
-    come when they are asked for; ``record`` the links into a file; ``replay`` those of a file."""
+    come when they are asked for; ``record`` the links into a file; ``replay`` those of a file; ``share``: only what is
+    this host's, and steps are what ``step`` is told."""
 
     scenario: Path
     name: str = "default"
@@ -40,6 +42,7 @@ class EmulationJob:
     hold: bool = False
     record: Path | None = None
     replay: Path | None = None
+    share: Share | None = None
 
 
 def check(scenario: Scenario) -> None:
@@ -82,8 +85,11 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     progress = progress or (lambda *_: None)
     scenario = read(job.scenario, job.fabric)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
-    check(scenario)
-    steps = timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
+    share, network = job.share, -1
+    check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
+    if share is not None:
+        network = outside()
+    steps = _steps(job, scenario)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
     with control.listen(job.name) as listener:
         record = None
@@ -101,11 +107,22 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
-            _child(here, there, listener, lambda: _world(scenario, steps, there, listener, job.hold, record))
+            _child(
+                here,
+                there,
+                listener,
+                lambda: _world(scenario, steps, there, listener, job.hold, record, share, network),
+            )
         there.close()
         listener.close()
         with here:
             return _attend(here, job, tell, progress)
+
+
+def _steps(job: EmulationJob, scenario: Scenario) -> timeline.Timeline:
+    if job.share is not None:
+        return timeline.Pushed(len(scenario.nodes))
+    return timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
 
 
 def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None], progress: Progress) -> dict[str, Any]:
@@ -193,6 +210,8 @@ def _world(
     listener: socket.socket,
     hold: bool,
     record: Any,
+    share: Share | None,
+    network: int,
 ) -> dict[str, Any]:
     from headrace.emulator import world
 
@@ -201,7 +220,7 @@ def _world(
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     world.begin(world.BASE)
-    return world.World(scenario, steps, keeper, listener, hold=hold, record=record).run()
+    return world.World(scenario, steps, keeper, listener, hold=hold, record=record, share=share, network=network).run()
 
 
 def _say(link: socket.socket, message: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -94,13 +94,13 @@ def overlay(where: str, kept: Path) -> None:
     mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
 
 
-def batch(program: str, lines: Iterable[str], force: bool = False) -> None:
-    """Runs ``ip`` or ``tc`` once, for many commands. ``force``: those that fail don't matter. Raises HeadraceError with
-    the first command that fails and what is said of it."""
+def batch(program: str, lines: Iterable[str], force: bool = False, within: Sequence[str] = ()) -> None:
+    """Runs ``ip`` or ``tc`` once, for many commands. ``force``: those that fail don't matter; ``within``: words before
+    it, which run it elsewhere. Raises HeadraceError with the first command that fails and what is said of it."""
     given = list(lines)
     if not given:
         return
-    words = [program, *(["-force"] if force else []), "-batch", "-"]
+    words = [*within, program, *(["-force"] if force else []), "-batch", "-"]
     try:
         done = subprocess.run(words, input="\n".join(given) + "\n", capture_output=True, text=True, check=False)
     except FileNotFoundError:
