@@ -369,7 +369,7 @@ def exec_command(
 @app.command("shell")
 def shell_command(node: NodeName, name: Name = "default") -> None:
     """Open a shell in a node."""
-    exec_command(node, [os.environ.get("SHELL", "/bin/sh")], name)
+    exec_command(node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'], name)
 
 
 @app.command("capture")

@@ -26,7 +26,8 @@ from headrace.errors import HeadraceError
 def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     """The words that start a program in a node of the emulation ``name``; with ``files=False`` only its network is the
     node's. Raises HeadraceError."""
-    handle = control.ask(name, command="node", node=node)["fd"]
+    answer = control.ask(name, command="node", node=node)
+    handle = answer["fd"]
     try:
         pid = _process(handle)
     finally:
@@ -35,7 +36,7 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     if os.geteuid() != 0:
         words += ["--user", "--preserve-credentials"]
     if files:
-        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={Path.cwd()}"]
+        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={'/' if answer['system'] else Path.cwd()}"]
     return [*words, "--"]
 
 

@@ -9,12 +9,12 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.emulator import control, daemons, kernel, timeline
+from headrace.emulator import control, daemons, kernel, systems, timeline
 from headrace.emulator.fabric import check as check_fabric
 from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
@@ -82,14 +82,17 @@ Progress = Callable[[str, int, int], None]
 def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | None = None) -> dict[str, Any]:
     """Runs it until its end, SIGINT, SIGTERM or ``headrace emulate stop``; then nothing is left of it. Gives the
     report: see ``World``. Raises HeadraceError."""
-    progress = progress or (lambda *_: None)
     scenario = read(job.scenario, job.fabric)
+    fetching = tell if progress is None else _as_part(progress, len(scenario.nodes))
+    progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
+    systems.check(scenario.systems)
     share, network = job.share, -1
     check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
     if share is not None:
         network = outside()
     steps = _steps(job, scenario)
+    roots = systems.folders(scenario.systems, fetching)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
     with control.listen(job.name) as listener:
         record = None
@@ -111,12 +114,16 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
                 here,
                 there,
                 listener,
-                lambda: _world(scenario, steps, there, listener, job.hold, record, share, network),
+                lambda: _world(scenario, steps, there, listener, job.hold, record, share, network, roots),
             )
         there.close()
         listener.close()
         with here:
             return _attend(here, job, tell, progress)
+
+
+def _as_part(progress: Progress, nodes: int) -> Callable[[str], None]:
+    return lambda part: progress(part, 0, nodes)
 
 
 def _steps(job: EmulationJob, scenario: Scenario) -> timeline.Timeline:
@@ -212,6 +219,7 @@ def _world(
     record: Any,
     share: Share | None,
     network: int,
+    roots: Mapping[int, Path],
 ) -> dict[str, Any]:
     from headrace.emulator import world
 
@@ -220,7 +228,8 @@ def _world(
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     world.begin(world.BASE)
-    return world.World(scenario, steps, keeper, listener, hold=hold, record=record, share=share, network=network).run()
+    more: dict[str, Any] = {"share": share, "network": network, "roots": roots}
+    return world.World(scenario, steps, keeper, listener, hold=hold, record=record, **more).run()
 
 
 def _say(link: socket.socket, message: dict[str, Any]) -> None:

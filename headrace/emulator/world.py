@@ -49,10 +49,11 @@ class World:
         record: TextIO | None = None,
         share: Share | None = None,
         network: int = -1,
+        roots: Mapping[int, Path] | None = None,
     ) -> None:
         self.scenario, self._timeline, self._keeper, self._listener = scenario, steps, keeper, listener
         self._hold, self._record = hold, record
-        self._share, self._network = share, network
+        self._share, self._network, self._roots = share, network, roots or {}
         self._nodes: list[Node] = []  # that are here
         self._wiring = Wiring(len(scenario.nodes), scenario.phys)
         self._routes: list[dict[int, tuple[int, int]]] = [{} for _ in scenario.nodes]
@@ -111,7 +112,7 @@ class World:
                 path.write_text("1")
         for index in range(len(scenario.nodes)) if self._share is None else self._share.nodes():
             name = scenario.nodes[index]
-            self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts))
+            self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts, self._roots.get(index)))
         self._built("nodes")
         phys = scenario.phys
         kernel.batch("ip", [cable(node, node.index * phys + phy, phy) for node in self._nodes for phy in range(phys)])
@@ -333,7 +334,8 @@ class World:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
-                return {"node": name}, os.pidfd_open(self._here(name).pid)
+                node = self._here(name)
+                return {"node": name, "system": node.index in self._roots}, os.pidfd_open(node.pid)
             case {"command": "step", "links": str(line)} if isinstance(self._timeline, timeline.Pushed):
                 self._timeline.push(line)
                 self._advance()
