@@ -18,6 +18,8 @@ headrace emulate run scenario.toml
 
 headrace emulate run scenario.toml --fabric rtl --record links.jsonl
 
+headrace emulate run scenario.toml --cluster tcp://head:8786
+
 It needs no root where the machine has user namespaces.
 """
 
@@ -220,12 +222,25 @@ def run_command(
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The links of a record instead of movement and radio.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Over several hosts: the workers of this Dask cluster, one a host. It takes root on them.",
+        ),
+    ] = None,
     json: common.Json = False,
 ) -> None:
     """Run a scenario until its end, Ctrl-C or headrace emulate stop. Nothing is left of it then."""
     from headrace.emulator.keeper import EmulationJob, run
 
-    report = run(EmulationJob(file, name, fabric, hold, record, replay), common.tell)
+    job = EmulationJob(file, name, fabric, hold, record, replay)
+    if cluster is None:
+        report = run(job, common.tell)
+    else:
+        from headrace.emulator import cluster as hosts
+
+        report = hosts.run(job, cluster, common.tell)
     if json:
         print(json_format.dumps(report, indent=2))
     else:
@@ -361,6 +376,8 @@ def _show_status(found: dict[str, Any], json: bool) -> None:
     nodes = Table("node", "address", "position (m)", "programs", box=None, pad_edge=False)
     for node in found["nodes"]:
         programs = ", ".join(f"{program} {state}" for program, state in node["programs"].items())
+        if "host" in node:
+            programs = f"on {node['host']}{', down' if node['down'] else ''} {programs}"
         nodes.add_row(node["name"], node["address"], " ".join(f"{x:.0f}" for x in node["position_m"]), programs)
     links = Table("link", "PHYs", "distance (m)", "rate (Mb/s)", "loss", "frames", box=None, pad_edge=False)
     for link in found["links"]:
@@ -422,7 +439,7 @@ def exec_command(
 @app.command("shell")
 def shell_command(node: NodeName, name: Name = "default") -> None:
     """Open a shell in a node."""
-    exec_command(node, [os.environ.get("SHELL", "/bin/sh")], name)
+    exec_command(node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'], name)
 
 
 @app.command("capture")

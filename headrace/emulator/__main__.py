@@ -9,6 +9,7 @@ from pathlib import Path
 
 from headrace.emulator import kernel
 from headrace.emulator.keeper import EmulationJob, run
+from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
 
 
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument("--hold", action="store_true")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--replay", type=Path)
+    parser.add_argument("--share", type=Share.read)
     kernel.die_with_parent()
 
     def tell(line: str) -> None:

@@ -19,13 +19,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from headrace.emulator import control
+from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
 
 
 def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     """The words that start a program in a node of the emulation ``name``; with ``files=False`` only its network is the
     node's. Raises HeadraceError."""
-    handle = control.ask(name, command="node", node=node)["fd"]
+    answer = control.ask(name, command="node", node=node)
+    handle = answer["fd"]
     try:
         pid = _process(handle)
     finally:
@@ -34,7 +36,7 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     if os.geteuid() != 0:
         words += ["--user", "--preserve-credentials"]
     if files:
-        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={Path.cwd()}"]
+        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={'/' if answer['system'] else Path.cwd()}"]
     return [*words, "--"]
 
 
@@ -95,10 +97,11 @@ class Emulation:
         record: str | Path | None = None,
         replay: str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
+        share: Share | None = None,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
-        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay)):
+        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay), ("--share", share)):
             words += [option, str(value)] if value is not None else []
         words += ["--hold"] if hold else []
         self._process = subprocess.Popen(

@@ -9,15 +9,16 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.emulator import control, daemons, kernel, timeline
+from headrace.emulator import control, daemons, kernel, systems, timeline
 from headrace.emulator.fabric import check as check_fabric
 from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
+from headrace.emulator.share import Share, outside
 from headrace.errors import HeadraceError
 
 NODE_BYTES, PHY_BYTES, PROCESS_BYTES = 6 << 20, 128 << 10, 5 << 20
@@ -32,7 +33,8 @@ _EVERYTHING = kernel.NEWNS | kernel.NEWNET | kernel.NEWPID | kernel.NEWUTS | ker
 @dataclass(frozen=True)
 class EmulationJob:
     """What to run: a scenario's file. ``fabric`` instead of its own; ``name`` by which it is reached; ``hold``: steps
-    come when they are asked for; ``record`` the links into a file; ``replay`` those of a file."""
+    come when they are asked for; ``record`` the links into a file; ``replay`` those of a file; ``share``: only what is
+    this host's, and steps are what ``step`` is told."""
 
     scenario: Path
     name: str = "default"
@@ -40,6 +42,7 @@ class EmulationJob:
     hold: bool = False
     record: Path | None = None
     replay: Path | None = None
+    share: Share | None = None
 
 
 def check(scenario: Scenario) -> None:
@@ -79,11 +82,17 @@ Progress = Callable[[str, int, int], None]
 def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | None = None) -> dict[str, Any]:
     """Runs it until its end, SIGINT, SIGTERM or ``headrace emulate stop``; then nothing is left of it. Gives the
     report: see ``World``. Raises HeadraceError."""
-    progress = progress or (lambda *_: None)
     scenario = read(job.scenario, job.fabric)
+    fetching = tell if progress is None else _as_part(progress, len(scenario.nodes))
+    progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
-    check(scenario)
-    steps = timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
+    systems.check(scenario.systems)
+    share, network = job.share, -1
+    check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
+    if share is not None:
+        network = outside()
+    steps = _steps(job, scenario)
+    roots = systems.folders(scenario.systems, fetching)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
     with control.listen(job.name) as listener:
         record = None
@@ -101,11 +110,26 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
-            _child(here, there, listener, lambda: _world(scenario, steps, there, listener, job.hold, record))
+            _child(
+                here,
+                there,
+                listener,
+                lambda: _world(scenario, steps, there, listener, job.hold, record, share, network, roots),
+            )
         there.close()
         listener.close()
         with here:
             return _attend(here, job, tell, progress)
+
+
+def _as_part(progress: Progress, nodes: int) -> Callable[[str], None]:
+    return lambda part: progress(part, 0, nodes)
+
+
+def _steps(job: EmulationJob, scenario: Scenario) -> timeline.Timeline:
+    if job.share is not None:
+        return timeline.Pushed(len(scenario.nodes))
+    return timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
 
 
 def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None], progress: Progress) -> dict[str, Any]:
@@ -193,6 +217,9 @@ def _world(
     listener: socket.socket,
     hold: bool,
     record: Any,
+    share: Share | None,
+    network: int,
+    roots: Mapping[int, Path],
 ) -> dict[str, Any]:
     from headrace.emulator import world
 
@@ -201,7 +228,8 @@ def _world(
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     world.begin(world.BASE)
-    return world.World(scenario, steps, keeper, listener, hold=hold, record=record).run()
+    more: dict[str, Any] = {"share": share, "network": network, "roots": roots}
+    return world.World(scenario, steps, keeper, listener, hold=hold, record=record, **more).run()
 
 
 def _say(link: socket.socket, message: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -19,6 +19,8 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (1 << bit for bit in (17, 26, 2
 
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _MS_NOSUID, _MS_NODEV = 2, 4
+_MNT_DETACH = 2
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 _PDEATHSIG, _SET_NAME, _SUBREAPER = 1, 15, 36
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
@@ -79,9 +81,10 @@ def mount(kind: str, where: Path | str, options: str = "", flags: int = _MS_NOSU
     _call("mount", f"mount {kind} on {where}", *arguments)
 
 
-def bind(source: Path, where: Path | str) -> None:
-    """Makes a folder appear in another place. Raises HeadraceError."""
-    arguments = (os.fsencode(source), os.fsencode(where), None, ctypes.c_ulong(_MS_BIND), None)
+def bind(source: Path, where: Path | str, whole: bool = False) -> None:
+    """Makes a folder appear in another place; ``whole``: with what is mounted in it. Raises HeadraceError."""
+    flags = _MS_BIND | (_MS_REC if whole else 0)
+    arguments = (os.fsencode(source), os.fsencode(where), None, ctypes.c_ulong(flags), None)
     _call("mount", f"bind {where}", *arguments)
 
 
@@ -94,15 +97,32 @@ def overlay(where: str, kept: Path) -> None:
     mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
 
 
-def batch(program: str, lines: Iterable[str], force: bool = False) -> None:
-    """Runs ``ip`` or ``tc`` once, for many commands. ``force``: those that fail don't matter. Raises HeadraceError with
-    the first command that fails and what is said of it."""
+def change_root(folder: Path) -> None:
+    """A folder on which something is mounted becomes /, and what was / before is gone. Raises HeadraceError."""
+    number = _PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise HeadraceError(f"no root of its own on {os.uname().machine}")
+    os.chdir(folder)
+    _call("syscall", f"{folder} as /", ctypes.c_long(number), b".", b".")
+    _call("umount2", "the machine's /", b".", _MNT_DETACH)
+    os.chdir("/")
+
+
+def batch(
+    program: str, lines: Iterable[str], force: bool = False, within: Sequence[str] = (), mounts: int | None = None
+) -> None:
+    """Runs ``ip`` or ``tc`` once, for many commands. ``force``: those that fail don't matter; ``within``: words before
+    it, which run it elsewhere; ``mounts``: file descriptor of the mounts where the program is. Raises HeadraceError
+    with the first command that fails and what is said of it."""
     given = list(lines)
     if not given:
         return
-    words = [program, *(["-force"] if force else []), "-batch", "-"]
+    words = [*within, program, *(["-force"] if force else []), "-batch", "-"]
+    before = None if mounts is None else lambda: enter(mounts, NEWNS)
     try:
-        done = subprocess.run(words, input="\n".join(given) + "\n", capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words, preexec_fn=before, input="\n".join(given) + "\n", capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         raise HeadraceError(f"{program} is not installed: it is in Debian's iproute2") from None
     if done.returncode and not force:

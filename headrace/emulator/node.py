@@ -22,6 +22,7 @@ from headrace.emulator.scenario import address, address6, mac
 from headrace.errors import HeadraceError
 
 _LONGEST = 1 << 20
+_MADE = ("dev", "etc", "proc", "run", "sys", "tmp", "var")
 _COPIES = ("/etc", "/tmp", "/var")
 _SETTINGS = {
     "ipv4/ip_forward": "1",
@@ -39,12 +40,15 @@ _SETTINGS = {
 class Node:
     """A node as the controller sees it. ``ends``: the exit codes of programs that have ended, by name."""
 
-    def __init__(self, index: int, name: str, folder: Path, hosts: str) -> None:
-        """Starts its first process, which says when it is ready. ``folder``: of its files; ``hosts``: /etc/hosts."""
+    def __init__(self, index: int, name: str, folder: Path, hosts: str, root: Path | None = None) -> None:
+        """Starts its first process, which says when it is ready. ``folder``: of its files; ``hosts``: /etc/hosts;
+        ``root``: the folder that is / there, instead of the machine's."""
         self.index, self.name, self.folder = index, name, folder
         for each in ("run/headrace", "run/lock", "etc/upper", "tmp", "var"):
             (folder / each).mkdir(parents=True)
-        (folder / "etc/upper/hosts").write_text(hosts)
+        etc = folder / ("etc/upper" if root is None else "root/upper/etc")
+        etc.mkdir(parents=True, exist_ok=True)
+        (etc / "hosts").write_text(hosts)
         self.programs: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         self.up = True
@@ -54,7 +58,7 @@ class Node:
         kernel.unshare(kernel.NEWPID)
         self.pid = os.fork()
         if self.pid == 0:
-            _first_process(name, folder, self._link, there)
+            _first_process(name, folder, root, self._link, there)
         there.close()
         own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         kernel.enter(own, kernel.NEWPID)
@@ -120,7 +124,7 @@ def cable(node: Node, port: int, phy: int) -> str:
 # ------------------------------------------------------------------------------------------------ in the node
 
 
-def _first_process(name: str, folder: Path, other: socket.socket, link: socket.socket) -> None:
+def _first_process(name: str, folder: Path, root: Path | None, other: socket.socket, link: socket.socket) -> None:
     """Process 1 of a node, which does not return."""
     code = 1
     try:
@@ -130,29 +134,51 @@ def _first_process(name: str, folder: Path, other: socket.socket, link: socket.s
         other.close()
         try:
             kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWUTS | kernel.NEWIPC)
-            _settle(name, folder)
+            machine = _settle(name, folder, root)
         except (HeadraceError, OSError) as error:
             _say(link, error=str(error))
             return
         _say(link, ready=True)
-        _Init(link).run()
+        _Init(link, machine).run()
         code = 0
     finally:
         os._exit(code)
 
 
-def _settle(name: str, folder: Path) -> None:
+def _settle(name: str, folder: Path, root: Path | None) -> int | None:
+    """Gives a file descriptor of the machine's mounts, where the node has others."""
     kernel.private_mounts()
     kernel.mount("proc", "/proc")
     for path in _COPIES:
         kernel.overlay(path, folder / path[1:])
     os.chdir("/")
-    kernel.bind(folder / "run", "/run")
+    machine = None
+    if root is None:
+        kernel.bind(folder / "run", "/run")
+    else:
+        machine = _go_into(root, folder)
     socket.sethostname(name)
     for setting, value in _SETTINGS.items():
         file = Path("/proc/sys/net") / setting
         if file.exists():
             file.write_text(value)
+    return machine
+
+
+def _go_into(root: Path, folder: Path) -> int:
+    """A folder becomes /, with the node's own changes; gives a file descriptor of the machine's mounts."""
+    before = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+    kernel.unshare(kernel.NEWNS)
+    kernel.private_mounts()
+    for each in _MADE:
+        (folder / "root/upper" / each).mkdir(exist_ok=True)
+    kernel.overlay(str(root), folder / "root")
+    for each in ("dev", "sys"):
+        kernel.bind(Path("/") / each, root / each, whole=True)
+    kernel.bind(folder / "run", root / "run")
+    kernel.mount("proc", root / "proc")
+    kernel.change_root(root)
+    return before
 
 
 def _say(link: socket.socket, **message: Any) -> None:
@@ -162,8 +188,9 @@ def _say(link: socket.socket, **message: Any) -> None:
 class _Init:
     """Starts programs, says how they end, and buries who has no parent."""
 
-    def __init__(self, link: socket.socket) -> None:
-        self._link = link
+    def __init__(self, link: socket.socket, machine: int | None) -> None:
+        """``machine``: its mounts, where the node has others."""
+        self._link, self._machine = link, machine
         self._names: dict[int, str] = {}
 
     def run(self) -> None:
@@ -188,7 +215,7 @@ class _Init:
         try:
             match request:
                 case {"do": "ip", "lines": lines, "force": force, "answer": answer}:
-                    kernel.batch("ip", lines, force)
+                    kernel.batch("ip", lines, force, mounts=self._machine)
                     if answer:
                         _say(self._link, done=True)
                 case {"do": "plain", "phys": phys}:
@@ -219,7 +246,7 @@ class _Init:
                 process = subprocess.Popen(
                     words,
                     env={**os.environ, **env},
-                    cwd=folder,
+                    cwd=folder if Path(folder).is_dir() else "/",
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -18,6 +18,7 @@ from headrace.emulator.movement.base import Frame, Joined
 from headrace.emulator.radio import Radio, read_radio
 from headrace.emulator.radio.jammers import read_jammer
 from headrace.emulator.radio.obstacles import read_obstacle
+from headrace.emulator.systems import System
 from headrace.emulator.traffic import Demand, read_demand
 from headrace.errors import HeadraceError
 
@@ -82,9 +83,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
 _OWN = re.compile(r"control|messenger|m?phy\d*|load")
 _KEYS = {
     "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "hello_s", "movement", "radio",
-    "jammers", "obstacles", "programs",
+    "jammers", "obstacles", "programs", "image", "rootfs", "systems",
     "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
+_SYSTEM_KEYS = {"image", "rootfs"}
 _PROGRAM_KEYS = {"command", "nodes", "may_fail"}
 
 
@@ -120,6 +122,7 @@ class Scenario:
     coordinator: int | None = None
     endpoints: tuple[int, ...] = ()
     traffic: tuple[Demand, ...] = ()
+    systems: tuple[System, ...] = ()
 
     @property
     def surroundings(self) -> dict[str, Any]:
@@ -224,6 +227,7 @@ class _Reader:
             coordinator=self._coordinator(names),
             endpoints=self._endpoints(names),
             traffic=self._traffic(names),
+            systems=self._systems(names),
         )
 
     def _names(self) -> tuple[str, ...]:
@@ -314,6 +318,34 @@ class _Reader:
         for name in found.keys() & self._section("programs", required=False).keys():
             raise self._wrong(("programs",), name, f"routing = {routing!r} runs a program of that name")
         return [Program(name, words, tuple(range(len(names))), may_fail=False) for name, words in found.items()]
+
+    def _systems(self, names: Sequence[str]) -> tuple[System, ...]:
+        """The scenario's own for all nodes, which those of tables go before."""
+        found = [self._system((), self._table, names)] if self._table.keys() & _SYSTEM_KEYS else []
+        taken: set[int] = set()
+        for name, table in self._tables("systems"):
+            where = ("systems", name)
+            for key in table:
+                if key not in {*_SYSTEM_KEYS, "nodes"}:
+                    raise self._wrong(where, key, "no such key: there are image, nodes, rootfs")
+            system = self._system(where, table, names)
+            if twice := taken & set(system.nodes):
+                raise self._wrong(where, "nodes", f"{names[min(twice)]} has a system already")
+            taken |= set(system.nodes)
+            found.append(system)
+        return tuple(found)
+
+    def _system(self, where: tuple[str, ...], table: Mapping[str, Any], names: Sequence[str]) -> System:
+        given = [key for key in sorted(_SYSTEM_KEYS) if key in table]
+        if len(given) != 1:
+            raise self._wrong(where[:-1], where[-1] if where else "rootfs", "either a rootfs or an image")
+        value = table[given[0]]
+        if not isinstance(value, str) or not value:
+            raise self._wrong(where, given[0], "not a name")
+        nodes = self._where(where, table, names) if where else tuple(range(len(names)))
+        if given[0] == "image":
+            return System(nodes, image=value)
+        return System(nodes, rootfs=self._folder / value)
 
     def _programs(self, names: Sequence[str]) -> tuple[Program, ...]:
         found = []

@@ -70,6 +70,21 @@ class Recorded:
         return self._steps[self._number - 1] if self._number <= len(self._steps) else None
 
 
+class Pushed:
+    """Steps that come from elsewhere; none at first."""
+
+    def __init__(self, nodes: int) -> None:
+        self._steps = [Step(0.0, [[0.0, 0.0, 0.0]] * nodes, {})]
+
+    def push(self, text: str) -> None:
+        """What ``line`` has written is the next step."""
+        self._steps.append(_step(json.loads(text)))
+
+    def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
+        """The next one that was pushed."""
+        return self._steps.pop(0) if self._steps else None
+
+
 def head(names: Sequence[str]) -> str:
     """The first line of a record."""
     return json.dumps({"nodes": list(names)})

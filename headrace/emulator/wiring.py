@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from headrace.emulator.radio.state import LinkState, Pair
@@ -87,3 +87,21 @@ def described(wire: Wire, state: LinkState, names: Mapping[int, str] | tuple[str
         "back": state.arriving()[0]._asdict(),
         "snr_db": state.snr_db,
     }
+
+
+def index_of(names: Sequence[str], name: str) -> int:
+    """Of a node, by its name. Raises HeadraceError."""
+    if name not in names:
+        few = names if len(names) <= 8 else [*names[:4], "...", names[-1]]
+        raise HeadraceError(f"no node {name}: there are {', '.join(few)}", 2)
+    return list(names).index(name)
+
+
+def jammed_pairs(names: Sequence[str], target: str, loss: float) -> list[Pair]:
+    """The pairs of nodes that ``A:B`` names, or a node: all that it is in. Raises HeadraceError."""
+    first, colon, second = target.partition(":")
+    a = index_of(names, first)
+    others = [index_of(names, second)] if colon else [each for each in range(len(names)) if each != a]
+    if others == [a] or not 0 <= loss <= 1:
+        raise HeadraceError(f"jam {target} {loss}: A:B or a node, and a loss from 0 to 1", 2)
+    return [(min(a, b), max(a, b)) for b in others]

@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from headrace.emulator import control, kernel, telemetry, timeline
-from headrace.emulator.fabric import NOT_APPLIED, Links, open_fabric, port_name
+from headrace.emulator.fabric import NOT_APPLIED, Fabric, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.inside import Inside
 from headrace.emulator.node import Node, addresses, cable
 from headrace.emulator.radio import Pair
 from headrace.emulator.scenario import Scenario, address
+from headrace.emulator.share import Share, SharedFabric
 from headrace.emulator.timeline import Step, Timeline
-from headrace.emulator.wiring import Wiring, described, next_hops, reachable
+from headrace.emulator.wiring import Wiring, described, index_of, jammed_pairs, next_hops, reachable
 from headrace.errors import HeadraceError
 
 BASE = Path("/run")
@@ -46,10 +47,14 @@ class World:
         *,
         hold: bool = False,
         record: TextIO | None = None,
+        share: Share | None = None,
+        network: int = -1,
+        roots: Mapping[int, Path] | None = None,
     ) -> None:
         self.scenario, self._timeline, self._keeper, self._listener = scenario, steps, keeper, listener
         self._hold, self._record = hold, record
-        self._nodes: list[Node] = []
+        self._share, self._network, self._roots = share, network, roots or {}
+        self._nodes: list[Node] = []  # that are here
         self._wiring = Wiring(len(scenario.nodes), scenario.phys)
         self._routes: list[dict[int, tuple[int, int]]] = [{} for _ in scenario.nodes]
         self._jammed: dict[Pair, float] = {}
@@ -68,8 +73,7 @@ class World:
         """All of it; gives the report. Raises HeadraceError for what has broken it off."""
         began = time.monotonic()
         self._build()
-        with Links(open_fabric(self.scenario.fabric, self.scenario.ports, self.scenario.fabric_parameters),
-                   self.scenario.ports) as links:  # fmt: skip
+        with Links(self._fabric(), self._ports) as links:
             self._links = links
             built_s = time.monotonic() - began
             self._start_s = time.monotonic()
@@ -84,6 +88,18 @@ class World:
 
     # ---------------------------------------------------------------------------------------------- building
 
+    def _fabric(self) -> Fabric:
+        scenario = self.scenario
+        if self._share is not None:
+            return SharedFabric(self._share, scenario.phys, self._network)
+        return open_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
+
+    @property
+    def _ports(self) -> list[int]:
+        """Those of the nodes that are here."""
+        phys = self.scenario.phys
+        return [node.index * phys + phy for node in self._nodes for phy in range(phys)]
+
     def _build(self) -> None:
         scenario = self.scenario
         self._tell("building", part="network", done=0, of=len(scenario.nodes))
@@ -94,12 +110,13 @@ class World:
             path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
             if path.exists():
                 path.write_text("1")
-        for index, name in enumerate(scenario.nodes):
-            self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts))
+        for index in range(len(scenario.nodes)) if self._share is None else self._share.nodes():
+            name = scenario.nodes[index]
+            self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts, self._roots.get(index)))
         self._built("nodes")
         phys = scenario.phys
         kernel.batch("ip", [cable(node, node.index * phys + phy, phy) for node in self._nodes for phy in range(phys)])
-        Links.prepare(scenario.ports)
+        Links.prepare(self._ports)
         for node in self._nodes:
             if scenario.fabric != "software":
                 node.tell("plain", phys=phys)
@@ -111,7 +128,7 @@ class World:
         """Waits for all nodes, and tells of each."""
         for node in self._nodes:
             node.hear()
-            self._tell("building", part=part, done=node.index + 1, of=len(self._nodes))
+            self._tell("building", part=part, done=self._nodes.index(node) + 1, of=len(self._nodes))
 
     @property
     def _hosts(self) -> str:
@@ -121,8 +138,10 @@ class World:
 
     def _start_programs(self) -> None:
         for program in self.scenario.programs:
-            for index in program.nodes:
-                node = self._nodes[index]
+            for node in self._nodes:
+                index = node.index
+                if index not in program.nodes:
+                    continue
                 env = {
                     "HEADRACE_NODE": node.name,
                     "HEADRACE_NUMBER": str(index + 1),
@@ -174,7 +193,7 @@ class World:
         states = {self._wiring.wires[pair].ends(phys): state for pair, state in links.items()}
         self._links.change([wire.ends(phys) for wire in lost], [wire.ends(phys) for wire in found], states)
         self._changes += len(lost) + len(found)
-        self._coverage.append(reachable(len(self._nodes), links))
+        self._coverage.append(reachable(len(self.scenario.nodes), links))
         if self.scenario.routing == "shortest" and (lost or found or self._number == 0):
             self._route()
         self._notify(before)
@@ -182,8 +201,9 @@ class World:
     def _route(self) -> None:
         """Sets the routes of the nodes to what the links are now."""
         asked = []
-        for node, hops in zip(self._nodes, next_hops(len(self._nodes), self._wiring.wires), strict=True):
-            wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in hops.items()}
+        hops = next_hops(len(self.scenario.nodes), self._wiring.wires)
+        for node in self._nodes:
+            wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in hops[node.index].items()}
             now = self._routes[node.index]
             lines = [f"route del {address(to)}/32" for to in now.keys() - wanted.keys()]
             lines += [
@@ -205,7 +225,7 @@ class World:
 
     def _notify(self, before: Mapping[Pair, Any]) -> None:
         """Writes the status files of nodes."""
-        of: list[list[dict[str, Any]]] = [[] for _ in self._nodes]
+        of: list[list[dict[str, Any]]] = [[] for _ in self.scenario.nodes]
         for pair, wire in sorted(self._wiring.wires.items()):
             state = self._step.links[pair]
             for here, there in (pair, pair[::-1]):
@@ -221,9 +241,9 @@ class World:
                         "found": pair not in before or before[pair] != wire,
                     }
                 )
-        for node, links in zip(self._nodes, of, strict=True):
-            node.write_links(links, self._step.time_s)
-            self._inside.tell_links(node.index, links)
+        for node in self._nodes:
+            node.write_links(of[node.index], self._step.time_s)
+            self._inside.tell_links(node.index, of[node.index])
 
     # ------------------------------------------------------------------------------------------------- the loop
 
@@ -314,8 +334,12 @@ class World:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
-                node = self._nodes[self._index(name)]
-                return {"node": node.name}, os.pidfd_open(node.pid)
+                node = self._here(name)
+                return {"node": name, "system": node.index in self._roots}, os.pidfd_open(node.pid)
+            case {"command": "step", "links": str(line)} if isinstance(self._timeline, timeline.Pushed):
+                self._timeline.push(line)
+                self._advance()
+                return self.status(), None
             case {"command": "step"}:
                 if not self._hold:
                     raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
@@ -340,22 +364,17 @@ class World:
                 return {}, os.pidfd_open(os.getpid())
         raise HeadraceError(f"unknown request: {request}", 2)
 
-    def _index(self, name: str) -> int:
-        try:
-            return self.scenario.nodes.index(name)
-        except ValueError:
-            raise HeadraceError(f"no node {name}: there are {_few(self.scenario.nodes)}", 2) from None
+    def _here(self, name: str) -> Node:
+        index = index_of(self.scenario.nodes, name)
+        for node in self._nodes:
+            if node.index == index:
+                return node
+        raise HeadraceError(f"node {name} is on another host")
 
     def _jam(self, target: str, loss: float) -> list[list[str]]:
         """Links between ``A:B``, or all of a node: from now on they lose so much more; 1: they are gone, 0: as
         before."""
-        first, colon, second = target.partition(":")
-        a = self._index(first)
-        others = [self._index(second)] if colon else [each for each in range(len(self._nodes)) if each != a]
-        if others == [a] or not 0 <= loss <= 1:
-            raise HeadraceError(f"jam {target} {loss}: A:B or a node, and a loss from 0 to 1", 2)
-        for b in others:
-            pair = min(a, b), max(a, b)
+        for pair in jammed_pairs(self.scenario.nodes, target, loss):
             if loss > 0:
                 self._jammed[pair] = loss
             else:
@@ -410,10 +429,6 @@ class World:
             "not_applied": [NOT_APPLIED],
             "fidelity": self._fidelity.report(),
         }
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names if len(names) <= 8 else [*names[:4], "...", names[-1]])
 
 
 def begin(folder: Path) -> None:

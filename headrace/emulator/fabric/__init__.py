@@ -93,15 +93,15 @@ def drop_the_rest(name: str) -> list[str]:
 class Links:
     """The ports of a fabric and how their links are."""
 
-    def __init__(self, fabric: Fabric, ports: int) -> None:
-        """Raises HeadraceError."""
+    def __init__(self, fabric: Fabric, ports: Iterable[int]) -> None:
+        """``ports``: those that are here. Raises HeadraceError."""
         self.fabric = fabric
-        self._set = [Way(math.inf, 0.0)] * ports
+        self._set = dict.fromkeys(ports, Way(math.inf, 0.0))
 
     @staticmethod
-    def prepare(ports: int) -> None:
+    def prepare(ports: Iterable[int]) -> None:
         """Before there is a fabric: nothing passes by the kernel. Raises HeadraceError."""
-        batch("tc", [line for port in range(ports) for line in drop_the_rest(port_name(port))])
+        batch("tc", [line for port in ports for line in drop_the_rest(port_name(port))])
 
     def __enter__(self) -> Self:
         self.fabric.__enter__()
@@ -112,10 +112,12 @@ class Links:
 
     def change(self, lost: Sequence[Ends], found: Sequence[Ends], states: Mapping[Ends, LinkState]) -> None:
         """Takes links away, makes new ones, and holds all to their states. Raises HeadraceError."""
-        batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in ends])
+        batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in self._own(ends)])
         lines = []
         for ends, state in states.items():
             for port, way in zip(ends, state.arriving(), strict=True):
+                if port not in self._set:
+                    continue
                 limited = 0 < way.rate_bps < _FASTEST_BPS
                 # Frames are lost before the bucket: what they would take of the rate is taken from it
                 wanted = way._replace(rate_bps=way.rate_bps * (1 - way.loss) if limited else math.inf)
@@ -123,7 +125,10 @@ class Links:
                 self._set[port] = wanted
         batch("tc", lines)
         self.fabric.join(lost, found)
-        batch("ip", [f"link set {port_name(port)} up" for ends in found for port in ends])
+        batch("ip", [f"link set {port_name(port)} up" for ends in found for port in self._own(ends)])
+
+    def _own(self, ends: Ends) -> list[int]:
+        return [port for port in ends if port in self._set]
 
 
 def _changes(port: int, before: Way, after: Way) -> list[str]:

@@ -1,0 +1,385 @@
+"""One scenario over several hosts: the workers of a Dask cluster, one a host, keep a share of the nodes each.
+
+The controller computes the steps and tells them to all shares; links between hosts go over VXLAN. A host that is lost
+is told, its nodes are down, and the others go on. A share whose controller isn't heard of for ``LEASE_S`` ends by
+itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import random
+import selectors
+import signal
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headrace.emulator import control, kernel, timeline
+from headrace.emulator.client import Emulation
+from headrace.emulator.fabric import NOT_APPLIED
+from headrace.emulator.fidelity import Fidelity
+from headrace.emulator.keeper import EmulationJob
+from headrace.emulator.radio.state import Pair
+from headrace.emulator.scenario import address, read
+from headrace.emulator.share import Share
+from headrace.emulator.timeline import Step
+from headrace.emulator.wiring import Wiring, index_of, jammed_pairs, reachable
+from headrace.errors import HeadraceError
+
+LEASE_S = 30.0
+_RENEW_S = 2.0
+
+
+def split(nodes: int, hosts: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
+    """For each node the number of its host: about as many nodes on each, and neighbours together."""
+    beside: list[list[int]] = [[] for _ in range(nodes)]
+    for a, b in sorted(pairs):
+        beside[a].append(b)
+        beside[b].append(a)
+    order: dict[int, None] = {}
+    for first in range(nodes):
+        waiting = deque([first])
+        while waiting:
+            node = waiting.popleft()
+            if node not in order:
+                order[node] = None
+                waiting += beside[node]
+    found = [0] * nodes
+    for place, node in enumerate(order):
+        found[node] = place * hosts // nodes
+    return tuple(found)
+
+
+def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Runs it on the workers of a Dask cluster, by its scheduler's address, until its end, SIGINT, SIGTERM or
+    ``headrace emulate stop``; then nothing is left of it. Gives the report: see ``World``, and the hosts with their
+    nodes. Raises HeadraceError."""
+    from distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    scenario = read(job.scenario, job.fabric)
+    if scenario.fabric != "software":
+        raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
+    if scenario.processes != "none" or scenario.traffic:
+        what = "traffic" if scenario.processes == "none" else "processes"
+        raise HeadraceError(f"{what}: not over several hosts yet", 2)
+    with control.listen(job.name) as listener:
+        try:
+            client = Client(cluster)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise HeadraceError(f"cluster {cluster}: {str(error).splitlines()[0]}") from None
+        with client:
+            controller = _Controller(job, client, tell)
+            try:
+                controller.build()
+                controller.loop(listener)
+            finally:
+                controller.end()
+            return controller.report()
+
+
+class _Controller:
+    def __init__(self, job: EmulationJob, client: Any, tell: Callable[[str], None]) -> None:
+        """Raises HeadraceError."""
+        self._job, self._client, self._tell = job, client, tell
+        self.scenario = scenario = read(job.scenario, job.fabric)
+        self._timeline: timeline.Timeline = (
+            timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
+        )
+        workers: dict[str, str] = {}  # one a host
+        for worker in client.scheduler_info(n_workers=-1)["workers"]:
+            workers.setdefault(urlsplit(worker).hostname or worker, worker)
+        if not workers:
+            raise HeadraceError("the cluster has no workers")
+        hosts = sorted(workers)[: len(scenario.nodes)]
+        self._workers = [workers[host] for host in hosts]
+        first = self._timeline.next(frozenset())
+        if first is None:
+            raise HeadraceError("there are no steps")
+        of = split(len(scenario.nodes), len(hosts), first.links)
+        network = random.randrange(256)
+        self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
+        self._alive = set(range(len(hosts)))
+        self._stopping = False
+        self._number, self._unjammed, self._step = 0, first, first
+        self._jammed: dict[Pair, float] = {}
+        self._wiring = Wiring(len(scenario.nodes), scenario.phys)
+        self._coverage: list[float] = []
+        self._changes, self._built_s, self._asked_s = 0, 0.0, 0.0
+        self._fidelity = Fidelity(scenario.step_s)
+        self._record = None if job.record is None else _open(job.record)
+
+    # ------------------------------------------------------------------------------------------------- the hosts
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> dict[int, Any]:
+        """What each host that is there gives, by its number. Raises HeadraceError with what one says is wrong."""
+        self._asked_s = time.monotonic()
+        numbers = {self._workers[number]: number for number in self._alive}
+        try:
+            found = self._client.run(function, self._job.name, *arguments, workers=list(numbers), on_error="return")
+        except OSError:
+            raise HeadraceError("the cluster's scheduler is lost") from None
+        given, lost = {}, []
+        for worker, number in numbers.items():
+            answer = found.get(worker)
+            if isinstance(answer, HeadraceError):
+                raise HeadraceError(f"host {self._shares[0].hosts[number]}: {answer}", answer.exit_code)
+            if isinstance(answer, BaseException) or worker not in found:
+                lost.append(number)
+            else:
+                given[number] = answer
+        for number in lost:
+            self._lose(number)
+        if lost:
+            if not self._alive:
+                raise HeadraceError("all hosts are lost")
+            if self._built_s:
+                self._apply(self._unjammed)
+        return given
+
+    def _lose(self, number: int) -> None:
+        self._alive.discard(number)
+        names = [self.scenario.nodes[node] for node in self._shares[number].nodes()]
+        self._tell(f"host {self._shares[0].hosts[number]} is lost: {', '.join(names)} are down")
+
+    def _down(self, node: int) -> bool:
+        return self._shares[0].of[node] not in self._alive
+
+    # ------------------------------------------------------------------------------------------------- steps
+
+    def build(self) -> None:
+        """Raises HeadraceError."""
+        if self._record is not None:
+            print(timeline.head(self.scenario.nodes), file=self._record, flush=True)
+        began = time.monotonic()
+        shares = {worker: str(share) for worker, share in zip(self._workers, self._shares, strict=True)}
+        self._ask(_start, str(self._job.scenario.resolve()), shares)
+        if len(self._alive) < len(self._workers):
+            raise HeadraceError("a host was lost while it was built")
+        self._built_s = time.monotonic() - began
+        self._start_s = time.monotonic()
+        self._apply(self._unjammed)
+        self._noted(self._start_s, self._start_s)
+        hosts = f"{len(self._workers)} host{'s' if len(self._workers) > 1 else ''}"
+        self._tell(f"the emulation {self._job.name} is up on {hosts} after {self._built_s:.1f} s")
+
+    def _noted(self, due: float, began: float) -> None:
+        ended = time.monotonic()
+        self._fidelity.step(0.0 if self._job.hold else max(0.0, began - due), ended - began)
+        if self._record is not None:
+            print(timeline.line(self._step), file=self._record, flush=True)
+
+    def _advance(self) -> bool:
+        """The next step; False: there is none."""
+        step = self._timeline.next(frozenset(self._wiring.wires))
+        if step is None:
+            return False
+        self._number += 1
+        due, began = self._start_s + self._number * self.scenario.step_s, time.monotonic()
+        self._apply(step)
+        self._noted(due, began)
+        return True
+
+    def _apply(self, step: Step) -> None:
+        links = {}
+        for pair, state in step.links.items():
+            loss = self._jammed.get(pair, 0.0)
+            if loss < 1 and not any(self._down(node) for node in pair):
+                links[pair] = state.worse(loss)
+        self._unjammed, self._step = step, step._replace(links=links)
+        lost, found = self._wiring.change(links)
+        self._changes += len(lost) + len(found)
+        self._coverage.append(reachable(len(self.scenario.nodes), links))
+        self._ask(_step, timeline.line(self._step))
+
+    def loop(self, listener: socket.socket) -> None:
+        """Until it ends. Raises HeadraceError."""
+        signals = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop)
+        wakeup = kernel.Wakeup(signals)
+        with selectors.DefaultSelector() as selector:
+            for file in (listener, wakeup):
+                selector.register(file, selectors.EVENT_READ)
+            while not self._stopping:
+                due = math.inf if self._job.hold else self._start_s + (self._number + 1) * self.scenario.step_s
+                if due <= time.monotonic():
+                    if not self._advance():
+                        return
+                    continue
+                if time.monotonic() - self._asked_s >= _RENEW_S:
+                    self._ask(_status)
+                until = min(due, self._asked_s + _RENEW_S)
+                ready = [key.fileobj for key, _ in selector.select(max(0.0, until - time.monotonic()))]
+                wakeup.clear()
+                if listener in ready:
+                    control.serve(listener, self._answer)
+
+    def _stop(self) -> None:
+        self._stopping = True
+
+    def end(self) -> None:
+        """Nothing is left on the hosts that are there."""
+        if self._record is not None:
+            self._record.close()
+        workers = [self._workers[number] for number in self._alive]
+        if workers:
+            try:
+                self._client.run(_end, self._job.name, workers=workers, on_error="return")
+            except OSError:
+                pass  # they end by themselves
+
+    # ------------------------------------------------------------------------------------------------- answers
+
+    def _answer(self, request: dict[str, Any]) -> control.Answer:
+        match request:
+            case {"command": "status"}:
+                return self._status(), None
+            case {"command": "node", "node": str(name)}:
+                host = self._shares[0].hosts[self._shares[0].of[index_of(self.scenario.nodes, name)]]
+                raise HeadraceError(f"node {name} is on the host {host}: run the command there")
+            case {"command": "step"}:
+                if not self._job.hold:
+                    raise HeadraceError("steps come by themselves: use --hold", 2)
+                if not self._advance():
+                    raise HeadraceError("there are no more steps")
+                return self._status(), None
+            case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
+                for pair in jammed_pairs(self.scenario.nodes, target, float(loss)):
+                    self._jammed[pair] = float(loss)
+                self._apply(self._unjammed)
+                return {"links": self._jams()}, None
+            case {"command": "stop"}:
+                self._stop()
+                return {}, os.pidfd_open(os.getpid())
+        raise HeadraceError(f"unknown request over several hosts: {request}", 2)
+
+    def _jams(self) -> list[list[str]]:
+        return [[self.scenario.nodes[node] for node in pair] for pair, loss in sorted(self._jammed.items()) if loss]
+
+    def _status(self) -> dict[str, Any]:
+        """As a single host's, and each node has its ``host`` and whether it is ``down``."""
+        scenario, hosts = self.scenario, self._shares[0].hosts
+        shares = self._ask(_status)
+        nodes = {node["name"]: node for share in shares.values() for node in share["nodes"]}
+        links: dict[tuple[str, ...], dict[str, Any]] = {}
+        for share in shares.values():
+            for link in share["links"]:
+                other = links.setdefault(tuple(link["nodes"]), link)
+                for key in ("sent", "bytes"):  # of a port that is elsewhere: 0
+                    other[key] = [max(pair) for pair in zip(other[key], link[key], strict=True)]
+        found = []
+        for index, name in enumerate(scenario.nodes):
+            place = {"name": name, "address": address(index), "position_m": self._step.positions[index], "programs": {}}
+            down = self._down(index)
+            found.append({**nodes.get(name, place), "host": hosts[self._shares[0].of[index]], "down": down})
+        return {
+            **next(iter(shares.values())),
+            "step": self._number,
+            "nodes": found,
+            "links": list(links.values()),
+            "jammed": self._jams(),
+            "coverage": self._coverage[-1],
+            "hosts": self._hosts(),
+        }
+
+    def _hosts(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "host": share.hosts[share.here],
+                "lost": share.here not in self._alive,
+                "nodes": [self.scenario.nodes[node] for node in share.nodes()],
+            }
+            for share in self._shares
+        ]
+
+    def report(self) -> dict[str, Any]:
+        """Of the whole run."""
+        return {
+            "nodes": len(self.scenario.nodes),
+            "phys": self.scenario.phys,
+            "fabric": self.scenario.fabric,
+            "built_s": self._built_s,
+            "steps": self._number + 1,
+            "time_s": self._step.time_s,
+            "links_changed": self._changes,
+            "coverage": sum(self._coverage) / len(self._coverage),
+            "not_applied": [NOT_APPLIED],
+            "hosts": self._hosts(),
+            "fidelity": self._fidelity.report(),
+        }
+
+
+def _open(path: Path) -> Any:
+    try:
+        return path.open("w")
+    except OSError as error:
+        raise HeadraceError(f"{path}: {error.strerror}") from None
+
+
+# -------------------------------------------------------------------------------------------------- on a worker
+
+
+class _Held:
+    """A share on this worker, as long as its controller is heard of."""
+
+    def __init__(self, name: str, emulation: Emulation) -> None:
+        self.emulation, self.heard_s = emulation, time.monotonic()
+        self._name, self._ended = name, threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(1.0):
+            if time.monotonic() - self.heard_s > LEASE_S:
+                _HELD.pop(self._name, None)
+                self.emulation.stop()
+                return
+
+    def end(self) -> None:
+        """It ends now."""
+        self._ended.set()
+        self.emulation.stop()
+
+
+_HELD: dict[str, _Held] = {}
+
+
+def _start(name: str, scenario: str, shares: Mapping[str, str], dask_worker: Any) -> None:
+    emulation = Emulation(
+        scenario, name=name, fabric="software", hold=True, share=Share.read(shares[dask_worker.address])
+    )
+    _HELD[name] = _Held(name, emulation)
+
+
+def _held(name: str) -> Emulation:
+    if name not in _HELD:
+        raise HeadraceError(f"no share of the emulation {name}")
+    _HELD[name].heard_s = time.monotonic()
+    return _HELD[name].emulation
+
+
+def _step(name: str, line: str) -> None:
+    emulation = _held(name)
+    try:
+        emulation.ask("step", links=line)
+    except HeadraceError as error:
+        raise HeadraceError(emulation.wait() or str(error)) from None
+
+
+def _status(name: str) -> dict[str, Any]:
+    emulation = _held(name)
+    try:
+        return emulation.status()
+    except HeadraceError as error:
+        raise HeadraceError(emulation.wait() or str(error)) from None
+
+
+def _end(name: str) -> None:
+    if name in _HELD:
+        _HELD.pop(name).end()
