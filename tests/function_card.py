@@ -18,6 +18,7 @@ PARAMETERS: dict[str, Any] = {
     "EXACT": 16,
     "TERNARY": 16,
     "NARROW": 1,
+    "CUSTOM": 0,
     "PROGRAM_WORDS": 1024,
     "METERS": 16,
 }

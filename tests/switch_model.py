@@ -84,6 +84,7 @@ class ModelCard:
         self.effects, self.program_words, self.groups, self.counters = 256, words, 16, 64
         self.meters, self.bands = 8, 2
         self.matched = (1 << MATCH.width) - 1
+        self.custom = 3
         self.full = full
         self.table = [Table() for _ in range(tables)]
         self.memory: dict[int, dict[str, int]] = {}

@@ -35,6 +35,10 @@ def synth_command(
     boundaries: Annotated[
         int, typer.Option(min=0, help="For large designs: keep module boundaries so many levels down.")
     ] = 0,
+    router: Annotated[
+        str,
+        typer.Option(metavar="router1|router2", help="ecp5: nextpnr's router; router2 for designs that fill a device."),
+    ] = "router1",
     depth: Annotated[int | None, typer.Option(min=0, help="Levels of hierarchy to show.")] = None,
     json: common.Json = False,
 ) -> None:
@@ -49,6 +53,7 @@ def synth_command(
             pnr=not no_pnr,
             seeds=seeds,
             boundaries=boundaries,
+            router=router,
             progress=lambda text: progress(text, None) if progress else None,
         )
     if json:

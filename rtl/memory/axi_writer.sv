@@ -142,12 +142,19 @@ module axi_writer #(
   );
 
   wire [BYTES-1:0] keep = over_q ? '0 : s_axis_tkeep;
-  assign turned      = s_axis_tdata << {burst.offset, 3'b000} | s_axis_tdata >> (MEM_W - 32'({burst.offset, 3'b000}));
-  assign keep_turned = keep << burst.offset | keep >> (BYTES - 32'(burst.offset));
   always_comb begin
-    for (int i = 0; i < BYTES; i++) begin
-      merged[8*i+:8] = i < 32'(burst.offset) ? behind_q[8*i+:8] : turned[8*i+:8];
-      strobes[i]     = i < 32'(burst.offset) ? keep_behind_q[i] : keep_turned[i];
+    // Nobody looks at them then.
+    turned      = 'x;
+    keep_turned = 'x;
+    merged      = 'x;
+    strobes     = 'x;
+    if (burst_valid) begin
+      turned      = s_axis_tdata << {burst.offset, 3'b000} | s_axis_tdata >> (MEM_W - 32'({burst.offset, 3'b000}));
+      keep_turned = keep << burst.offset | keep >> (BYTES - 32'(burst.offset));
+      for (int i = 0; i < BYTES; i++) begin
+        merged[8*i+:8] = i < 32'(burst.offset) ? behind_q[8*i+:8] : turned[8*i+:8];
+        strobes[i]     = i < 32'(burst.offset) ? keep_behind_q[i] : keep_turned[i];
+      end
     end
   end
 

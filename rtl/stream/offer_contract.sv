@@ -24,7 +24,7 @@ module offer_contract #(
 
   always_ff @(posedge clk) begin
     held_q <= valid && !ready;
-    data_q <= data;
+    if (valid && !ready && !held_q) data_q <= data;
     if (begun_q && !rst && held_q) begin
       assert (valid && data == data_q)
       else $error("%m: what was offered went or changed before it was taken");

@@ -57,7 +57,7 @@ module stream_arbiter #(
     s_beat = '0;
     for (int unsigned i = 0; i < INPUTS; i++) begin
       grant[i] = s_axis_tvalid[i] && may_q[i] && (s_axis_tvalid & yields_q[i]) == '0;
-      s_beat |= {$bits(beat_t) {grant[i]}} & {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+      if (grant[i]) s_beat |= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
     end
   end
 
@@ -112,16 +112,27 @@ module stream_arbiter #(
   assign idle         = out_idle && may_q == '1;
 
 `ifndef SYNTHESIS
+  // As offer_contract, whose input would be put together in each cycle. Checks begin with the first reset.
+  // verilator lint_off PROCASSINIT
+  logic begun_q = 1'b0;
+  // verilator lint_on PROCASSINIT
+  always_ff @(posedge clk) if (rst) begun_q <= 1'b1;
+
   for (genvar i = 0; i < INPUTS; i++) begin : gen_contract
-    offer_contract #(
-        .WIDTH($bits(beat_t))
-    ) u_stays (
-        .clk,
-        .rst,
-        .valid(s_axis_tvalid[i]),
-        .ready(s_axis_tready[i]),
-        .data ({s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]})
-    );
+    beat_t held_q;  // what waits
+    logic waits_q;
+
+    always_ff @(posedge clk) begin
+      waits_q <= s_axis_tvalid[i] && !s_axis_tready[i] && !rst;
+      if (s_axis_tvalid[i] && !s_axis_tready[i] && !waits_q) begin
+        held_q <= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+      end
+      if (begun_q && !rst && waits_q) begin
+        assert (s_axis_tvalid[i]
+            && {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]} == held_q)
+        else $error("%m: what was offered went or changed before it was taken");
+      end
+    end
   end
 `endif
 

@@ -22,25 +22,28 @@ module stream_contract #(
   end
 
 `ifndef SYNTHESIS
-  typedef struct packed {
-    logic              last;
-    logic [KEEP_W-1:0] keep;
-    logic [DATA_W-1:0] data;
-  } beat_t;
-  beat_t beat, beat_q;
+  logic last_q;
+  logic [KEEP_W-1:0] keep_q;
+  logic [DATA_W-1:0] data_q;
   // A simulation has no reset before the first one: checks begin with it.
   // verilator lint_off PROCASSINIT
   logic begun_q = 1'b0;
   // verilator lint_on PROCASSINIT
   logic waits_q;
-  assign beat = {tlast, tkeep, tdata};
 
   always_ff @(posedge clk) begin
-    beat_q  <= beat;
+    if (tvalid && !tready && !waits_q) begin
+      last_q <= tlast;
+      keep_q <= tkeep;
+      data_q <= tdata;
+    end
     waits_q <= tvalid && !tready && !rst;
     if (rst) begun_q <= 1'b1;
     if (begun_q && !rst) begin
-      assert (!waits_q || (tvalid && beat == beat_q)) else $error("an offered beat went or changed");
+      if (waits_q) begin
+        assert (tvalid && tlast == last_q && tkeep == keep_q && tdata == data_q)
+        else $error("an offered beat went or changed");
+      end
       assert (!tvalid || (tkeep & (tkeep + 1'b1)) == '0) else $error("tkeep has a hole");
       assert (!tvalid || tlast || &tkeep) else $error("a beat within a frame is not full");
     end

@@ -203,10 +203,12 @@ module custom_actions
     end
   endfunction
 
+  function automatic logic [31:0] reversed(logic [31:0] lane);
+    return {lane[7:0], lane[15:8], lane[23:16], lane[31:24]};
+  endfunction
+
   function automatic logic [LANES-1:0][31:0] swapped(logic [LANES-1:0][31:0] lanes);
-    for (int unsigned i = 0; i < LANES; i++) begin
-      swapped[i] = {lanes[i][7:0], lanes[i][15:8], lanes[i][23:16], lanes[i][31:24]};
-    end
+    for (int unsigned i = 0; i < LANES; i++) swapped[i] = reversed(lanes[i]);
   endfunction
 
   logic [DATA_W-1:0] data4_q;
@@ -228,7 +230,7 @@ module custom_actions
       .s_begins (spans[4].begins),
       .s_start  (spans[4].start[LANE_W+1:2]),
       .s_lanes  (samples4_q),
-      .s_samples(swapped(data4_q)),
+      .s_samples(data4_q),
       .m_samples(filtered10),
       .idle     ()
   );
@@ -236,7 +238,7 @@ module custom_actions
 
   always_ff @(posedge clk) begin
     if (span3_valid) begin
-      data4_q    <= data3;
+      data4_q    <= swapped(data3);
       samples4_q <= lanes_of(span3.start, span3.stop, span3.bytes);
     end
     if (beat_step[9]) begin
@@ -249,20 +251,15 @@ module custom_actions
   // --------------------------------------------------------------------------------------- step 11: the packet as sent
   beat_t beat11_q;
   logic [DATA_W-1:0] old11_q;
-  logic [LANES-1:0][31:0] new10, swapped10;
   logic [15:0] top_q;                        // last two bytes of the beat before
   wire [15:0] head11 = beat11_q.custom && !spans[11].first ? top_q : beat11_q.head;
 
-  always_comb begin
-    swapped10 = swapped(filtered10);
-    new10     = beat10_q.data;
-    for (int unsigned i = 0; i < LANES; i++) if (samples10_q[i]) new10[i] = swapped10[i];
-  end
-
   always_ff @(posedge clk) begin
     if (beat_step[10]) begin
-      beat11_q      <= beat10_q;
-      beat11_q.data <= new10;
+      beat11_q <= beat10_q;
+      for (int unsigned i = 0; i < LANES; i++) begin
+        if (samples10_q[i]) beat11_q.data[32*i+:32] <= reversed(filtered10[i]);
+      end
     end
     if (span_step[10]) old11_q <= beat10_q.data;
     if (beat_step[11]) top_q <= beat11_q.data[DATA_W-1-:16];

@@ -48,7 +48,8 @@ module custom_patch
   logic [BEAT_W-1:0] number_q;
   logic behind_q;                 // the beat behind the one in which the CRC begins
   logic found_valid_q, out_valid_q, begins;
-  beat_t found_q, out_q, patched;
+  beat_t found_q, out_q;
+  logic [DATA_W-1:0] patched;
   logic [WORDS-1:0] sums, sums_q;
   logic [KEEP_W-1:0] crcs, crcs_q;
   logic [15:0] checksum_q;
@@ -70,9 +71,9 @@ module custom_patch
       crcs[i] = (begins && i >= 32'(crc_byte) && i < 32'(crc_byte) + 4)
                 || (behind_q && i + KEEP_W < 32'(crc_byte) + 4);
     end
-    patched = found_q;
-    for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched.data[16*i+:16] = checksum_q;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched.data[8*i+:8] = crc_q[8*(i%4)+:8];
+    patched = found_q.data;
+    for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched[16*i+:16] = checksum_q;
+    for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched[8*i+:8] = crc_q[8*(i%4)+:8];
   end
 
   always_ff @(posedge clk) begin
@@ -90,7 +91,8 @@ module custom_patch
     end
     if (out_ready) begin
       out_valid_q <= found_valid_q;
-      out_q       <= patched;
+      out_q       <= found_q;
+      out_q.data  <= patched;
     end
     if (rst) begin
       found_valid_q <= 1'b0;

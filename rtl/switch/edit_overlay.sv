@@ -56,7 +56,9 @@ module edit_overlay
 
   function automatic logic [3:0][7:0] patched(logic [3:0][7:0] word, patch_word_t patch, logic enable);
     patched = word;
-    for (int unsigned i = 0; i < 4; i++) if (enable && patch.enable[i]) patched[i] = patch.bytes[i];
+    if (enable && patch.enable != '0) begin  // of most words nothing: a simulator need not look at each byte
+      for (int unsigned i = 0; i < 4; i++) if (patch.enable[i]) patched[i] = patch.bytes[i];
+    end
     if (patch.low) patched[2][7:4] = word[2][7:4];
   endfunction
 

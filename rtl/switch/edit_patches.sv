@@ -163,8 +163,9 @@ module edit_patches
   // verilator lint_on UNUSEDSIGNAL
 
   // ------------------------------------------------------------------------------------------------------------ stages
-  patch_t [2:0] front_q;
-  header_t [2:0] l3_q, l4_q;
+  // Registers of their own for each stage: a simulator copies all of an array to write a part of it.
+  patch_t front0_q, front1_q, front2_q;
+  header_t l30_q, l31_q, l32_q, l40_q, l41_q, l42_q;
   word_t [2:0] l3_at_q, l4_at_q;
   sum_t [2:0] l3_sum_q, l4_sum_q, crc_sum_q;  // `at` of the first stage is behind the header's place
 
@@ -175,9 +176,9 @@ module edit_patches
       automatic logic sctp = edit.l4_proto == IP_SCTP && edit.layers.l4_bytes != '0;
       automatic logic udp = edit.l4_proto == IP_UDP;
       automatic logic control = edit.l4_proto == IP_ICMP || edit.l4_proto == IP_ICMPV6;
-      front_q[0]  <= none ? '0 : front_of(edit);
-      l3_q[0]     <= none ? '0 : header_t'(l3_of(edit));
-      l4_q[0]     <= none ? '0 : header_t'(l4_of(edit, control));
+      front0_q  <= none ? '0 : front_of(edit);
+      l30_q     <= none ? '0 : header_t'(l3_of(edit));
+      l40_q     <= none ? '0 : header_t'(l4_of(edit, control));
       l3_at_q[0]  <= edit.layers.l3[7:2] + shift;
       l4_at_q[0]  <= edit.layers.l4[7:2] + shift;
       l3_sum_q[0] <= '{
@@ -205,10 +206,13 @@ module edit_patches
           delta: '0
       };
     end
+  end
+
+  always_ff @(posedge clk) begin
     if (load[1]) begin
-      front_q[1]     <= front_q[0];
-      l3_q[1]        <= turned(l3_q[0], index_t'(l3_at_q[0]) & ~SINGLE);
-      l4_q[1]        <= turned(l4_q[0], index_t'(l4_at_q[0]) & ~SINGLE);
+      front1_q     <= front0_q;
+      l31_q        <= turned(l30_q, index_t'(l3_at_q[0]) & ~SINGLE);
+      l41_q        <= turned(l40_q, index_t'(l4_at_q[0]) & ~SINGLE);
       l3_at_q[1]     <= l3_at_q[0];
       l4_at_q[1]     <= l4_at_q[0];
       l3_sum_q[1]    <= l3_sum_q[0];
@@ -218,10 +222,13 @@ module edit_patches
       crc_sum_q[1]   <= crc_sum_q[0];
       crc_sum_q[1].at <= crc_sum_q[0].at + l4_at_q[0];
     end
+  end
+
+  always_ff @(posedge clk) begin
     if (load[2]) begin
-      front_q[2]  <= front_q[1];
-      l3_q[2]     <= turned(l3_q[1], index_t'(l3_at_q[1]) & SINGLE);
-      l4_q[2]     <= turned(l4_q[1], index_t'(l4_at_q[1]) & SINGLE);
+      front2_q  <= front1_q;
+      l32_q     <= turned(l31_q, index_t'(l3_at_q[1]) & SINGLE);
+      l42_q     <= turned(l41_q, index_t'(l4_at_q[1]) & SINGLE);
       l3_at_q[2]  <= l3_at_q[1];
       l4_at_q[2]  <= l4_at_q[1];
       l3_sum_q[2] <= l3_sum_q[1];
@@ -230,9 +237,9 @@ module edit_patches
     end
   end
 
-  assign front  = front_q[2];
-  assign l3     = l3_q[2];
-  assign l4     = l4_q[2];
+  assign front  = front2_q;
+  assign l3     = l32_q;
+  assign l4     = l42_q;
   assign l3_at  = l3_at_q[2];
   assign l4_at  = l4_at_q[2];
   assign l3_sum = l3_sum_q[2];

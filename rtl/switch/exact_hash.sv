@@ -25,48 +25,58 @@ module exact_hash #(
   end
 
   localparam int unsigned GROUPS = (KEY_W + 31) / 32;
+  localparam int unsigned SUM_W = TABLES * ADDR_W;
 
-  typedef logic [KEY_W-1:0][TABLES-1:0][ADDR_W-1:0] constants_t;
+  typedef logic [SUM_W-1:0] sum_t;
+  typedef sum_t sums_t[128];
 
-  function automatic constants_t constants();
-    constants_t drawn;
+  // The constant of a bit
+  function automatic sum_t drawn(int unsigned place);
     logic [31:0] mix;
-    for (int unsigned i = 0; i < KEY_W; i++) begin
-      for (int unsigned t = 0; t < TABLES; t++) begin
-        mix = 32'(i * TABLES + t + 1) * 32'h9e37_79b9;
-        mix = (mix ^ (mix >> 16)) * 32'h85eb_ca6b;
-        mix = (mix ^ (mix >> 13)) * 32'hc2b2_ae35;
-        drawn[i][t] = ADDR_W'(mix >> (32 - ADDR_W));
-        if (drawn[i][t] == '0) drawn[i][t] = ADDR_W'(1);
-      end
+    for (int unsigned t = 0; t < TABLES; t++) begin
+      mix = 32'(place * TABLES + t + 1) * 32'h9e37_79b9;
+      mix = (mix ^ (mix >> 16)) * 32'h85eb_ca6b;
+      mix = (mix ^ (mix >> 13)) * 32'hc2b2_ae35;
+      drawn[ADDR_W*t+:ADDR_W] = ADDR_W'(mix >> (32 - ADDR_W));
+      if (drawn[ADDR_W*t+:ADDR_W] == '0) drawn[ADDR_W*t+:ADDR_W] = ADDR_W'(1);
     end
-    return drawn;
   endfunction
 
-  localparam constants_t CONSTANTS = constants();
+  // What four bits of a group add, for each value that they can have: 8 functions of four inputs, and in a simulation
+  // 8 looks at a table instead of 32 at a bit.
+  function automatic sums_t sums_of(int unsigned group);
+    for (int unsigned i = 0; i < 128; i++) begin
+      sums_of[i] = '0;
+      for (int unsigned j = 0; j < 4; j++) begin
+        if (i[j] && 32 * group + 4 * (i / 16) + j < KEY_W) sums_of[i] ^= drawn(32 * group + 4 * (i / 16) + j);
+      end
+    end
+  endfunction
 
-  logic [GROUPS-1:0][TABLES-1:0][ADDR_W-1:0] part_q;
-
+  wire [GROUPS-1:0][31:0] groups = (32 * GROUPS)'(key);
   logic valid_q;
 
   always_ff @(posedge clk) valid_q <= valid;
 
-  always_ff @(posedge clk) begin
-    if (valid) begin
-      for (int unsigned group = 0; group < GROUPS; group++) begin
-        automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
-        for (int unsigned i = 32 * group; i < 32 * group + 32 && i < KEY_W; i++) if (key[i]) sum ^= CONSTANTS[i];
-        part_q[group] <= sum;
+  for (genvar group = 0; group < GROUPS; group++) begin : gen_group
+    localparam sums_t SUMS = sums_of(group);
+    sum_t part_q, total;
+
+    always_ff @(posedge clk) begin
+      if (valid) begin
+        automatic sum_t sum = '0;
+        for (int unsigned i = 0; i < 8; i++) sum ^= SUMS[7'(16*i)+7'(groups[group][4*i+:4])];
+        part_q <= sum;
       end
+    end
+
+    if (group == 0) begin : gen_first
+      assign total = part_q;
+    end else begin : gen_next
+      assign total = part_q ^ gen_group[group-1].total;
     end
   end
 
-  always_ff @(posedge clk) begin
-    if (valid_q) begin
-      automatic logic [TABLES-1:0][ADDR_W-1:0] sum = '0;
-      for (int unsigned group = 0; group < GROUPS; group++) sum ^= part_q[group];
-      addr <= sum;
-    end
-  end
+  always_ff @(posedge clk) if (valid_q) addr <= gen_group[GROUPS-1].total;
 
 endmodule

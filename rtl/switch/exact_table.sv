@@ -89,7 +89,8 @@ module exact_table
 
   state_t state_q;
   table_op_t op_q;
-  entry_t hand_q, pick_q;
+  entry_t hand_q, pick;
+  entry_t pick_q[1];  // an array, as the stash is made of it and it of the stash: a simulator copies others each cycle
   logic [PICK_W-1:0] at_q;  // what is picked: of the stash, and behind it of the places
   logic asked_op_q;  // what is in hand is an operation's, not from the stash
   logic evicts_q, swept_q;
@@ -107,10 +108,9 @@ module exact_table
   logic [TABLES-1:0] write;
   logic [TABLES-1:0][ADDR_W-1:0] hand_addr, look_addr;
   entry_t [TABLES-1:0] hand_word;
-  logic [TABLES-1:0][1:0] clash_q;  // the place was written as it was read
   logic [TABLES-1:0] hand_match, look_match, taken;
   logic [STASH-1:0] hand_stash, look_stash;
-  logic [TABLES-1:0][1:0][RESULT_W-1:0] result_q;
+  logic [TABLES-1:0][RESULT_W-1:0] results;
 
   logic [EXACT_LATENCY-1:0] asked_q;  // [i]: a lookup came i + 1 cycles ago
   wire visits = state_q == VISIT;
@@ -151,6 +151,8 @@ module exact_table
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
     wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
     entry_t look_word;
+    logic [1:0] clash_q;  // the place was written as it was read
+    logic [RESULT_W-1:0] compared_q, result_q;
 
     assign taken[t] = hand_word[t].valid;
     assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
@@ -175,7 +177,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(look_word.valid && !clash_q[t][1] && swept_q && asked_q[4]),
+        .valid(look_word.valid && !clash_q[1] && swept_q && asked_q[4]),
         .a    (look_word.key),
         .b    (gen_key[4].key_q),
         .equal(look_match[t])
@@ -192,9 +194,11 @@ module exact_table
     );
 
     always_ff @(posedge clk) begin
-      clash_q[t]  <= {clash_q[t][0], write[t] && addr == look_addr[t]};
-      result_q[t] <= {result_q[t][0], look_word.result};
+      clash_q <= {clash_q[0], write[t] && addr == look_addr[t]};
+      if (asked_q[4]) compared_q <= look_word.result;
+      if (asked_q[5]) result_q <= compared_q;
     end
+    assign results[t] = result_q;
   end
 
   for (genvar s = 0; s < STASH; s++) begin : gen_stash
@@ -213,11 +217,13 @@ module exact_table
   // lie the cycles of a visit.
 
   always_ff @(posedge clk) begin
-    automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
-    for (int unsigned s = 0; s < STASH; s++) if (look_stash[s]) stashed |= stash_q[s].result;
-    for (int unsigned t = 0; t < TABLES; t++) if (look_match[t]) placed |= result_q[t][1];
-    hit <= |look_stash || |look_match;
-    result <= |look_stash ? stashed : placed;
+    if (asked_q[6]) begin
+      automatic logic [RESULT_W-1:0] stashed = '0, placed = '0;
+      for (int unsigned s = 0; s < STASH; s++) if (look_stash[s]) stashed |= stash_q[s].result;
+      for (int unsigned t = 0; t < TABLES; t++) if (look_match[t]) placed |= results[t];
+      hit    <= |look_stash || |look_match;
+      result <= |look_stash ? stashed : placed;
+    end
     asked_q <= {asked_q[EXACT_LATENCY-2:0], key_valid};
     if (rst) asked_q <= '0;
   end
@@ -236,17 +242,18 @@ module exact_table
       .KEY_W(KEY_W)
   ) u_picked_equal (
       .clk,
-      .valid(pick_q.valid && visits),
-      .a    (pick_q.key),
+      .valid(pick.valid && visits),
+      .a    (pick.key),
       .b    (hand_q.key),
       .equal(picked_equal)
   );
 
   always_ff @(posedge clk) begin
-    if (state_q != IDLE) pick_q <= choices[at_q];
+    if (state_q != IDLE) pick_q[0] <= choices[at_q];
     equal_q <= (STASH - 1)'({picked_equal, equal_q} >> 1);
   end
 
+  assign pick       = pick_q[0];
   assign hand_stash = {picked_equal, equal_q};
 
   logic [STASH-1:0] occupied;
@@ -275,7 +282,7 @@ module exact_table
     full = op_q == INSERT && &taken && !two_free;
     keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
         : state_q == WRITE && evicts_q;
-    stash_entry = state_q == DECIDE ? hand_q : pick_q;
+    stash_entry = state_q == DECIDE ? hand_q : pick_q[0];
     for (int unsigned s = 0; s < STASH; s++) begin
       stash_write[s] = keeps && (state_q == DECIDE && |hand_stash ? hand_stash[s] : 32'(free_slot) == s);
     end
@@ -304,7 +311,7 @@ module exact_table
       VISIT: begin
         count_q <= count_q + 1'b1;
         at_q <= PICK_W'(32'(count_q) + 1 - WALK_AT);
-        if (count_q == '0 && !asked_op_q) hand_q <= pick_q;
+        if (count_q == '0 && !asked_op_q) hand_q <= pick_q[0];
         if (32'(count_q) == VISIT_CYCLES - 1) state_q <= DECIDE;
       end
       DECIDE: begin

@@ -122,7 +122,10 @@ module fir_filter #(
 
     wire fits = total_q[49:45] == '0 || total_q[49:45] == '1;
 
-    assign m_samples[lane] = fits ? total_q[45:14] : {total_q[49], {31{!total_q[49]}}};
+    always_comb begin
+      m_samples[lane] = 'x;  // nobody looks then
+      if (valid_q[5]) m_samples[lane] = fits ? total_q[45:14] : {total_q[49], {31{!total_q[49]}}};
+    end
   end
 
   assign idle = valid_q == '0;

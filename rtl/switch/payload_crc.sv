@@ -128,21 +128,20 @@ module payload_crc #(
   assign spare[0] = spare_q;
 
   for (genvar s = 0; s < STAGES; s++) begin : gen_stages
-    logic [2:0][31:0] crc;
-    assign crc[0] = back[s];
-    for (genvar i = 0; i < 2; i++) begin : gen_powers
-      localparam int unsigned POWER = 2 * s + i;
-      if (POWER < BYTES_W) begin : gen_power
-        localparam square_t BACK = back_taps(POWER);
-        for (genvar bits = 0; bits < 32; bits++) begin : gen_bits
-          assign crc[i+1][bits] = spare[s][POWER] ? ^(crc[i] & BACK[bits]) : crc[i][bits];
-        end
-      end else begin : gen_none
-        assign crc[i+1] = crc[i];
-      end
-    end
+    localparam square_t FIRST = back_taps(2 * s);
+    localparam square_t SECOND = back_taps(2 * s + 1);
+
     always_ff @(posedge clk) begin
-      if (done[s]) back[s+1] <= crc[2];
+      if (done[s]) begin
+        automatic logic [31:0] once = back[s];
+        automatic logic [31:0] twice;
+        if (spare[s][2*s]) for (int unsigned i = 0; i < 32; i++) once[i] = ^(back[s] & FIRST[i]);
+        twice = once;
+        if (2 * s + 1 < BYTES_W && spare[s][(2*s+1)%BYTES_W]) begin
+          for (int unsigned i = 0; i < 32; i++) twice[i] = ^(once & SECOND[i]);
+        end
+        back[s+1] <= twice;
+      end
       done[s+1] <= done[s];
       if (rst) done[s+1] <= 1'b0;
     end

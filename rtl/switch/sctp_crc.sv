@@ -66,6 +66,7 @@ module sctp_crc (
 
   localparam int unsigned LATENCY = 6;
   logic [LATENCY-1:0] valid_q;
+  logic [LATENCY-2:0] some_q;  // bits of the ports change: most packets have none, and take no part in this
   logic [1:0][31:0] change_q, low_q, high_q;
   logic [1:0][7:0] bytes_q;  // the upper half, until half of it is done
   product_t once_q, twice_q;
@@ -76,11 +77,13 @@ module sctp_crc (
     bytes_q  <= {bytes_q[0], s_bytes[15:8]};
     high_q   <= {high_q[0], HIGH[bytes_q[1]]};
     change_q <= {change_q[0], swapped(s_change)};
-    once_q   <= product(change_q[1], low_q[1]);
-    half_q   <= reduced(once_q);
-    twice_q  <= product(half_q, high_q[1]);
-    result_q <= reduced(twice_q);
-    valid_q  <= rst ? '0 : {valid_q[LATENCY-2:0], s_valid};
+    some_q   <= {some_q[LATENCY-3:0], s_change != '0};
+    if (some_q[1]) once_q <= product(change_q[1], low_q[1]);
+    if (some_q[2]) half_q <= reduced(once_q);
+    if (some_q[3]) twice_q <= product(half_q, high_q[1]);
+    if (some_q[4]) result_q <= reduced(twice_q);
+    else result_q <= '0;
+    valid_q <= rst ? '0 : {valid_q[LATENCY-2:0], s_valid};
   end
 
   assign m_valid  = valid_q[LATENCY-1];

@@ -14,7 +14,8 @@ module switch_control
     parameter int unsigned GROUPS = 256,
     parameter int unsigned COUNTERS = 1024,
     parameter int unsigned METERS = 128,
-    parameter bit NARROW = 1'b0
+    parameter bit NARROW = 1'b0,
+    parameter bit CUSTOM = 1'b1
 ) (
     input  logic                          clk,
     input  logic                          rst,
@@ -166,7 +167,7 @@ module switch_control
   logic [TABLES-1:0][1:0][63:0] lookups_q;  // looked up, matched
   localparam int unsigned FLOW_WORDS = ($bits(flow_command_t) + 31) / 32;
   localparam int unsigned METER_WORDS = ($bits(meter_t) + 31) / 32;
-  logic [FLOW_WORDS-1:0][31:0] flow_words;
+  logic [FLOW_WORDS-1:0][31:0] flow_q;  // its words: one decoder has them all
   logic [METER_WORDS-1:0][31:0] meter_words;
   logic known;       // there is such a table
 
@@ -174,7 +175,7 @@ module switch_control
   assign busy = state_q != IDLE || group_write_q || regs_out.operation.start.flow.value ||
       regs_out.operation.start.group.value || regs_out.operation.start.meter.value ||
       regs_out.operation.start.clear.value || regs_out.operation.start.count.value;
-  assign flow         = flow_command_t'(flow_words);
+  assign flow         = flow_command_t'(flow_q);
   assign meter        = meter_t'(meter_words);
   assign known        = table_q < TABLE_W'(TABLES);
   assign count_number = number_q;
@@ -188,11 +189,21 @@ module switch_control
   assign meter_read   = counting_q && kind_q == 3'd2;
 
   always_comb begin
-    for (int unsigned i = 0; i < FLOW_WORDS; i++) flow_words[i] = regs_out.flow.word[i].value.value;
     for (int unsigned i = 0; i < METER_WORDS; i++) meter_words[i] = regs_out.meter.word[i].value.value;
     for (int unsigned i = 0; i < TABLES; i++) begin
       flow_valid[i] = state_q == FLOW && table_q == TABLE_W'(i);
       entry_read[i] = counting_q && kind_q == 3'd0 && table_q == TABLE_W'(i);
+    end
+  end
+
+  wire flow_write = regs_out.flow.req && regs_out.flow.req_is_wr;
+  always_ff @(posedge clk) begin
+    if (flow_write) begin
+      for (int unsigned i = 0; i < FLOW_WORDS; i++) begin
+        if (regs_out.flow.addr[7:2] == 6'(i)) begin
+          flow_q[i] <= (flow_q[i] & ~regs_out.flow.wr_biten) | (regs_out.flow.wr_data & regs_out.flow.wr_biten);
+        end
+      end
     end
   end
 
@@ -368,6 +379,7 @@ module switch_control
     regs_in.sizes.ports.next                  = 7'(PORTS);
     regs_in.sizes.tables.next                 = 4'(TABLES);
     regs_in.sizes.narrow.next                 = NARROW;
+    regs_in.sizes.custom.next                 = CUSTOM;
     regs_in.sizes.bands.next                  = 4'(METER_BANDS);
     regs_in.exact_entries.value.next          = EXACT;
     regs_in.ternary_entries.value.next        = TERNARY;
@@ -380,6 +392,8 @@ module switch_control
     regs_in.finished.value.next               = finished_q;
     regs_in.from_host.value.next              = taken_q;
     regs_in.to_host.value.next                = copied_q;
+    regs_in.flow.wr_ack                       = flow_write;
+    regs_in.flow.rd_ack                       = regs_out.flow.req && !regs_out.flow.req_is_wr;
     regs_in.operation.answer.value.next       = answer_q;
     for (int unsigned i = 0; i < COUNTED; i++) regs_in.operation.counted[i].value.next = counted_q[i];
     regs_in.actions.place.value.we          = written_q;

@@ -20,6 +20,7 @@ module switch_engine
     parameter int unsigned TERNARY = 128,
     parameter int unsigned CHUNK_W = 5,
     parameter bit NARROW = 1'b0,
+    parameter bit CUSTOM = 1'b1,            // custom actions: FIR filter and CRC
     parameter int unsigned EFFECTS = 256,
     parameter int unsigned PROGRAM_WORDS = 8192,
     parameter int unsigned GROUPS = 256,
@@ -110,7 +111,8 @@ module switch_engine
       .GROUPS(GROUPS),
       .COUNTERS(COUNTERS),
       .METERS(METERS),
-      .NARROW(NARROW)
+      .NARROW(NARROW),
+      .CUSTOM(CUSTOM)
   ) u_control (
       .clk,
       .rst,
@@ -495,10 +497,8 @@ module switch_engine
   );
 
   // No RAM keeps ports that are not there.
-  always_comb begin
-    copy       = copy_made;
-    copy.ports = PORTS_MAX'(copy_made.ports[PORTS-1:0]);
-  end
+  localparam copy_t COPY_KEPT = '{ports: {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS), default: '1};
+  assign copy = copy_made & COPY_KEPT;
 
   meter_bank #(
       .METERS(METERS)
@@ -579,36 +579,45 @@ module switch_engine
   logic [DATA_W-1:0] sent_data;
   logic [KEEP_W-1:0] sent_keep;
   sent_t sent, sent_made;
-  always_comb begin
-    sent       = sent_made;
-    sent.ports = PORTS_MAX'(sent_made.ports[PORTS-1:0]);
+  localparam sent_t SENT_KEPT = '{ports: {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS), default: '1};
+  assign sent = sent_made & SENT_KEPT;
+  if (CUSTOM) begin : gen_custom
+    custom_actions #(
+        .DATA_W(DATA_W),
+        .USER_W($bits(sent_t)),
+        .STORE_KB(STORE_KB)
+    ) u_custom (
+        .clk,
+        .rst,
+        .coefficients (fir_coefficients),
+        .carry        (fir_carry),
+        .s_axis_tvalid(made_valid),
+        .s_axis_tready(made_ready),
+        .s_axis_tdata (made_data),
+        .s_axis_tkeep (made_keep),
+        .s_axis_tlast (made_last),
+        .s_axis_tuser (made_sent),
+        .s_custom     (made_sent.custom[1:0]),
+        .s_payload_at (made_sent.payload_at),
+        .m_axis_tvalid(sent_valid),
+        .m_axis_tready(sent_ready),
+        .m_axis_tdata (sent_data),
+        .m_axis_tkeep (sent_keep),
+        .m_axis_tlast (sent_last),
+        .m_axis_tuser (sent_made),
+        .dropped      (custom_dropped),
+        .idle         (custom_idle)
+    );
+  end else begin : gen_no_custom
+    assign sent_valid     = made_valid;
+    assign made_ready     = sent_ready;
+    assign sent_data      = made_data;
+    assign sent_keep      = made_keep;
+    assign sent_last      = made_last;
+    assign sent_made      = made_sent;
+    assign custom_dropped = 1'b0;
+    assign custom_idle    = 1'b1;
   end
-  custom_actions #(
-      .DATA_W(DATA_W),
-      .USER_W($bits(sent_t)),
-      .STORE_KB(STORE_KB)
-  ) u_custom (
-      .clk,
-      .rst,
-      .coefficients (fir_coefficients),
-      .carry        (fir_carry),
-      .s_axis_tvalid(made_valid),
-      .s_axis_tready(made_ready),
-      .s_axis_tdata (made_data),
-      .s_axis_tkeep (made_keep),
-      .s_axis_tlast (made_last),
-      .s_axis_tuser (made_sent),
-      .s_custom     (made_sent.custom[1:0]),
-      .s_payload_at (made_sent.payload_at),
-      .m_axis_tvalid(sent_valid),
-      .m_axis_tready(sent_ready),
-      .m_axis_tdata (sent_data),
-      .m_axis_tkeep (sent_keep),
-      .m_axis_tlast (sent_last),
-      .m_axis_tuser (sent_made),
-      .dropped      (custom_dropped),
-      .idle         (custom_idle)
-  );
 
   logic [PORTS_MAX-1:0] port_valid;
   logic host_valid, again_valid, out_last, host_last, split_idle, host_idle;

@@ -493,10 +493,8 @@ module switch_table
         mark_q   <= accepted_q;
         answer_q <= refused_q ? NOT_FOUND : DONE;
         if (refused_q) state_q <= TAKE;
-        else if (op.op == FLOW_SET_MASK) begin
-          mask_q  <= key_of(op.mask);
-          state_q <= TAKE;
-        end else if (op.op == FLOW_SET_EFFECT) state_q <= DRAIN;
+        else if (op.op == FLOW_SET_MASK) state_q <= TAKE;
+        else if (op.op == FLOW_SET_EFFECT) state_q <= DRAIN;
         else if (for_entry || adds) state_q <= SETTLED;
         else state_q <= OFFER;
       end
@@ -522,6 +520,8 @@ module switch_table
       finished_q <= '0;
     end
   end
+
+  always_ff @(posedge clk) if (state_q == START && op.op == FLOW_SET_MASK) mask_q <= key_of(op.mask);
 
   assign op_ready  = state_q == TAKE;
   assign op_answer = answer_q;

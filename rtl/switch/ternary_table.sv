@@ -83,7 +83,7 @@ module ternary_table
   state_t state_q;
   logic set_q, clear_q;
   logic [ENTRIES-1:0] column_q, cleared_q, valid_q;
-  logic [BANKS-1:0][SHARE-1:0][CHUNK_W-1:0] value_q, mask_q;  // the lowest chunk is the one at hand
+  typedef logic [SHARE-1:0][CHUNK_W-1:0] bank_t;  // the lowest chunk is the one at hand
   logic [STEP_W-1:0] step_q;
   logic [$clog2(SETTLE+1)-1:0] wait_q;
 
@@ -109,19 +109,11 @@ module ternary_table
           state_q <= op_set ? WALK : COMMIT;
           column_q <= one_hot(op_index);
           cleared_q <= one_hot(op_clear_index);
-          value_q <= (BANKS * SHARE * CHUNK_W)'(op_value);
-          mask_q  <= (BANKS * SHARE * CHUNK_W)'(op_mask);
           if (op_set) valid_q <= valid_q & ~one_hot(op_index);
         end
       end
       WALK: begin
         step_q <= step_q + 1'b1;
-        if (chunk_ends) begin
-          for (int unsigned bank = 0; bank < BANKS; bank++) begin
-            value_q[bank] <= value_q[bank] >> CHUNK_W;
-            mask_q[bank]  <= mask_q[bank] >> CHUNK_W;
-          end
-        end
         if (step_q == STEP_W'(STEPS - 1)) state_q <= WAIT;
       end
       WAIT: begin
@@ -142,37 +134,64 @@ module ternary_table
 
   // Each step goes to the copies, whose words come after two cycles, and is written with the entry's bit a cycle later.
 
+  localparam int unsigned FULL_W = BANKS * SHARE * CHUNK_W;
+
   logic [2:0] walks_q;
+  logic [CHUNKS-1:0] write_q;
   logic [2:0][STEP_W-1:0] steps_q;
-  logic [BANKS-1:0][1:0] fits_q;  // the entry matches a chunk of that value
-  logic [BANKS-1:0][ENTRIES-1:0] kept, word_q;
   wire walking = state_q == WALK || walks_q != '0;
 
   always_ff @(posedge clk) begin
     walks_q <= {walks_q[1:0], state_q == WALK};
     if (walking) begin
       steps_q <= {steps_q[1:0], step_q};
-      for (int unsigned bank = 0; bank < BANKS; bank++) begin
-        fits_q[bank] <= {fits_q[bank][0], ((value_q[bank][0] ^ step_q[CHUNK_W-1:0]) & mask_q[bank][0]) == '0};
-        word_q[bank] <= (kept[bank] & ~column_q) | (fits_q[bank][1] ? column_q : '0);
+      for (int unsigned chunk = 0; chunk < CHUNKS; chunk++) begin
+        write_q[chunk] <= walks_q[1] && 32'(steps_q[1] >> CHUNK_W) == chunk % SHARE;
       end
     end
-    if (rst) walks_q <= '0;
+    if (rst) begin
+      walks_q <= '0;
+      write_q <= '0;
+    end
   end
 
   for (genvar bank = 0; bank < BANKS; bank++) begin : gen_bank
+    localparam int unsigned FIRST = bank * SHARE * CHUNK_W;
+
+    bank_t op_q[2];  // value and mask; an array, of which a simulator touches what is written only
+    logic [1:0] fits_q;  // the entry matches a chunk of that value
+    logic [ENTRIES-1:0] read, kept_q, word_q;
+
+    always_ff @(posedge clk) begin
+      if (state_q == IDLE && op_valid) begin
+        op_q[0] <= bank_t'(FULL_W'(op_value) >> FIRST);
+        op_q[1] <= bank_t'(FULL_W'(op_mask) >> FIRST);
+      end
+      if (state_q == WALK && chunk_ends) begin
+        op_q[0] <= op_q[0] >> CHUNK_W;
+        op_q[1] <= op_q[1] >> CHUNK_W;
+      end
+    end
+
+    always_ff @(posedge clk) begin
+      if (walking) begin
+        fits_q <= {fits_q[0], ((op_q[0][0] ^ step_q[CHUNK_W-1:0]) & op_q[1][0]) == '0};
+        kept_q <= read;
+        word_q <= (kept_q & ~column_q) | (fits_q[1] ? column_q : '0);
+      end
+    end
+
     ram_sdp #(
-        .WIDTH  (ENTRIES),
-        .DEPTH  (STEPS),
-        .OUT_REG(1'b1)
+        .WIDTH(ENTRIES),
+        .DEPTH(STEPS)
     ) u_copy (
         .clk,
         .wr_en  (walks_q[2]),
         .wr_addr(steps_q[2]),
-        .wr_data(word_q[bank]),
+        .wr_data(word_q),
         .rd_en  (state_q == WALK),
         .rd_addr(step_q),
-        .rd_data(kept[bank])
+        .rd_data(read)
     );
   end
 
@@ -186,25 +205,14 @@ module ternary_table
     wire [ENTRIES-1:0] word;
 
     if (chunk < CHUNKS) begin : gen_ram
-      logic write_q;
+      // Not a ram_dist: a simulator looks once whether any of them is written.
+      (* ram_style = "distributed" *)
+      logic [ENTRIES-1:0] mem[WORDS];
 
-      if (SHARE == 1) begin : gen_only
-        assign write_q = walks_q[2];
-      end else begin : gen_own
-        always_ff @(posedge clk) write_q <= walks_q[1] && 32'(steps_q[1][STEP_W-1:CHUNK_W]) == chunk % SHARE;
+      always_ff @(posedge clk) begin
+        if (walks_q[2]) if (write_q[chunk]) mem[steps_q[2][CHUNK_W-1:0]] <= gen_bank[chunk/SHARE].word_q;
       end
-
-      ram_dist #(
-          .WIDTH(ENTRIES),
-          .DEPTH(WORDS)
-      ) u_ram (
-          .clk,
-          .wr_en  (write_q),
-          .wr_addr(steps_q[2][CHUNK_W-1:0]),
-          .wr_data(word_q[chunk/SHARE]),
-          .rd_addr(key_q[chunk*CHUNK_W+:CHUNK_W]),
-          .rd_data(word)
-      );
+      assign word = mem[key_q[chunk*CHUNK_W+:CHUNK_W]];
     end else begin : gen_none
       assign word = '1;
     end

@@ -28,7 +28,7 @@ BASE = 100
 class Numbering:
     """Groups and meters lie at their numbers plus 1; there is no group 13 and no meter 13."""
 
-    ports, tables = 4, 4
+    ports, tables, custom = 4, 4, 3
 
     def group_index(self, number: int) -> int:
         if number == 13:

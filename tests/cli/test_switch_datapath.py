@@ -589,6 +589,19 @@ def test_what_a_port_may_do_is_the_cards() -> None:
     assert (card.enabled, card.receiving, card.live, card.quiet) == (7, 13, 7, 2)
 
 
+def test_custom_actions_that_the_card_does_not_have_are_refused() -> None:
+    card = ModelCard(PORTS, 1)
+    card.custom = 0
+    datapath = HardwareDatapath(card)
+    filtered = flows.Instructions(apply=(Action(ActionKind.EXPERIMENTER, 1), Action(ActionKind.OUTPUT, 1)))
+    with pytest.raises(RefusedError) as error:
+        datapath.check(Flow(0, 1, (), filtered))
+    assert (error.value.kind, error.value.code) == (2, 3)  # OFPBAC_BAD_EXP_TYPE
+    with pytest.raises(RefusedError):
+        datapath.packet_out(bytes(60), 1, filtered.apply or ())
+    datapath.check(Flow(0, 1, (), to(1)))
+
+
 def test_fields_that_the_card_does_not_look_at_are_refused() -> None:
     card = ModelCard(PORTS, 1)
     card.matched &= ~MATCH.pack(src=MATCH.ones("src"))

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from headrace import paths, synth
 from headrace.errors import HeadraceError
-from headrace.synth import cells, flow, rtlil, yosys
+from headrace.synth import cells, flow, placement, rtlil, yosys
 from headrace.synth.report import SynthReport
 from headrace.synth.sources import find_design, module_design, parameter_names
 
@@ -137,10 +137,17 @@ def test_boundaries_can_be_kept_where_a_design_is_too_large_to_be_flattened(tmp_
     assert SynthReport.from_json(report.to_json()) == report
 
 
-def test_parts_are_placed_together(tmp_path):
-    report = synth.run(make_card(tmp_path / "pair", "pair", PAIR), "ecp5", {"WIDTH": 12}, boundaries=1, seeds=1)
+@pytest.mark.parametrize("router", placement.ROUTERS)
+def test_parts_are_placed_together(tmp_path, router):
+    card = make_card(tmp_path / "pair", "pair", PAIR)
+    report = synth.run(card, "ecp5", {"WIDTH": 12}, boundaries=1, seeds=1, router=router)
     assert report.placement.ffs == 4 * 12 + 16
     assert report.placement.fmax_mhz > 0
+
+
+def test_an_unknown_router_is_refused():
+    with pytest.raises(HeadraceError, match="unknown router router3; there are: router1, router2"):
+        synth.run("stream_reg", "ecp5", router="router3")
 
 
 def test_levels_add_up_to_the_whole(pair):

@@ -21,6 +21,7 @@ from headrace.cards.switch.layout import (
     TICK_NS,
     BandKind,
 )
+from headrace.cards.switch.openflow.actions import CUSTOM_ACTIONS
 from headrace.cards.switch.registers import Received, TimedOut
 from headrace.errors import HeadraceError
 
@@ -57,6 +58,7 @@ class CardHardware:
         self.tables: int = regs.sizes.tables
         self.bands: int = regs.sizes.bands
         self.matched: int = _narrow() if regs.sizes.narrow else (1 << MATCH.width) - 1
+        self.custom: int = CUSTOM_ACTIONS if regs.sizes.custom else 0
         self.exact: int = regs.exact_entries.read()
         self.ternary: int = regs.ternary_entries.read()
         self.effects: int = regs.effects.read()
@@ -165,7 +167,10 @@ class CardHardware:
 
     def set_filter(self, taps: Sequence[float], carry: bool) -> None:
         """Sets the FIR filter's coefficients, that of the newest sample first; ``carry``: a packet's first samples
-        follow the last ones of the packet before. Raises HeadraceError for coefficients that it can't have."""
+        follow the last ones of the packet before. Raises HeadraceError for coefficients that it can't have, and where
+        there is no filter."""
+        if not self.custom:
+            raise HeadraceError("the card has no FIR filter: it was built with CUSTOM=0", 2)
         filter_ = self._regs.fir
         if len(taps) != len(filter_.coefficient):
             raise HeadraceError(f"the filter has {len(filter_.coefficient)} coefficients, not {len(taps)}", 2)

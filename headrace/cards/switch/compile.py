@@ -75,6 +75,7 @@ class Numbering(Protocol):
 
     ports: int
     tables: int
+    custom: int  # the custom actions that it has, a bit each
 
     def group_index(self, number: int) -> int:
         """Of a group, in the group table."""
@@ -231,6 +232,8 @@ class _Compiler:
             raise refused(BadAction.BAD_ARGUMENT, f"{kind.name} with type {value:#06x}")
         if kind == ActionKind.EXPERIMENTER and value > CUSTOM:
             raise refused(BadAction.BAD_ARGUMENT, f"custom actions {value:#x}")
+        if kind == ActionKind.EXPERIMENTER and value & ~self.numbering.custom:
+            raise refused(BadAction.BAD_EXP_TYPE, f"the card has no custom actions {value:#x}")
         return Word(_EDITS[kind], value)
 
     def _output(self, port: int, max_length: int) -> Word:

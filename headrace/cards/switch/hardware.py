@@ -106,7 +106,7 @@ class HardwareDatapath:
 
     def __init__(self, hardware: SwitchHardware, claim: int = CLAIM) -> None:
         self._hardware = hardware
-        self.ports, self.tables = hardware.ports, hardware.tables
+        self.ports, self.tables, self.custom = hardware.ports, hardware.tables, hardware.custom
         self.entries = hardware.exact + hardware.ternary - 1
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)

@@ -54,6 +54,7 @@ class SwitchHardware(Protocol):
     meters: int
     bands: int  # of a meter
     matched: int  # bits of layout.MATCH that the tables compare
+    custom: int  # the custom actions that it has, a bit each
 
     def command(self, table: int, **members: int) -> int:
         """Does what these members of ``layout.FLOW_COMMAND`` say, to the table; gives its ``Answer``."""

@@ -16,9 +16,13 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from headrace.card.functions import Side
+from headrace.cards.switch.card import CardHardware
+from headrace.cards.switch.flows import Action, ActionKind, Flow, Instructions, RefusedError
+from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.errors import HeadraceError
 
 SOL_PACKET, PACKET_VNET_HDR = 263, 15  # linux/if_packet.h
+BAD_EXP_TYPE = (2, 3)
 MEMORIES = [
     {},
     {"read_latency_ns": 1000, "write_latency_ns": 1000, "out_of_order": 5},
@@ -48,6 +52,19 @@ def test_every_frame_arrives_once_and_in_order(functions: FunctionCard, memory: 
         assert functions.functions.counters(Side.RECEIVE, function) == (300, sum(map(len, sent[other])), 0, 0, 0)
     functions.plugs.close()
     assert not functions.told
+
+
+def test_a_card_without_custom_actions_says_so_and_refuses_them(functions: FunctionCard) -> None:
+    hardware = CardHardware(functions.card)
+    assert hardware.custom == 0
+    datapath = HardwareDatapath(hardware)
+    for custom in (1, 2, 3):
+        instructions = Instructions(apply=(Action(ActionKind.EXPERIMENTER, custom), Action(ActionKind.OUTPUT, 1)))
+        with pytest.raises(RefusedError) as refused:
+            datapath.check(Flow(0, 1, (), instructions))
+        assert (refused.value.kind, refused.value.code) == BAD_EXP_TYPE
+    with pytest.raises(HeadraceError, match="CUSTOM=0"):
+        hardware.set_filter([1, 0, 0, 0], carry=False)
 
 
 def test_what_finds_no_room_is_dropped_and_counted(functions: FunctionCard) -> None:
