@@ -32,6 +32,7 @@ LAYERS = (
     "host",
     "pcie",
     "nic",
+    "link",
     "card",
 )
 
