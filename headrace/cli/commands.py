@@ -17,6 +17,7 @@ MODULES = {
     "rpu": ("rpu",),
     "switch": ("switch",),
     "nic": ("nic",),
+    "link": ("link",),
     "vf": ("vf",),
     "measure": ("measure",),
     "extcap": ("extcap",),
@@ -77,6 +78,8 @@ def _quicken(app: typer.Typer) -> None:
     for group in app.registered_groups:
         group.cls = _Group
         if group.typer_instance is not None:
+            own = group.typer_instance.info.cls
+            group.cls = own if isinstance(own, type) else _Group
             _quicken(group.typer_instance)
 
 

@@ -33,6 +33,7 @@ LAYERS = (
     "host",
     "pcie",
     "nic",
+    "link",
     "card",
 )
 

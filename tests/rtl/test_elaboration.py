@@ -15,8 +15,9 @@ from headrace.registers.compile import generate_rtl
 # With registers that are generated for a card
 REGISTERED = (
     *("switch_control", "switch_engine", "host_control", "host_engine", "host_pcie", "nic_control", "nic_engine"),
+    *("link_engine", "link_ports"),
 )
-LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic")
+LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic", "link")
 BLOCKS = [path.stem for path in rtl(*LAYERS) if not path.stem.endswith("_pkg")]
 
 
@@ -40,6 +41,10 @@ def test_the_switch_card_is_clean() -> None:
 
 def test_the_nic_card_is_clean() -> None:
     assert not lint_card(load_card("nic"), {"PORTS": 1, "FUNCTIONS": 5, "PAIRS": 3, "DATA_W": 128})
+
+
+def test_the_link_card_is_clean() -> None:
+    assert not lint_card(load_card("link"), {"DATA_W": 128, "SLOTS": 64})
 
 
 @pytest.mark.parametrize("functions", [1, 3])
@@ -659,6 +664,16 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("nic_store", {"BESIDE_W": 0}),
     ("nic_card", {"PORTS": 5}),
     ("nic_card", {"STORE_KB": 8}),
+    ("link_store", {"DATA_W": 64}),
+    ("link_store", {"STORE_KB": 8}),
+    ("link_store", {"FRAME_KB": 3}),
+    ("link_decide", {"DATA_W": 64}),
+    ("link_decide", {"ROOM_W": 0}),
+    ("link_heap", {"DEPTH": 100}),
+    ("link_heap", {"REST_W": 0}),
+    ("link_far", {"SLOTS": 100}),
+    ("link_release", {"LANES": 0}),
+    ("link_card", {"PORTS": 3}),
 ]
 
 # Parameters of which every value goes: bits, and what is only told to software or decides which slots there are.
@@ -675,6 +690,8 @@ FREE = {
     "virtio_bus": {"HOST_BASE"},
     "virtio_capabilities": {"NEXT"},
     "virtio_registers": {"FAULT_VECTOR"},
+    "link_far": {"DATA_W", "FRAME_KB"},
+    "link_release": {"DATA_W"},
     "nic_control": {"PORTS", "FUNCTIONS", "PAIRS", "STATIONS"},
     "rpu_control": {"DATA_W", "UNITS", "SLOTS", "IMEM_KB", "DMEM_KB", "PMEM_KB"},
     "rpu_unit_feed": {"COUNTED"},
@@ -700,6 +717,10 @@ COMPOSED = {
     "capture_filters",
     "host_engine",
     "host_pcie",
+    "link_card",
+    "link_direction",
+    "link_engine",
+    "link_ports",
     "nic_card",
     "nic_engine",
     "nic_path",
@@ -754,6 +775,8 @@ def test_every_parameter_of_every_block_is_refused_somewhere_above() -> None:
         ("packet_store", {"DATA_W": 128, "STORE_KB": 8}, "ecp5", {"block"}),
         ("exact_table", {"KEY_W": 32}, "xcup", {"block"}),
         ("exact_table", {"KEY_W": 32}, "ecp5", {"block"}),
+        ("link_direction", {"DATA_W": 128, "SLOTS": 1024}, "xcup", {"distributed", "block"}),
+        ("link_direction", {"DATA_W": 128, "SLOTS": 1024}, "ecp5", {"distributed", "block"}),
         ("ram_fit", {"WIDTH": 64, "DEPTH": 32}, "ecp5", {"distributed"}),
         ("ram_fit", {"WIDTH": 64, "DEPTH": 64}, "ecp5", {"block"}),
         ("stream_reg", {"WIDTH": 64}, "ecp5", set()),
