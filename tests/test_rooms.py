@@ -53,7 +53,7 @@ def test_no_card_knows_another(card: str) -> None:
         assert not others, path
 
 
-EVALUATE = ("points", "measured", "loads", "conformance", "report", "demo", "study", "bench", "committed")
+EVALUATE = ("points", "measured", "loads", "sweep", "conformance", "report", "demo", "study", "bench", "committed")
 
 
 @pytest.mark.parametrize(
