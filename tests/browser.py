@@ -127,7 +127,10 @@ def choose(page: Page, label: str, option: str) -> None:
     do."""
     wanted = page.get_by_role("option", name=option, exact=True)
     while True:
-        page.get_by_label(label, exact=True).click()
+        where = page.get_by_label(label, exact=True)
+        where.click()
+        if where.get_attribute("readonly") is None:
+            where.fill(option)
         page.locator(".q-menu").wait_for(state="attached")
         try:
             wanted.click(timeout=3000)

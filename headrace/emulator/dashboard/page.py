@@ -17,6 +17,7 @@ from headrace.errors import HeadraceError
 
 _LOOK_S = 0.25
 _ASK_S = 2.0
+_MAP_VH = 72
 _STYLE = """
 .nicegui-content { padding: 0.5rem; gap: 0.5rem; }
 .body--light { background: #f4f6f8; }
@@ -25,7 +26,7 @@ _STYLE = """
 .board { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.5rem; width: 100%; }
 .board > * { min-width: 0; }
 @media (min-width: 1000px) { .board { grid-template-columns: minmax(0, 13fr) minmax(0, 9fr); align-items: start; } }
-.map { width: 100%; max-height: 74vh; }
+.map { width: 100%; height: auto; margin: 0 auto; }
 .q-tab { min-height: 40px; padding: 0 10px; }
 .q-header .q-btn { padding: 4px; }
 .q-tab-panel { padding: 0.5rem 0 0 0; }
@@ -191,7 +192,7 @@ class Page:
                         ui.label(words)
         options = drawing.map_options(monitor, view)
         self._map_2d = (
-            ui.echart(options, on_point_click=self._clicked).classes("map").style(f"aspect-ratio:{view.aspect:.3f}")
+            ui.echart(options, on_point_click=self._clicked).classes("map").style(_shape(view.aspect))
         ).props("data-testid=map")
         self._scene: Any = None
         self._holder = ui.element("div").classes("w-full")
@@ -225,7 +226,7 @@ class Page:
         else:
             self._map_2d.options.clear()
             self._map_2d.options.update(drawing.map_options(self._monitor, self._view))
-            self._map_2d.style(f"aspect-ratio:{self._view.aspect:.3f}")
+            self._map_2d.style(_shape(self._view.aspect))
             self._map_2d.update()
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
@@ -607,6 +608,11 @@ class Page:
     def _toggle_dark(self) -> None:
         self._view.dark = not self._view.dark
         self._dark.set_value(self._view.dark)
+
+
+def _shape(aspect: float) -> str:
+    """Of a map: as wide as there is room, unless it were higher than the screen."""
+    return f"aspect-ratio:{aspect:.3f};height:auto;width:min(100%,{_MAP_VH * aspect:.1f}vh)"
 
 
 def _button(icon: str, words: str, act: Callable[[], Any]) -> ui.button:
