@@ -151,8 +151,8 @@ class Inside:
         ask([self._socket(node, self._role)], {"do": "stop", "stream": stream.number})
 
     def streams(self, only: str | None = None) -> list[dict[str, Any]]:
-        """How streams are, all or one: what ends sent = acknowledged + lost + in_flight tells is the source's account,
-        ``received``, ``throughput_bps`` and ``latency_s`` the destination's. Raises HeadraceError."""
+        """How streams are, all or one: sent = received + lost + in_flight. ``acknowledged`` is the source's account,
+        ``throughput_bps`` and ``latency_s`` are the destination's. Raises HeadraceError."""
         wanted = self._streams if only is None else {only: self._stream(only)}
         nodes = {index for demand, _ in wanted.values() for index in (demand.source, demand.destination)}
         paths = {index: self._socket(self._nodes[index], self._role) for index in sorted(nodes)}
@@ -167,6 +167,7 @@ class Inside:
         receiving = said.get(paths[demand.destination], {}).get("receiving", {}).get(number)
         silent = [self._nodes[each].name for each in (demand.source, demand.destination) if paths[each] not in said]
         self._last[name] = self._last.get(name, _NOTHING) | (sending or {}) | (receiving or {})
+        found = self._last[name]
         names = self._scenario.nodes
         return {
             "name": name,
@@ -175,7 +176,8 @@ class Inside:
             "kind": demand.kind,
             "size": demand.size,
             "interval_s": demand.interval_s,
-            **self._last[name],
+            **found,
+            **_balance(found),
             "silent": silent,
         }
 
@@ -224,6 +226,18 @@ class Inside:
 
     def _socket(self, node: Node, role: str) -> Path:
         return node.folder / "run/headrace" / f"{role}.sock"
+
+
+def _balance(found: Mapping[str, Any]) -> dict[str, int]:
+    """What has come isn't lost and no longer under way, even where the source hasn't heard of it."""
+    received = max(found["received"], found["acknowledged"])  # the source may have been asked later
+    unheard = received - found["acknowledged"]
+    arrived = min(unheard, found["in_flight"])
+    return {
+        "received": received,
+        "in_flight": found["in_flight"] - arrived,
+        "lost": found["lost"] - (unheard - arrived),
+    }
 
 
 _NOTHING: dict[str, Any] = {
