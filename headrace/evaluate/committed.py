@@ -174,9 +174,10 @@ MEASUREMENTS = {
         ),
         Measurement(
             "bench emulator",
-            ("switch_card",),
-            ("switch",),
+            ("switch_card", "link_card"),
+            ("switch", "link"),
             (
+                f"{_LOADS}/link.py",
                 *_EMULATED,
                 *_NODES,
                 "headrace/emulator/daemons.py",

@@ -11,8 +11,9 @@ import pytest
 from headrace.emulator.radio import Scene
 from headrace.emulator.scenario import parse
 from headrace.evaluate.bench import emulator as bench
-from headrace.evaluate.loads import coverage, emulations
+from headrace.evaluate.loads import coverage, emulations, link
 from headrace.evaluate.loads.emulations import Jammed, Reached
+from headrace.evaluate.loads.emulator import Scale
 
 
 @pytest.mark.live
@@ -76,3 +77,28 @@ def test_cells_that_come_out_otherwise_are_missed(monkeypatch: pytest.MonkeyPatc
     cells, *rows = bench._coverage(True, None, lambda _what, _done: None)
     assert (cells.value, cells.ok) == (3, False)  # all are reached, where five cells say no
     assert [row.ok for row in rows] == [False, False, True, True]
+
+
+def test_links_in_rtl_are_held_to_their_bounds() -> None:
+    delay = link.Delay(1_000_000, 1514, 10, 1e8, 120_000.0, 119_500.0, 120_900.0, 0, 0)
+    rate = link.Rate(1e6, 1514, 100, 1_000_500.0)
+    lost = link.Lost("loss 1%", 10_000, 110, 100.0, 40.0)
+    assert [bench._link(each).ok for each in (delay, rate, lost)] == [True] * 3
+    for bad in (
+        replace(delay, wrong=1),
+        replace(delay, most_ns=121_100.0),
+        replace(rate, measured_bps=1_002_000.0),
+        replace(lost, lost=141),
+    ):
+        assert bench._link(bad).ok is False
+
+
+def test_scale_is_held_to_the_script_and_to_what_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = Scale(12, 4, 99, 24, 48, 3.0, 2.0, 4e6, 480, 480, 0, 0.01)
+    for found, ok in (
+        (good, [True, True, None]),
+        (replace(good, built_s=4.1), [False, True, None]),
+        (replace(good, lost=1), [True, False, None]),
+    ):
+        monkeypatch.setattr(bench.traffic, "scale", lambda _nodes, f=found: f)
+        assert [row.ok for row in bench._scale(True, None, lambda _what, _done: None)] == ok

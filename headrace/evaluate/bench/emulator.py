@@ -6,11 +6,13 @@ A group of rows more: a function that takes ``quick``, ``address`` and ``progres
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from headrace.emulator import daemons
+from headrace.engines.netem import Loss
 from headrace.errors import HeadraceError
-from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row
-from headrace.evaluate.loads import coverage, emulations, emulator_daemons
+from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row
+from headrace.evaluate.loads import coverage, emulations, emulator_daemons, link
 from headrace.evaluate.loads import emulator as traffic
 from headrace.evaluate.points import run_points
 from headrace.evaluate.study import emulator as study
@@ -24,6 +26,11 @@ NEAR = 0.05  # of the modelled bits per second
 NODES = 100
 MOST_OF_SCRIPT = 2.0  # of the time of a script of ip commands
 DAEMONS = ("babeld", "bird")
+DELAYS_NS = (0, 1_000_000, 20_000_000, 1_000_000_000)
+NEAR_NS = 1_000
+RATES_BPS = (1e6, 54e6)
+NEAR_RATE = 0.001
+LOSS = (Loss(0.01), Loss(0.3), Loss(0.02, "gemodel", r=0.2, bad=0.8, good=0.001))
 
 Part = Callable[[bool, str | None, Progress], Iterator[Row]]
 
@@ -207,4 +214,53 @@ def _clean(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
     )
 
 
-_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _clean)
+def _links(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    points: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+        (link.measure_delay, {"delay_ns": delay_ns, "packets": 30 if quick else 200})
+        for delay_ns in (DELAYS_NS[:2] if quick else DELAYS_NS)
+    ]
+    points += [(link.measure_rate, {"rate_bps": rate_bps}) for rate_bps in (RATES_BPS[:1] if quick else RATES_BPS)]
+    points += [
+        (link.measure_loss, {"loss": loss, "packets": 10_000 if quick else 100_000})
+        for loss in (LOSS[:1] if quick else LOSS)
+    ]
+    for number, (measure, arguments) in enumerate(points):
+        progress("links in RTL", number / len(points))
+        yield _link(measure(**arguments))
+
+
+def _link(found: link.Delay | link.Rate | link.Lost) -> Row:
+    if isinstance(found, link.Delay):
+        return _row(
+            f"link in RTL, delay {found.delay_ns / 1e6:g} ms, {found.size:,} bytes at {found.port_bps / 1e6:g} Mb/s: "
+            "the worst error",
+            f"at most {NEAR_NS:,} and no packet wrong",
+            found.error_ns,
+            "ns",
+            found.error_ns <= NEAR_NS and not found.wrong,
+            MODELLED,
+            f"in card time, beside the packet's own {found.packet_ns / 1e3:.1f} us; {found.packets} packets, "
+            f"{found.wrong} wrong; {found.by_memory:,} bytes by host memory",
+        )
+    if isinstance(found, link.Rate):
+        return _row(
+            f"link in RTL, rate {found.rate_bps / 1e6:g} Mb/s, {found.size:,} bytes: error",
+            f"at most {NEAR_RATE:.1%}",
+            abs(found.error),
+            "of the rate",
+            abs(found.error) <= NEAR_RATE,
+            MODELLED,
+            f"in card time; {found.packets} packets at twice the rate",
+        )
+    return _row(
+        f"link in RTL, {found.netem[found.netem.index('loss') :]}: packets lost",
+        f"{found.expected:,.0f}, within {found.bound:,.0f}",
+        found.lost,
+        f"packets of {found.packets:,}",
+        found.within,
+        MEASURED,
+        f"{link.SIGMAS} sigma; as tc-netem(8) describes it",
+    )
+
+
+_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _links, _clean)
