@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headrace.emulator.movement import earth
 from headrace.emulator.movement.base import Frame, Movement
 from headrace.emulator.movement.choose import chosen
+from headrace.emulator.movement.samples import text
 from headrace.emulator.tables import Values
 from headrace.errors import HeadraceError
 
@@ -126,7 +127,7 @@ def tle(values: Values, names: Sequence[str], path: Path) -> Movement:
     from sgp4.api import Satrec, jday
 
     values.only("kind", "nodes", "file", "start")
-    lines = [(number, line.rstrip()) for number, line in enumerate(_text(path).splitlines(), 1) if line.strip()]
+    lines = [(number, line.rstrip()) for number, line in enumerate(text(path).splitlines(), 1) if line.strip()]
     satellites, name, at = {}, "", 0
     while at < len(lines):
         number, line = lines[at]
@@ -156,12 +157,3 @@ def tle(values: Values, names: Sequence[str], path: Path) -> Movement:
 
 def _checksum(line: str) -> str:
     return str(sum(int(each) if each.isdecimal() else each == "-" for each in line[:68]) % 10)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError as error:
-        raise HeadraceError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise HeadraceError(f"{path}: not text in UTF-8", 2) from None
