@@ -71,6 +71,8 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     if scenario.processes != "none" or scenario.traffic:
         what = "traffic" if scenario.processes == "none" else "processes"
         raise HeadraceError(f"{what}: not over several hosts yet", 2)
+    if scenario.hardware:
+        raise HeadraceError("hardware: not over several hosts yet", 2)
     with control.listen(job.name) as listener:
         try:
             client = Client(cluster)  # type: ignore[no-untyped-call]

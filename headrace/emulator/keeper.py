@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.emulator import control, daemons, kernel, systems, timeline
+from headrace.emulator import control, daemons, hardware, kernel, systems, timeline
 from headrace.emulator.fabric import check as check_fabric
 from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, read
@@ -87,9 +87,10 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
     systems.check(scenario.systems)
+    hardware.check(scenario.hardware)
     share, network = job.share, -1
     check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
-    if share is not None:
+    if share is not None or scenario.hardware:
         network = outside()
     steps = _steps(job, scenario)
     roots = systems.folders(scenario.systems, fetching)

@@ -83,7 +83,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
 _OWN = re.compile(r"control|messenger|m?phy\d*|load")
 _KEYS = {
     "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "hello_s", "movement", "radio",
-    "jammers", "obstacles", "programs", "image", "rootfs", "systems",
+    "jammers", "obstacles", "programs", "image", "rootfs", "systems", "hardware",
     "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
 _SYSTEM_KEYS = {"image", "rootfs"}
@@ -98,6 +98,17 @@ class Program:
     words: tuple[str, ...]
     nodes: tuple[int, ...]
     may_fail: bool
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """An interface of the machine. ``node``: by its index; ``phy``: which of its PHYs it is; None: the device behind it
+    is the node."""
+
+    name: str
+    interface: str
+    node: int
+    phy: int | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +134,7 @@ class Scenario:
     endpoints: tuple[int, ...] = ()
     traffic: tuple[Demand, ...] = ()
     systems: tuple[System, ...] = ()
+    hardware: tuple[Hardware, ...] = ()
 
     @property
     def surroundings(self) -> dict[str, Any]:
@@ -132,6 +144,11 @@ class Scenario:
             "frame": {"earth": frame.earth, "origin_deg": frame.origin_deg},
             "obstacles": [each.described() for each in self.radio.obstacles],
         }
+
+    @property
+    def devices(self) -> frozenset[int]:
+        """Nodes that are hardware: nothing runs there."""
+        return frozenset(each.node for each in self.hardware if each.phy is None)
 
     @property
     def ports(self) -> int:
@@ -210,6 +227,8 @@ class _Reader:
         parameters = self._section("fabric_parameters", required=False)
         hello_s = self._number((), "hello_s", 1.0, 0.01, 600)
         routing = self._one_of("routing", ROUTINGS)
+        hardware = self._hardware(names, int(phys))
+        there = [name for name in names if name not in self._section("hardware", required=False)]
         return Scenario(
             folder=self._path.resolve().parent,
             nodes=names,
@@ -222,12 +241,13 @@ class _Reader:
             fabric_parameters=parameters,
             routing=routing,
             hello_s=hello_s,
-            programs=(*self._daemons(routing, hello_s, names), *self._programs(names)),
+            programs=(*self._daemons(routing, hello_s, names, there), *self._programs(names, there)),
             processes=self._one_of("processes", PROCESSES),
             coordinator=self._coordinator(names),
             endpoints=self._endpoints(names),
             traffic=self._traffic(names),
             systems=self._systems(names),
+            hardware=hardware,
         )
 
     def _names(self) -> tuple[str, ...]:
@@ -307,7 +327,35 @@ class _Reader:
             *where, key = found[1].split(".")
             raise HeadraceError(f"{self._path}:{self._at(tuple(where), key)} {error}", error.exit_code) from None
 
-    def _daemons(self, routing: str, hello_s: float, names: Sequence[str]) -> list[Program]:
+    def _hardware(self, names: Sequence[str], phys: int) -> tuple[Hardware, ...]:
+        """Each is a node by its name, or a PHY beside the emulated ones of a node."""
+        found: list[Hardware] = []
+        for name, table in self._tables("hardware"):
+            where = ("hardware", name)
+            for key in table:
+                if key not in ("interface", "phy"):
+                    raise self._wrong(where, key, "no such key: there are interface, phy")
+            interface, phy = table.get("interface"), table.get("phy")
+            if not isinstance(interface, str) or not re.fullmatch(r"[^\s/]{1,15}", interface):
+                raise self._wrong(where, "interface", "not the name of an interface")
+            if interface in [each.interface for each in found]:
+                raise self._wrong(where, "interface", f"{interface} is there twice")
+            if phy is None:
+                if name not in names:
+                    raise self._wrong(("hardware",), name, 'no node of that name, and no phy = "NODE:NUMBER"')
+                if self._table.get("processes", PROCESSES[0]) != PROCESSES[0]:
+                    raise self._wrong(("hardware",), name, "the nodes' own processes don't run in devices")
+                found.append(Hardware(name, interface, names.index(name)))
+                continue
+            parts = re.fullmatch(r"(.+):(\d{1,2})", phy) if isinstance(phy, str) else None
+            if parts is None or parts[1] not in names or int(parts[2]) < phys:
+                raise self._wrong(
+                    where, "phy", f'{phy!r} is no "NODE:NUMBER" with a number from {phys}: others are emulated'
+                )
+            found.append(Hardware(name, interface, names.index(parts[1]), int(parts[2])))
+        return tuple(found)
+
+    def _daemons(self, routing: str, hello_s: float, names: Sequence[str], there: Sequence[str]) -> list[Program]:
         """The programs of a routing daemon."""
         if routing not in DAEMONS:
             return []
@@ -317,7 +365,7 @@ class _Reader:
             raise HeadraceError(f"{self._path}:{self._at((), 'hello_s')} {error}", error.exit_code) from None
         for name in found.keys() & self._section("programs", required=False).keys():
             raise self._wrong(("programs",), name, f"routing = {routing!r} runs a program of that name")
-        return [Program(name, words, tuple(range(len(names))), may_fail=False) for name, words in found.items()]
+        return [Program(name, words, tuple(map(names.index, there)), may_fail=False) for name, words in found.items()]
 
     def _systems(self, names: Sequence[str]) -> tuple[System, ...]:
         """The scenario's own for all nodes, which those of tables go before."""
@@ -347,7 +395,7 @@ class _Reader:
             return System(nodes, image=value)
         return System(nodes, rootfs=self._folder / value)
 
-    def _programs(self, names: Sequence[str]) -> tuple[Program, ...]:
+    def _programs(self, names: Sequence[str], there: Sequence[str]) -> tuple[Program, ...]:
         found = []
         for name, table in self._section("programs", required=False).items():
             where = ("programs", name)
@@ -363,7 +411,10 @@ class _Reader:
             may_fail = table.get("may_fail", False)
             if not isinstance(may_fail, bool):
                 raise self._wrong(where, "may_fail", "neither true nor false")
-            found.append(Program(name, self._command(where, table), self._where(where, table, names), may_fail))
+            nodes = self._where(where, {"nodes": list(there), **table}, names)
+            if devices := [names[node] for node in nodes if names[node] not in there]:
+                raise self._wrong(where, "nodes", f"{devices[0]} is a device, where no programs run")
+            found.append(Program(name, self._command(where, table), nodes, may_fail))
         return tuple(found)
 
     def _coordinator(self, names: Sequence[str]) -> int | None:

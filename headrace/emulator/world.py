@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.fabric import NOT_APPLIED, Fabric, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
+from headrace.emulator.hardware import attach, silent
 from headrace.emulator.inside import Inside
 from headrace.emulator.node import Node, addresses, cable
 from headrace.emulator.radio import Pair
@@ -120,8 +121,10 @@ class World:
         for node in self._nodes:
             if scenario.fabric != "software":
                 node.tell("plain", phys=phys)
-            node.tell("ip", lines=addresses(node.index, phys), force=False, answer=True)
+            lines = silent(phys) if node.index in scenario.devices else addresses(node.index, phys)
+            node.tell("ip", lines=lines, force=False, answer=True)
         self._built("addresses")
+        attach(scenario.hardware, self._nodes, phys, self._network)
         self._inside.build()
 
     def _built(self, part: str) -> None:
@@ -203,6 +206,8 @@ class World:
         asked = []
         hops = next_hops(len(self.scenario.nodes), self._wiring.wires)
         for node in self._nodes:
+            if node.index in self.scenario.devices:
+                continue
             wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in hops[node.index].items()}
             now = self._routes[node.index]
             lines = [f"route del {address(to)}/32" for to in now.keys() - wanted.keys()]

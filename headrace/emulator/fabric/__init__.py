@@ -80,9 +80,10 @@ def check(kind: str, ports: int, parameters: Mapping[str, Any]) -> None:
         build_card_for(ports, parameters)
 
 
-def redirect(here: str, there: str) -> str:
-    """What ``tc`` is told so that all that an interface receives is sent by another one."""
-    return _filter(here, "ingress", 1, _EVERY, f"action mirred egress redirect dev {there}")
+def redirect(here: str, *there: str) -> str:
+    """What ``tc`` is told so that all that an interface receives is sent by another one, or by several."""
+    copies = "".join(f"action mirred egress mirror dev {name} " for name in there[:-1])
+    return _filter(here, "ingress", 1, _EVERY, f"{copies}action mirred egress redirect dev {there[-1]}")
 
 
 def drop_the_rest(name: str) -> list[str]:

@@ -1,0 +1,139 @@
+"""What people do with a running emulation, what links do to traffic, and what needs no root."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from emulator_bench import family, networks, nothing_left, scenario
+from patience import until
+
+from headrace.emulator.client import Emulation
+from headrace.net import ovs
+
+pytestmark = pytest.mark.live
+
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+PAIR = [(0, 0), (100, 0)]
+TRIPLE = [(0, 0), (100, 0), (200, 0)]
+SHORTEST = 'phys = 2\nrouting = "shortest"'
+
+SEND = "import socket; s = socket.create_connection(('n2', 9)); s.sendall(bytes(250_000)); s.shutdown(1); s.recv(1)"
+RECEIVE = (
+    "import socket; s = socket.create_server(('', 9)); c, _ = s.accept()\nwhile c.recv(1 << 16): pass\nc.sendall(b'.')"
+)
+NOBODY = 65534
+WITHOUT_ROOT = """
+import os, sys
+from headrace.emulator.client import Emulation
+assert os.geteuid() != 0
+with Emulation(sys.argv[1], hold=True) as emulation:
+    assert emulation.run("n1", ["ping", "-c", "1", "n3"]).returncode == 0
+    assert emulation.run("n1", ["touch", "/tmp/mine"]).returncode == 0
+    emulation.jam("n2:n3")
+    assert emulation.run("n1", ["ping", "-c", "1", "-W", "1", "n3"]).returncode != 0
+assert not os.path.exists("/tmp/mine")
+print("all of it")
+"""
+
+
+def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
+        done = subprocess.run(
+            [*HEADRACE, "emulate", "shell", "--name", emulation.name, "n2"],
+            input="hostname; cat /run/headrace/links.json >/dev/null && exit 3\n",
+            env={**os.environ, "SHELL": "/bin/sh"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.stdout, done.returncode) == ("n2\n", 3), done
+
+
+def test_a_capture_has_what_a_phy_has_sent_and_received(tmp_path: Path) -> None:
+    file = tmp_path / "n1.pcap"
+    words = [*HEADRACE, "emulate", "capture", "--name"]
+    with Emulation(scenario(tmp_path, PAIR, SHORTEST), hold=True) as emulation:
+        more = ["n1:phy0", "-w", str(file), "icmp"]
+        with subprocess.Popen([*words, emulation.name, *more], stderr=subprocess.PIPE, text=True) as capture:
+            assert capture.stderr is not None
+            until(lambda: "listening on phy0" in capture.stderr.readline(), "tcpdump")
+            assert emulation.run("n1", ["ping", "-c", "3", "-i", "0.1", "n2"]).returncode == 0
+            until(lambda: file.stat().st_size >= 24 + 6 * (16 + 98), "six packets in the file")
+            capture.send_signal(signal.SIGINT)
+        assert capture.returncode == 0
+    said = subprocess.run(["tcpdump", "-nr", str(file)], capture_output=True, text=True, check=True).stdout
+    assert said.count("10.0.0.1 > 10.0.0.2: ICMP echo request") == 3
+    assert said.count("10.0.0.2 > 10.0.0.1: ICMP echo reply") == 3
+
+
+def test_a_link_is_held_to_its_rate(tmp_path: Path) -> None:
+    path = scenario(tmp_path, PAIR, SHORTEST, "range_m = 150\nrate_bps = 1e6")
+    with Emulation(path, hold=True) as emulation:
+        with emulation.start("n2", [sys.executable, "-c", RECEIVE]) as receiver:
+            until(lambda: ":0009 " in emulation.run("n2", ["cat", "/proc/net/tcp"]).stdout, "the receiver")
+            began = time.monotonic()
+            assert emulation.run("n1", [sys.executable, "-c", SEND]).returncode == 0
+            took_s = time.monotonic() - began
+            assert receiver.wait() == 0
+        burst = 3200 + 1e6 / 8 * 0.004
+        assert took_s > (250_000 - burst) * 8 / 1e6  # less can't be; how much more is the machine's business
+
+
+def test_a_partial_jam_loses_its_part_on_its_link_alone(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, TRIPLE, SHORTEST), hold=True) as emulation:
+
+        def answered(node: str, other: str) -> int:
+            said = emulation.run(node, ["ping", "-q", "-c", "300", "-i", "0.002", other]).stdout
+            return int(said.split(" received")[0].split()[-1])
+
+        assert answered("n1", "n2") == answered("n2", "n3") == 300  # now all know each other's MAC addresses
+        for node, phy, other in (("n1", "phy0", 2), ("n2", "phy0", 1)):
+            neighbour = ["ip", "neigh", "replace", f"10.0.0.{other}", "dev", phy, "nud", "permanent", "lladdr"]
+            assert emulation.run(node, [*neighbour, f"02:00:00:{other:02x}:00:00"]).returncode == 0
+        emulation.jam("n1:n2", 0.5)
+        assert [link["loss"] for link in emulation.status()["links"]] == [0.5, 0.0]
+        assert abs(answered("n1", "n2") / 300 - 0.25) < 0.15  # 6 sigma; there and back
+        assert answered("n2", "n3") == 300
+        emulation.jam("n1:n2", 0)
+        assert answered("n1", "n2") == 300
+
+
+def test_it_needs_no_root(open_folder: Path) -> None:
+    path = scenario(open_folder, TRIPLE, SHORTEST)
+    path.chmod(0o644)
+    as_nobody = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+    if subprocess.run([*as_nobody, "unshare", "--user", "--map-root-user", "--net", "true"], check=False).returncode:
+        pytest.skip("this machine has no user namespaces for others than root")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for python in (sys.executable, "/usr/bin/python3"):  # root's own can be closed to others
+        words = [*as_nobody, "sh", "-c", 'exec "$0" "$@"', python, "-c"]
+        if not subprocess.run([*words, "import headrace.emulator.world"], env=env, cwd="/", check=False).returncode:
+            break
+    else:
+        pytest.skip("others than root have no Python for this environment")
+    words += [WITHOUT_ROOT, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=open_folder, env=env)
+    assert done.stdout == "all of it\n", done
+
+
+@pytest.mark.parametrize("program", ["ovs-vswitchd", "ovsdb-server"])
+def test_nothing_is_left_of_open_vswitch_when_it_is_killed(program: str, tmp_path: Path) -> None:
+    if reason := ovs.available():
+        pytest.skip(reason)
+    emulation = Emulation(scenario(tmp_path, PAIR, 'phys = 1\nfabric = "ovs"'), hold=True)
+    pids = family(emulation.pid)
+    spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+    victims = [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text().strip() == program]
+    assert len(victims) == 1
+    os.kill(victims[0], signal.SIGKILL)
+    if program == "ovsdb-server":  # without which the switch goes on
+        emulation.stop()
+    else:
+        assert emulation.wait() == "Open vSwitch has ended"
+    nothing_left(emulation, pids, spaces)
