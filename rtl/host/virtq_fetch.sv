@@ -4,7 +4,8 @@
 // by queue, as a flat list. A queue that is polled is told not to notify; before it rests it is told to notify again,
 // and looked at once more.
 // A fetch reads up to BURST descriptors, as many as the ring, or table, has up to the next multiple of BURST of them in
-// memory, in whole beats, once there is room for BURST buffers. Of a queue one fetch is under way, of all READS: each
+// memory, in whole beats, once there is room for BURST buffers; up to half of that after a fetch that saw the end of
+// what was available. Of a queue one fetch is under way, of all READS: each
 // has an ID of its own, so that none waits for another's memory. A table must lie at a multiple of 16.
 // A queue that is not enabled begins no chain: buffers that were fetched and not taken are thrown away, but for the
 // rest of a chain that the consumer has begun.
@@ -22,9 +23,9 @@ module virtq_fetch
     parameter int unsigned FIRST = 1,       // number of function 0 beside accesses
     parameter int unsigned DATA_W = 512,
     parameter bit WRITABLE = 1'b0,          // the card writes the buffers
-    parameter int unsigned DEPTH = 32,      // buffers kept of a queue
+    parameter int unsigned DEPTH = 64,      // buffers kept of a queue
     parameter int unsigned READS = 16,
-    parameter int unsigned BURST = 16,
+    parameter int unsigned BURST = 32,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned BYTES = DATA_W / 8
 ) (

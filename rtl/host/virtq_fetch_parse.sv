@@ -79,7 +79,7 @@ module virtq_fetch_parse
   logic [5:0] lane_q;  // of the next one to ask for, from the fetch's first beat on
   logic [5:0] ask_q, seen_q, left_q;
   logic [4:0] sel_q;
-  logic word_q, here_q, failed_q, fresh_q, found_q;
+  logic word_q, here_q, failed_q, fresh_q, found_q, eager_q;
   logic [127:0] raw_q;
   // verilator lint_off UNUSEDSIGNAL
   progress_t from_q;  // whose mode the end decides
@@ -127,6 +127,7 @@ module virtq_fetch_parse
       end_queue  <= done_queue;
       end_slot   <= done_slot;
       failed_q   <= done_failed;
+      eager_q    <= done_seen >= done_fetch.count;
     end
     if (rst) begin
       step_q <= WAIT;
@@ -245,6 +246,7 @@ module virtq_fetch_parse
   always_comb begin
     end_progress      = from_q;
     end_progress.mode = found_q ? POLL : from_q.off ? CONFIRM : REST;
+    if (!from_q.in_table) end_progress.eager = eager_q;
   end
   assign end_valid = step_q == FINISH && !hold;
   assign end_fresh = fresh_q;

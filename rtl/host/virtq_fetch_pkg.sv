@@ -24,6 +24,7 @@ package virtq_fetch_pkg;
     mode_t       mode;
     logic        off;       // the driver was told that it needn't notify
     logic        stopped;   // by a fault
+    logic        eager;     // the last fetch saw no descriptor that was not available
     logic        in_table;  // the next descriptor is one of an indirect table
     logic [59:0] entry;     // of the table, the next one, in descriptors
     logic [15:0] entries;   // of the table, left
@@ -34,7 +35,8 @@ package virtq_fetch_pkg;
     logic [7:0]  put;       // buffers so far
   } progress_t;
 
-  // A fetch: 1 to BURST descriptors, none of them behind a multiple of BURST descriptors in memory.
+  // A fetch: 1 to BURST descriptors, none of them behind a multiple of BURST descriptors in memory, or, of a ring whose
+  // queue is not eager, of half of it.
   typedef struct packed {
     logic        indirect;
     logic [15:0] size;

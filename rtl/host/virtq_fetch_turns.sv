@@ -70,6 +70,7 @@ module virtq_fetch_turns
 
   localparam int unsigned LANES = DATA_W / (8 * DESCRIPTOR_BYTES);
   localparam int unsigned BURST_W = $clog2(BURST);
+  localparam int unsigned HALF = BURST / 2;
 
   // ----------------------------------------------------------------------------------------------------------- turns
   logic turn_waits, bell_waits, turn_taken, bell_taken, turns_idle, bells_idle;
@@ -144,6 +145,7 @@ module virtq_fetch_turns
   wire [7:0] held = progress_q.put - taken_q;
   wire [BURST_W-1:0] place_low = progress_q.in_table ? BURST_W'(progress_q.entry)
       : BURST_W'(config_q.ring) + BURST_W'(progress_q.place.index);
+  wire all = progress_q.in_table || progress_q.eager;
   wire [4:0] first = 5'(32'(addr_q) % LANES);
   wire [5:0] count = left_q < 16'(to_end_q) ? 6'(left_q) : to_end_q;
 
@@ -171,7 +173,7 @@ module virtq_fetch_turns
       user_q      <= 16'(FIRST) + 16'(place_queue) / 16'(PAIRS);
       addr_q      <= progress_q.in_table ? progress_q.entry : config_q.ring + 60'(progress_q.place.index);
       left_q      <= progress_q.in_table ? progress_q.entries : config_q.size - 16'(progress_q.place.index);
-      to_end_q    <= 6'(BURST) - 6'(place_low);
+      to_end_q    <= all ? 6'(BURST) - 6'(place_low) : 6'(HALF) - 6'(32'(place_low) % HALF);
       room_q      <= held <= 8'(DEPTH - BURST);
       // A queue that is not enabled reads what is left of the chain that its consumer has begun, and no other.
       want_q <= !busy_q && !busy[1] && !progress_q.stopped &&

@@ -88,7 +88,8 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
     share = PACKETS_S / FUNCTIONS * 8 * (64 + GAP)
     host.send([last], size, share)
     host.run(WARM)
-    assert min(host.rates([last])) >= share / 8 / (size + GAP) - CLOCK_HZ / SPAN  # less one packet
+    # What comes in at the edges of the span comes a few at a time.
+    assert min(host.rates([last])) >= share / 8 / (size + GAP) - 3 * CLOCK_HZ / SPAN
     assert host.lost(last) == 0
 
 

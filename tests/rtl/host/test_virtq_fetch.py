@@ -11,7 +11,7 @@ from soak import soak
     "parameters",
     [
         {"DATA_W": 512, "QUEUES": 16},
-        {"DATA_W": 256, "QUEUES": 3, "PAIRS": 2, "FIRST": 7, "WRITABLE": 1, "DEPTH": 64, "READS": 4, "BURST": 32},
+        {"DATA_W": 256, "QUEUES": 3, "PAIRS": 2, "FIRST": 7, "WRITABLE": 1, "DEPTH": 32, "READS": 4, "BURST": 16},
         soak({"DATA_W": 128, "QUEUES": 1, "FIRST": 0}),
         {"DATA_W": 128, "QUEUES": 40, "PAIRS": 2, "WRITABLE": 1},
     ],

@@ -8,9 +8,9 @@ module virtq_fetch_on_bus
     parameter int unsigned FIRST = 1,
     parameter int unsigned DATA_W = 512,
     parameter bit WRITABLE = 1'b0,
-    parameter int unsigned DEPTH = 32,
+    parameter int unsigned DEPTH = 64,
     parameter int unsigned READS = 16,
-    parameter int unsigned BURST = 16,
+    parameter int unsigned BURST = 32,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
 ) (
     input  logic                clk,
