@@ -28,6 +28,8 @@ headrace switch run --flows flows.txt --port 1=in.pcap -w 2=out.pcap -P TABLES=2
 
 headrace switch run --learn --port vf:0=tap:h1 --port vf:1=vhost:/tmp/guest.sock
 
+headrace switch run --learn --port 1=tap:h1 --port 2=tap:h2 --link 2="delay 20ms loss 1%"
+
 Without controllers, flows or --learn the switch has no flows, and drops all packets.
 """
 _TRACE_EPILOG = """Examples:
@@ -51,6 +53,18 @@ _FIR_EPILOG = """Examples:
 headrace switch fir 0.25 0.25 0.25 0.25
 
 headrace switch fir --carry -- 1 0 0 -1
+"""
+
+_LINK_EPILOG = """Examples:
+
+headrace switch link 2=\"delay 20ms loss 1%\" 3=\"rate 1mbit\"
+
+headrace switch link 2=
+
+headrace switch link --json
+
+N is a port, and the words are those of headrace link --help: they take the place of all that was set. Without any, the
+link does nothing to packets. Without N, it shows what all links do and have counted.
 """
 
 _PORTS = range(1, 65)
@@ -100,6 +114,10 @@ def run_command(
     flows: Annotated[
         str | None, typer.Option(metavar="FILE", help="Flows in ovs-ofctl's syntax, which reads them.")
     ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N=WORDS", help="An emulated link behind port N; each port gets one. See headrace link."),
+    ] = None,
     learn: Annotated[bool, typer.Option("--learn", help="Learn where stations are, without a controller.")] = False,
     datapath_id: Annotated[str, typer.Option(metavar="HEX", help="Datapath ID that controllers are told.")] = "1",
     private_key: Annotated[str | None, typer.Option(metavar="FILE", help="TLS: the switch's key (PEM).")] = None,
@@ -120,6 +138,7 @@ def run_command(
     all packets are through and no flow waits for its timeout.
     """
     from headrace.cards.switch.run import SwitchJob, run
+    from headrace.engines.netem import parse_netem
     from headrace.net.source import parse_rate
 
     sinks = common.by_number(write, "-w", _PORTS)
@@ -139,6 +158,7 @@ def run_command(
         listens=listen or [],
         tls=_tls(private_key, certificate, ca_cert),
         flows=flows,
+        links={port: parse_netem(words) for port, words in common.by_number(link, "--link", _PORTS).items()},
         learning=learn,
         datapath_id=number,
         rate=parse_rate(rate),
@@ -226,6 +246,32 @@ def fir_command(
 ) -> None:
     """Set the coefficients of the running switch's FIR filter."""
     common.ask("switch", control, command="fir", taps=taps, carry=carry)
+
+
+@app.command("link", epilog=_LINK_EPILOG)
+def link_command(
+    links: Annotated[
+        list[str] | None, typer.Argument(metavar="N=WORDS...", help="What the link of port N does.")
+    ] = None,
+    control: Control = None,
+    json: common.Json = False,
+) -> None:
+    """Set or show the emulated links of the running switch."""
+    from headrace.engines.netem import parse_netem
+
+    made = common.by_number(links, "link", _PORTS)
+    for words in made.values():
+        parse_netem(words)  # wrong ones are told where they were typed
+    if made:
+        common.ask("switch", control, command="link-set", links={str(port): words for port, words in made.items()})
+        return
+    found = common.ask("switch", control, command="link-stats")
+    if json:
+        print(json_format.dumps(found, indent=2))
+        return
+    for link in found["links"]:
+        counts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in list(link.items())[2:] if value)
+        print(f"{link['port']}: {link['netem'] or 'nothing'}; {counts or 'no packets'}")
 
 
 @app.command("stats")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switch card: an OpenFlow 1.3 switch of PORTS Ethernet ports and, behind them, FUNCTIONS virtual functions, and
-// rings in host memory for the host's packets.
+// rings in host memory for the host's packets. With LINKS, what leaves by a port goes through an emulated link.
 module switch_card
   import headrace_pkg::*;
 #(
@@ -16,6 +16,8 @@ module switch_card
     parameter int unsigned METERS = 128,
     parameter int unsigned FUNCTIONS = 0,
     parameter bit SEGMENT = 1'b1,           // functions' TCP segmentation
+    parameter bit LINKS = 1'b0,
+    parameter int unsigned LINK_SLOTS = 1024,
     localparam int unsigned MEM_W = DATA_W
 ) (
     input  logic                           clk,
@@ -97,17 +99,19 @@ module switch_card
 );
   import axi_pkg::*;
 
-  // Functions, host rings, switch: as in regs/switch_card.rdl
-  localparam logic [2:0][31:0] AXIL_BASES = {32'h3000, 32'h2000, 32'h0};
-  localparam int unsigned RINGS = 3;                  // managers of host memory
-  localparam int unsigned MANAGERS = RINGS + 1;       // and the functions'
-  localparam bit [63:0] WIDTHS = 64'h8000;            // of their IDs, the rings' first
   localparam int unsigned LANES = PORTS + FUNCTIONS;  // the switch's ports
+  // Links, functions, host rings, switch: as in regs/switch_card.rdl
+  localparam int unsigned BLOCKS = LINKS ? 4 : 3;
+  localparam logic [BLOCKS-1:0][31:0] AXIL_BASES = (32 * BLOCKS)'({32'h8000, 32'h3000, 32'h2000, 32'h0});
+  localparam int unsigned RINGS = 3;                  // managers of host memory
+  localparam int unsigned BUSES = (LANES + 15) / 16;  // of links
+  localparam int unsigned MANAGERS = RINGS + 1 + (LINKS ? BUSES : 0);  // and the functions'
+  localparam bit [63:0] WIDTHS = 64'h444_8000;        // of their IDs, the rings' first
 
   axil_req_t host_req;
   axil_rsp_t host_rsp;
-  axil_req_t [2:0] axil_req;
-  axil_rsp_t [2:0] axil_rsp;
+  axil_req_t [BLOCKS-1:0] axil_req;
+  axil_rsp_t [BLOCKS-1:0] axil_rsp;
   logic axil_idle;
   axil_ports u_axil_ports (
       .*,
@@ -115,7 +119,7 @@ module switch_card
       .rsp(host_rsp)
   );
   axil_split #(
-      .BLOCKS(3),
+      .BLOCKS(BLOCKS),
       .BASES(AXIL_BASES)
   ) u_axil_split (
       .clk,
@@ -169,8 +173,12 @@ module switch_card
   logic [LANES-1:0][DATA_W-1:0] lane_rx_data, lane_tx_data;
   logic [LANES-1:0][DATA_W/8-1:0] lane_rx_keep, lane_tx_keep;
   tx_meta_t [LANES-1:0] lane_tx_user;
-  logic engine_idle, rings_idle, functions_idle;
-  logic [2:0][63:0] wakes_ns;          // engine, rings, functions
+  logic [LANES-1:0] out_valid, out_ready, out_last;  // of the switch, before the links
+  logic [LANES-1:0][DATA_W-1:0] out_data;
+  logic [LANES-1:0][DATA_W/8-1:0] out_keep;
+  tx_meta_t [LANES-1:0] out_user;
+  logic engine_idle, rings_idle, functions_idle, links_idle;
+  logic [3:0][63:0] wakes_ns;          // engine, rings, functions, links
   logic [1:0] irqs_valid, irqs_ready;  // rings, functions
   logic [1:0][15:0] irqs_function, irqs_vector;
   logic to_host_valid, to_host_ready, to_host_last;
@@ -216,12 +224,12 @@ module switch_card
       .rx_tkeep (lane_rx_keep),
       .rx_tlast (lane_rx_last),
       .rx_error (bad),
-      .tx_tvalid(lane_tx_valid),
-      .tx_tready(lane_tx_ready),
-      .tx_tdata (lane_tx_data),
-      .tx_tkeep (lane_tx_keep),
-      .tx_tlast (lane_tx_last),
-      .tx_tuser (lane_tx_user),
+      .tx_tvalid(out_valid),
+      .tx_tready(out_ready),
+      .tx_tdata (out_data),
+      .tx_tkeep (out_keep),
+      .tx_tlast (out_last),
+      .tx_tuser (out_user),
       .from_host_valid,
       .from_host_ready,
       .from_host_data,
@@ -236,6 +244,56 @@ module switch_card
       .wake_ns (wakes_ns[0]),
       .idle    (engine_idle)
   );
+
+  if (LINKS) begin : gen_links
+    localparam int unsigned FRAME_KB = STORE_KB < 16 ? STORE_KB : 16;
+
+    if (LANES > 48) begin : gen_bad_lanes
+      $fatal(1, "switch_card: with LINKS there are at most 48 PORTS and FUNCTIONS, not %0d", LANES);
+    end
+
+    link_ports #(
+        .LINKS(LANES),
+        .DATA_W(DATA_W),
+        .STORE_KB(STORE_KB),
+        .FRAME_KB(FRAME_KB),
+        .SLOTS(LINK_SLOTS)
+    ) u_links (
+        .clk,
+        .rst,
+        .time_ns,
+        .axil_req     (axil_req[BLOCKS-1]),
+        .axil_rsp     (axil_rsp[BLOCKS-1]),
+        .s_axis_tvalid(out_valid),
+        .s_axis_tready(out_ready),
+        .s_axis_tdata (out_data),
+        .s_axis_tkeep (out_keep),
+        .s_axis_tlast (out_last),
+        .s_error      ('0),
+        .tx_tvalid    (lane_tx_valid),
+        .tx_tready    (lane_tx_ready),
+        .tx_tdata     (lane_tx_data),
+        .tx_tkeep     (lane_tx_keep),
+        .tx_tlast     (lane_tx_last),
+        .tx_tuser     (lane_tx_user),
+        .axi_req      (axi_reqs[MANAGERS-1:RINGS+1]),
+        .axi_wdata    (wdatas[MANAGERS-1:RINGS+1]),
+        .axi_wstrb    (wstrbs[MANAGERS-1:RINGS+1]),
+        .axi_rsp      (axi_rsps[MANAGERS-1:RINGS+1]),
+        .axi_rdata    (bus_rdata),
+        .idle         (links_idle),
+        .wake_ns      (wakes_ns[3])
+    );
+  end else begin : gen_no_links
+    assign lane_tx_valid = out_valid;
+    assign out_ready     = lane_tx_ready;
+    assign lane_tx_data  = out_data;
+    assign lane_tx_keep  = out_keep;
+    assign lane_tx_last  = out_last;
+    assign lane_tx_user  = out_user;
+    assign links_idle    = 1'b1;
+    assign wakes_ns[3]   = '1;
+  end
 
   rpu_host_rings #(
       .DATA_W(DATA_W)
@@ -390,8 +448,8 @@ module switch_card
 
   always_comb begin
     wake_ns = '1;
-    for (int unsigned i = 0; i < 3; i++) if (wakes_ns[i] < wake_ns) wake_ns = wakes_ns[i];
+    for (int unsigned i = 0; i < 4; i++) if (wakes_ns[i] < wake_ns) wake_ns = wakes_ns[i];
   end
-  assign idle = engine_idle && rings_idle && functions_idle && mux_idle && axil_idle && irq_idle;
+  assign idle = engine_idle && rings_idle && functions_idle && links_idle && mux_idle && axil_idle && irq_idle;
 
 endmodule

@@ -775,7 +775,6 @@ def test_every_parameter_of_every_block_is_refused_somewhere_above() -> None:
         ("packet_store", {"DATA_W": 128, "STORE_KB": 8}, "ecp5", {"block"}),
         ("exact_table", {"KEY_W": 32}, "xcup", {"block"}),
         ("exact_table", {"KEY_W": 32}, "ecp5", {"block"}),
-        ("link_direction", {"DATA_W": 128, "SLOTS": 1024}, "xcup", {"distributed", "block"}),
         ("link_direction", {"DATA_W": 128, "SLOTS": 1024}, "ecp5", {"distributed", "block"}),
         ("ram_fit", {"WIDTH": 64, "DEPTH": 32}, "ecp5", {"distributed"}),
         ("ram_fit", {"WIDTH": 64, "DEPTH": 64}, "ecp5", {"block"}),

@@ -18,10 +18,12 @@ from headrace.cards.switch.endpoints import Tls
 from headrace.cards.switch.function_ports import SwitchFunctions
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.learning import Learning
+from headrace.cards.switch.links import SwitchLinks
 from headrace.cards.switch.ofctl import load_flows
 from headrace.cards.switch.ports import PortInfo
 from headrace.cards.switch.service import CONTROL, Service
 from headrace.engines.functions import count_of, link_of
+from headrace.engines.netem import Netem
 from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source, parse_source
@@ -36,8 +38,9 @@ class SwitchJob:
     """What ports receive, by their OpenFlow numbers (``sources``; a live one is its port's sink, too), and the capture
     files of what they send (``sinks``). ``functions``: links of virtual functions, by their numbers from 0; their ports
     follow the Ethernet ports'. ``controllers``: ``tcp:HOST:PORT`` or ``ssl:HOST:PORT``; ``listens``:
-    ``ptcp:PORT`` or ``pssl:PORT``. ``flows``: a file in ovs-ofctl's syntax. ``rate``: "lossless", "line", "recorded" or
-    bits per second. ``seconds`` of the card's time end the run. ``control``: the path of its control socket."""
+    ``ptcp:PORT`` or ``pssl:PORT``. ``flows``: a file in ovs-ofctl's syntax. ``links``: what emulated links do to
+    packets that leave by a port; with any, each port has one. ``rate``: "lossless", "line", "recorded" or bits per
+    second. ``seconds`` of the card's time end the run. ``control``: the path of its control socket."""
 
     sources: Mapping[int, str]
     sinks: Mapping[int, str] = field(default_factory=dict)
@@ -46,6 +49,7 @@ class SwitchJob:
     listens: Sequence[str] = ()
     tls: Tls | None = None
     flows: str | None = None
+    links: Mapping[int, Netem] = field(default_factory=dict)
     learning: bool = False
     datapath_id: int = 1
     rate: str | float = "lossless"
@@ -94,16 +98,19 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
     links = {port: parse_source(text) for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
     count, functions = ports_of(job), count_of(job.functions, job.parameters)
+    sizes: dict[str, Any] = {"PORTS": count, "FUNCTIONS": functions} | ({"LINKS": 1} if job.links else {})
     with (
-        open_switch_card(
-            parameters={**job.parameters, "PORTS": count, "FUNCTIONS": functions}, progress=progress is not None
-        ) as card,
+        open_switch_card(parameters={**job.parameters, **sizes}, progress=progress is not None) as card,
         StopRequests() as stop,
         Plugs(Functions(card, card.regs.functions) if functions else None, say) as plugs,
     ):
         for function, link in job.functions.items():
             plugs.plug(function, link_of(link))
         hardware = CardHardware(card)
+        emulated = SwitchLinks(card) if int(card.parameters["LINKS"]) else None
+        for port, made in job.links.items():
+            if emulated is not None:
+                emulated.set(port, made)
         live = [port for port, link in links.items() if link.live]
         for port in links:
             card.flow_control(port - 1, lossless)
@@ -142,7 +149,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             open_control(CONTROL, job.control, waits, say) as control,
         ):
             function_ports = SwitchFunctions(switch, hardware, plugs, count, held if lossless else None)
-            service = Service(switch, datapath, controllers, hardware, function_ports)
+            service = Service(switch, datapath, controllers, hardware, function_ports, emulated)
             for address in controllers.listening:
                 say(f"listens for controllers at {address}")
             to_host = 0

@@ -11,6 +11,7 @@ from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.controllers import Controllers
 from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.cards.switch.links import SwitchLinks
 from headrace.cards.switch.ofctl import add_flow, del_flows
 from headrace.cards.switch.text import instructions_text, match_text
 from headrace.engines.functions import FunctionPorts
@@ -22,7 +23,7 @@ _NS = 1_000_000_000
 
 class Service:
     """What a switch does for those who ask. A request is an object with ``command``: flows, add-flow, del-flows, stats,
-    trace, fir, or one of ``FunctionPorts.answer``."""
+    trace, fir, or one of ``FunctionPorts.answer`` and ``SwitchLinks.answer``."""
 
     def __init__(
         self,
@@ -31,9 +32,10 @@ class Service:
         controllers: Controllers,
         hardware: CardHardware,
         functions: FunctionPorts | None = None,
+        links: SwitchLinks | None = None,
     ) -> None:
         self._switch, self._datapath, self._controllers, self._hardware = switch, datapath, controllers, hardware
-        self._functions = functions
+        self._functions, self._links = functions, links
 
     def attend(self, control: ControlSocket | None) -> int:
         """Answers those who ask, and says how many."""
@@ -60,6 +62,10 @@ class Service:
                 self._hardware.set_filter(taps, carry)
                 return {}
         answer = None if self._functions is None else self._functions.answer(request)
+        if answer is None and self._links is not None:
+            answer = self._links.answer(request)
+        if answer is None and str(request.get("command")).startswith("link-"):
+            raise HeadraceError("the switch has no emulated links: start it with -P LINKS=1, or a --link", 2)
         if answer is None:
             raise HeadraceError(f"unknown request: {dict(request)}", 2)
         return answer

@@ -16,3 +16,8 @@ SOURCES = [
 @pytest.mark.parametrize("parameters", [{"DATA_W": 128}, {"DATA_W": 512, "FRAME_KB": 4}], ids=str)
 def test_link_direction(parameters: dict[str, int]) -> None:
     simulation.simulate("link_direction_on_bus", "bench_link_direction", folder="link", sources=SOURCES, **parameters)
+
+
+@pytest.mark.parametrize("depth", [4, 64])
+def test_link_heap(depth: int) -> None:
+    simulation.simulate("link_heap", folder="link", sources=SOURCES[:-1], DEPTH=depth, REST_W=16)
