@@ -20,6 +20,8 @@ from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
 from headrace.evaluate.loads.bridge_traffic import Latency
 from headrace.evaluate.loads.capture import Flow, Single
+from headrace.evaluate.loads.coverage import Coverage, Resiliency
+from headrace.evaluate.loads.emulator import Streamed
 from headrace.evaluate.loads.fir import Filtering
 from headrace.evaluate.loads.host_paths import MEMORY, Cost
 from headrace.evaluate.loads.openflow import Stale
@@ -34,6 +36,9 @@ from headrace.evaluate.study import (
     capture,
     capture_figures,
     capture_page,
+    emulator,
+    emulator_figures,
+    emulator_page,
     host,
     host_figures,
     host_page,
@@ -267,6 +272,37 @@ def test_the_hosts_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypa
     assert lines_of(found["host.moderations"])["4 packets, 20 us"][1:] == ["2.0", "100,000", "1,000", "2,000"]
     assert lines_of(found["host.paths"])["TAP"][1:] == ["7.0", "2.0"]
     assert stale([MEASUREMENTS["study host"]], tree) == []
+
+
+def emulator_load(kind: str, **point: Any) -> Any:
+    """All nodes are reached from two PHYs on; a link in four is missed, and half of those jammed are found again."""
+    if kind == "resiliency":
+        jammed = point["jammed"]
+        return Resiliency(20, jammed, 1.0, 1 - jammed / 100, 1 - jammed / 200, 0.5, 1.0, jammed / 2)
+    whole = point["phys"] > 1
+    return Coverage(220, 220 * whole, 220, 1.0 if whole else 0.25, 0.125)
+
+
+def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulator, "run_points", run_here(emulator_load))
+    loads = emulator.traffic_loads
+    monkeypatch.setattr(
+        loads, "single_streams", lambda n, sizes, _s: [loads.Single(n, size, 1e7, 4e7, 0.1, 5e6) for size in sizes]
+    )
+    monkeypatch.setattr(loads, "five_streams", lambda _nodes, _s: [Streamed(1, 2, 1, 3e7, 9, 9, 0)])
+    monkeypatch.setattr(loads, "table_streams", lambda pairs, _s: [Streamed(*pair, 2, 1e7, 9, 9, 0) for pair in pairs])
+    draw_only(monkeypatch, emulator_figures, emulator_page.FIGURES)
+    assert main(["study", "emulator", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-emulator.md").read_text())
+    assert lines_of(found["emulator.coverage"])["2"] == ["1", "1", "T", *["T: 220 of 220, 100.0%"] * 3]
+    assert lines_of(found["emulator.phys"])["1, one endpoint"] == ["25.0% (12%)"] * 3
+    assert lines_of(found["emulator.resiliency"])["450 m, 24 jammed"] == [
+        *("76.0%", "88.0%", "50.0% to 100.0%", "44.8%", "12.0", "10", "12")
+    ]
+    assert lines_of(found["emulator.singles"])["32 nodes, 1,400 bytes"] == ["10.0", "40.0", "10.0%", "5.0"]
+    assert lines_of(found["emulator.five"])["6 nodes, n1 to n2"] == ["1", "30.0", "0"]
+    assert lines_of(found["emulator.grid"])["n10 to n23"] == ["2", "10.0", "22.5", "0.44", "0"]
+    assert stale([MEASUREMENTS["study emulator"]], tree) == []
 
 
 def test_without_root_the_software_path_stays_as_it_was(
