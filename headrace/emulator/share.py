@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Self
 
 from headrace.emulator.fabric import Ends, drop_the_rest, port_name, redirect
@@ -15,8 +14,7 @@ from headrace.emulator.kernel import batch
 from headrace.errors import HeadraceError
 
 _PORT = 4789  # of VXLAN (RFC 7348)
-_NETWORKS = 256  # emulations beside each other, of so many links each:
-_LINKS = 1 << 16
+_LINKS = 1 << 16  # that an emulation's networks have numbers for
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Share:
     def read(cls, text: str) -> Self:
         """From ``str()`` of one."""
         table = json.loads(text)
-        return cls(table["here"], tuple(table["hosts"]), tuple(table["of"]), table["network"] % _NETWORKS)
+        return cls(table["here"], tuple(table["hosts"]), tuple(table["of"]), table["network"])
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))
@@ -64,18 +62,15 @@ class SharedFabric(SoftwareFabric):
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
         """Raises HeadraceError."""
-        super().join([ends for ends in lost if len(self._own(ends)) == 2], [e for e in found if len(self._own(e)) == 2])
-        lost_ports, new = (
-            [each for ends in lost for each in self._cross(ends)],
-            [e for f in found for e in self._cross(f)],
-        )
-        batch("tc", [f"filter del dev {port_name(port)} ingress pref 1" for port, _, _ in lost_ports])
-        batch("ip", [f"link del {_tunnel(port)}" for port, _, _ in lost_ports])
-        batch("ip", [self._vxlan(port, other, number) for port, other, number in new], within=self._within)
+        super().join(*([ends for ends in each if len(self._own(ends)) == 2] for each in (lost, found)))
+        gone, new = ([link for ends in each for link in self._cross(ends)] for each in (lost, found))
+        batch("tc", [f"filter del dev {port_name(port)} ingress pref 1" for port, _, _ in gone])
+        batch("ip", [f"link del {_tunnel(port)}" for port, _, _ in gone])
+        batch("ip", [self._vxlan(*link) for link in new], within=self._within)
         lines = []
         for port, _, _ in new:
-            inside, outside_ = port_name(port), _tunnel(port)
-            lines += [*drop_the_rest(outside_), redirect(outside_, inside), redirect(inside, outside_)]
+            here, there = port_name(port), _tunnel(port)
+            lines += [*drop_the_rest(there), redirect(there, here), redirect(here, there)]
         batch("tc", lines)
         batch("ip", [f"link set {_tunnel(port)} up" for port, _, _ in new])
 
@@ -95,7 +90,7 @@ class SharedFabric(SoftwareFabric):
     def _vxlan(self, port: int, other: int, number: int) -> str:
         here, there = self._share.hosts[self._share.here], self._share.hosts[other]
         return (
-            f"link add name {_tunnel(port)} netns {Path('/proc') / str(os.getpid()) / 'ns/net'} type vxlan "
+            f"link add name {_tunnel(port)} netns /proc/{os.getpid()}/ns/net type vxlan "
             f"id {number} local {here} remote {there} dstport {_PORT} nolearning"
         )
 
