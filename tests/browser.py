@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from patience import HANG_S, until
-from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 NO_CHROMIUM = "no chromium: it is in Debian's chromium"
 
+expect.set_options(timeout=HANG_S * 1000)
 _SOFTWARE_GL = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 

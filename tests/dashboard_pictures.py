@@ -13,7 +13,7 @@ from headrace import paths
 from headrace.emulator import control
 
 NAME = "pictures"
-_SETTLED_S = 75.0  # of the emulation, until there is something to see in graphs
+_SETTLED_S = 60.0  # of the emulation, until there is something to see in graphs
 
 
 def main() -> None:
@@ -36,13 +36,15 @@ def main() -> None:
         control.ask(NAME, command="hold", on=True)
         small.click("n25")
         control.ask(NAME, command="hold", on=False)
+        phone.get_by_test_id("phys").locator("tbody tr").first.wait_for()
         time.sleep(4)
         phone.screenshot(path=folder / "dashboard-phone.png")
         space = visit(browser, shown.url, (1280, 720), color_scheme="dark")
         Map(space)
         space.get_by_text("3D", exact=True).click()
         space.get_by_text("latency", exact=True).click()
-        time.sleep(5)
+        space.get_by_test_id("scene").get_by_text("n1", exact=True).wait_for()
+        time.sleep(8)
         space.screenshot(path=folder / "dashboard-3d.png")
 
 

@@ -17,6 +17,7 @@ from headrace.emulator.dashboard.monitor import Monitor
 from headrace.emulator.dashboard.page import Page
 
 _END_S = 2  # that browsers have to take their leave
+_RECONNECT_S = 30.0  # of a browser on a busy machine
 _ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#0072B2'/><path d='M8 23 16 9l8 14z' fill='none' stroke='#fff' stroke-width='2'/><circle cx='16' cy='9' r='4' fill='#fff'/><circle cx='8' cy='23' r='4' fill='#fff'/><circle cx='24' cy='23' r='4' fill='#fff'/></svg>"  # noqa: E501
 
 
@@ -39,7 +40,9 @@ def run(name: str, scenario: Path | None, listener: socket.socket, guarded: Call
         await Page(monitor).build()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    ui.run_with(app, title=f"Headrace: {name}", favicon=_ICON, dark=None, show_welcome_message=False)
+    ui.run_with(
+        app, title=f"Headrace: {name}", favicon=_ICON, dark=None, reconnect_timeout=_RECONNECT_S, show_welcome_message=False
+    )  # fmt: skip
     config = uvicorn.Config(guarded(app), log_level="error", access_log=False, timeout_graceful_shutdown=_END_S)
     with suppress(KeyboardInterrupt):  # uvicorn raises it anew when all is ended
         uvicorn.Server(config).run(sockets=[listener])
