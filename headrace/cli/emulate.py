@@ -47,7 +47,7 @@ headrace emulate dashboard scenario.toml
 
 headrace emulate dashboard --name other --host 0.0.0.0 --port 8081
 
-It needs NiceGUI: pip install 'headrace[dashboard]'.
+It needs NiceGUI: pip install 'headrace\\[dashboard]'.
 """
 
 _TRAFFIC_EPILOG = """Examples:
@@ -475,7 +475,7 @@ def jam_command(
 def dashboard_command(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[SCENARIO]", help="Started here, and ended with the dashboard; none: join --name."),
+        typer.Argument(metavar="SCENARIO", help="Started here, and ended with the dashboard; none: join --name."),
     ] = None,
     name: Name = "default",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",

@@ -40,9 +40,8 @@ def run(name: str, scenario: Path | None, listener: socket.socket, guarded: Call
         await Page(monitor).build()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    ui.run_with(
-        app, title=f"Headrace: {name}", favicon=_ICON, dark=None, reconnect_timeout=_RECONNECT_S, show_welcome_message=False
-    )  # fmt: skip
+    title = f"Headrace: {name}"
+    ui.run_with(app, title=title, favicon=_ICON, dark=None, reconnect_timeout=_RECONNECT_S, show_welcome_message=False)
     config = uvicorn.Config(guarded(app), log_level="error", access_log=False, timeout_graceful_shutdown=_END_S)
     with suppress(KeyboardInterrupt):  # uvicorn raises it anew when all is ended
         uvicorn.Server(config).run(sockets=[listener])
