@@ -13,7 +13,7 @@ from headrace import paths
 from headrace.emulator import control
 
 NAME = "pictures"
-_SETTLED_S = 60.0  # of the emulation, until there is something to see in graphs
+_SETTLED_S = 45.0  # of the emulation, until there is something to see in graphs
 
 
 def main() -> None:
@@ -31,14 +31,15 @@ def main() -> None:
         desk.get_by_role("tab", name="Links").click()
         time.sleep(5)
         desk.screenshot(path=folder / "dashboard.png")
-        phone = visit(browser, shown.url, (390, 844), is_mobile=True, has_touch=True)
-        small = Map(phone)
-        control.ask(NAME, command="hold", on=True)
-        small.click("n25")
-        control.ask(NAME, command="hold", on=False)
+        desk.close()
+        phone = visit(browser, shown.url, (390, 844))
+        Map(phone)
+        phone.get_by_role("tab", name="Nodes").click()
+        choose(phone, "Node", "n12")
         phone.get_by_test_id("phys").locator("tbody tr").first.wait_for()
         time.sleep(4)
         phone.screenshot(path=folder / "dashboard-phone.png")
+        phone.close()
         space = visit(browser, shown.url, (1280, 720), color_scheme="dark")
         Map(space)
         space.get_by_text("3D", exact=True).click()
