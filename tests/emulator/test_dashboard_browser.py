@@ -125,6 +125,24 @@ def test_the_way_of_packets_is_shown(page: Page) -> None:
     until(lambda: halo() == 2, "two hops on the map")
 
 
+def test_the_form_makes_traffic_and_streams_are_listed(page: Page) -> None:
+    Map(page)
+    page.get_by_role("tab", name="Traffic").click()
+    choose(page, "From", "n1")
+    choose(page, "To", "n6")
+    page.get_by_label("Bytes").fill("500")
+    page.get_by_test_id("send").click()
+
+    def received() -> int:
+        streams = control.ask(NAME, command="status")["traffic"]
+        return sum(
+            each["received"] for each in streams if (each["from"], each["to"], each["size"]) == ("n1", "n6", 500)
+        )
+
+    until(lambda: received() > 0, "messages that have come")
+    expect(page.get_by_test_id("streams").locator("tbody tr")).to_contain_text("n1 → n6")
+
+
 def test_every_phy_has_a_graph_of_its_own(page: Page) -> None:
     cells = page.get_by_test_id("cells")
     expect(cells).to_have_attribute("data-cells", "24")  # as in the thesis: 24 at 6 nodes
