@@ -1,4 +1,4 @@
-"""A link card as its tests use it: one small model, and a bench."""
+"""Links as tests use them: one small link card and one small switch card, and a bench."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from headrace.card import Card
 from headrace.engines.links import Links
 
 PARAMETERS = {"DATA_W": 128, "SLOTS": 1024}
+SWITCH_PARAMETERS = {
+    **{"PORTS": 3, "TABLES": 1, "DATA_W": 128, "NARROW": 1, "EXACT": 16, "TERNARY": 16, "METERS": 16},
+    **{"LINKS": 1, "LINK_SLOTS": 64, "PROGRAM_WORDS": 1024},
+}
 SEED = 5
 
 

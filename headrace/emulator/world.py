@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from headrace.emulator import control, kernel, telemetry, timeline
-from headrace.emulator.fabric import NOT_APPLIED, Fabric, Links, open_fabric, port_name
+from headrace.emulator.fabric import Fabric, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.hardware import attach, silent
 from headrace.emulator.inside import Inside
@@ -431,7 +431,7 @@ class World:
             "time_s": self._step.time_s,
             "links_changed": self._changes,
             "coverage": sum(self._coverage) / len(self._coverage),
-            "not_applied": [NOT_APPLIED],
+            "not_applied": self._links.fabric.not_applied(),
             "fidelity": self._fidelity.report(),
         }
 

@@ -1,9 +1,9 @@
 """What joins the PHYs of nodes: each PHY is a cable (veth) to an interface of the fabric, ``p0`` to ``pN``, in a
 network of the emulator's own.
 
-A kind of fabric carries frames between two ports while they are joined, and drops all others. What all kinds share is
-here: PHYs lose their carrier with their link, and what goes to a PHY is held to the link's rate (a token bucket) and
-dropped as the link loses (each frame by itself), at the fabric's port towards the receiver.
+A kind of fabric carries frames between two ports while they are joined, and drops all others. PHYs lose their carrier
+with their link. What goes to a PHY is held to the link's rate and lost as the link loses (each frame by itself), at the
+fabric's port towards the receiver: by the kernel, or by the switch card, which delays it, too.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from headrace.emulator.kernel import batch
-from headrace.emulator.radio.state import LinkState, Way
+from headrace.emulator.radio.state import LinkState
 from headrace.errors import HeadraceError
 
 Ends = tuple[int, int]
 """Two ports, from 0."""
 
-NOT_APPLIED = "links have no delay: no fabric delays yet"
+NOT_APPLIED = "links have no delay: the rtl fabric has it, with LINKS = 1"
 
 _EVERY = "1,6 0 0 4294967295"  # classic BPF: it matches
 _ALWAYS_DROP = "1,6 0 0 2"  # classic BPF: return TC_ACT_SHOT
@@ -31,6 +31,19 @@ _FASTEST_BPS = 1e11  # of a token bucket
 _MODULO = 1 << 32
 
 
+class Arriving(NamedTuple):
+    """What a port holds the frames to that leave it for their receiver: bits per second (infinite: as they come), the
+    part that is lost before that, and ns of delay."""
+
+    rate_bps: float
+    loss: float
+    delay_ns: int
+
+
+Changes = Mapping[int, tuple[Arriving, Arriving]]
+"""Ports, and what they have held frames to so far and shall from now on."""
+
+
 class Fabric(AbstractContextManager["Fabric"], Protocol):
     """A kind of fabric. ``pid``: its process, if it is one."""
 
@@ -38,6 +51,12 @@ class Fabric(AbstractContextManager["Fabric"], Protocol):
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
         """No more frames between the lost pairs of ports, from now on between the found ones. Raises HeadraceError."""
+
+    def hold(self, changes: Changes) -> None:
+        """Ports hold what leaves them to something else. Raises HeadraceError."""
+
+    def not_applied(self) -> list[str]:
+        """What of links' states it hasn't made true, in words."""
 
     def files(self) -> Iterable[int]:
         """File descriptors to look at, by ``attend``, when they can be read."""
@@ -47,6 +66,18 @@ class Fabric(AbstractContextManager["Fabric"], Protocol):
 
     def why(self) -> str:
         """What it said last, when its process has ended."""
+
+
+class HeldByKernel:
+    """A fabric whose ports' interfaces hold frames to rate (a token bucket) and loss, not to delay."""
+
+    def hold(self, changes: Changes) -> None:
+        """Changes filters and queues at the interfaces' egress. Raises HeadraceError."""
+        batch("tc", [line for port, states in changes.items() for line in _lines(port, *states)])
+
+    def not_applied(self) -> list[str]:
+        """Delay."""
+        return [NOT_APPLIED]
 
 
 def port_name(port: int) -> str:
@@ -97,7 +128,7 @@ class Links:
     def __init__(self, fabric: Fabric, ports: Iterable[int]) -> None:
         """``ports``: those that are here. Raises HeadraceError."""
         self.fabric = fabric
-        self._set = dict.fromkeys(ports, Way(math.inf, 0.0))
+        self._set = dict.fromkeys(ports, Arriving(math.inf, 0.0, 0))
 
     @staticmethod
     def prepare(ports: Iterable[int]) -> None:
@@ -114,17 +145,20 @@ class Links:
     def change(self, lost: Sequence[Ends], found: Sequence[Ends], states: Mapping[Ends, LinkState]) -> None:
         """Takes links away, makes new ones, and holds all to their states. Raises HeadraceError."""
         batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in self._own(ends)])
-        lines = []
+        changes = {}
         for ends, state in states.items():
             for port, way in zip(ends, state.arriving(), strict=True):
                 if port not in self._set:
                     continue
                 limited = 0 < way.rate_bps < _FASTEST_BPS
-                # Frames are lost before the bucket: what they would take of the rate is taken from it
-                wanted = way._replace(rate_bps=way.rate_bps * (1 - way.loss) if limited else math.inf)
-                lines += _changes(port, self._set[port], wanted)
+                # Frames are lost before they wait: what they would take of the rate is taken from it
+                rate_bps = way.rate_bps * (1 - way.loss) if limited else math.inf
+                wanted = Arriving(rate_bps, way.loss, state.delay_ns)
+                if wanted != self._set[port]:
+                    changes[port] = self._set[port], wanted
                 self._set[port] = wanted
-        batch("tc", lines)
+        if changes:
+            self.fabric.hold(changes)
         self.fabric.join(lost, found)
         batch("ip", [f"link set {port_name(port)} up" for ends in found for port in self._own(ends)])
 
@@ -132,7 +166,12 @@ class Links:
         return [port for port in ends if port in self._set]
 
 
-def _changes(port: int, before: Way, after: Way) -> list[str]:
+def queue_bytes(rate_bps: float) -> int:
+    """That wait for a rate before others are dropped: of 0.1 s, or a few frames."""
+    return max(10 * _BURST_BYTES, round(rate_bps / 8 * _QUEUE_S))
+
+
+def _lines(port: int, before: Arriving, after: Arriving) -> list[str]:
     name, lines = port_name(port), []
     if before.loss != after.loss:
         lines.append(
@@ -144,9 +183,8 @@ def _changes(port: int, before: Way, after: Way) -> list[str]:
         if math.isinf(after.rate_bps):
             lines.append(f"qdisc del dev {name} root")
         else:
-            bytes_s = after.rate_bps / 8
-            burst = max(_BURST_BYTES, round(bytes_s * _BURST_S))
-            limit = burst + max(10 * _BURST_BYTES, round(bytes_s * _QUEUE_S))
+            burst = max(_BURST_BYTES, round(after.rate_bps / 8 * _BURST_S))
+            limit = burst + queue_bytes(after.rate_bps)
             rate = max(8, round(after.rate_bps))
             lines.append(f"qdisc replace dev {name} root tbf rate {rate}bit burst {burst} limit {limit}")
     return lines

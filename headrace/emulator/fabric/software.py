@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from headrace.emulator.fabric import Ends, port_name, redirect
+from headrace.emulator.fabric import Ends, HeldByKernel, port_name, redirect
 from headrace.emulator.kernel import batch
 
 
-class SoftwareFabric:
+class SoftwareFabric(HeldByKernel):
     """Without a process."""
 
     pid: int | None = None

@@ -3,6 +3,7 @@ N + 1 of the switch."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -11,9 +12,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from headrace.emulator.fabric import Ends, drop_the_rest, port_name, redirect
+from headrace.card.control import ask
+from headrace.emulator.fabric import (
+    Arriving,
+    Changes,
+    Ends,
+    HeldByKernel,
+    drop_the_rest,
+    port_name,
+    queue_bytes,
+    redirect,
+)
 from headrace.emulator.fabric.openflow import Controller
 from headrace.emulator.kernel import batch, begin_child
+from headrace.engines.netem import LEAST_BPS, MOST_DELAY_NS, Loss, Netem, netem_text
 from headrace.errors import HeadraceError
 from headrace.net import ovs
 
@@ -23,11 +35,14 @@ _CARD: Mapping[str, Any] = {
     "METERS": 16,
 }  # fmt: skip
 _MOST_PORTS = 64
+_MOST_LINKS = 48
+_FRAME_BYTES = 1500  # of a packet in a link's queue, which counts packets
+_LEAST_QUEUE = 64
 _START_S = 600.0
 
 
 def _parameters(ports: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the card: the first PORTS are Ethernet ports, the others virtual functions."""
+    """Of the card: the first PORTS are Ethernet ports, the others virtual functions. Raises HeadraceError."""
     parameters = {**_CARD, **given}
     ethernet = parameters["PORTS"]
     if not isinstance(ethernet, int) or not ethernet >= 1:
@@ -36,8 +51,12 @@ def _parameters(ports: int, given: Mapping[str, Any]) -> dict[str, Any]:
     functions = parameters.setdefault("FUNCTIONS", needed)
     if not isinstance(functions, int) or functions < needed:
         raise HeadraceError(f"fabric_parameters: {ports} PHYs are more than PORTS + FUNCTIONS", 2)
-    if ethernet + functions > _MOST_PORTS:
+    lanes = ethernet + functions
+    if lanes > _MOST_PORTS:
         raise HeadraceError(f"{ports} PHYs are too many for the switch card, which has {_MOST_PORTS} ports at most", 2)
+    if parameters.setdefault("LINKS", int(lanes <= _MOST_LINKS)) and lanes > _MOST_LINKS:
+        what = f"the switch card has links behind {_MOST_LINKS} ports at most, not behind {lanes}"
+        raise HeadraceError(f"fabric_parameters: LINKS: {what}", 2)
     return parameters
 
 
@@ -48,7 +67,19 @@ def build_card_for(ports: int, given: Mapping[str, Any]) -> None:
     build_card("switch", _parameters(ports, given), progress=sys.stderr.isatty())
 
 
-class _Switch:
+def netem(arriving: Arriving) -> Netem:
+    """What the card's link does. It holds what is on its way and a queue of 0.1 s, in frames of 1,500 bytes."""
+    delay_ns = min(arriving.delay_ns, MOST_DELAY_NS)
+    loss = Loss(arriving.loss) if arriving.loss > 0 else None
+    if math.isinf(arriving.rate_bps):
+        return Netem(delay_ns=delay_ns, loss=loss)
+    rate_bps = max(LEAST_BPS, arriving.rate_bps)
+    queue = max(_LEAST_QUEUE, math.ceil(queue_bytes(rate_bps) / _FRAME_BYTES))
+    on_its_way = math.ceil(rate_bps / 8 * delay_ns / 1e9 / _FRAME_BYTES)
+    return Netem(delay_ns=delay_ns, loss=loss, rate_bps=rate_bps, limit=queue + on_its_way)
+
+
+class _Switch(HeldByKernel):
     pid: int | None = None
 
     def __init__(self) -> None:
@@ -106,11 +137,13 @@ def _tap(port: int) -> str:
 
 
 class CardFabric(_Switch):
-    """The switch card, in a process of its own. Its ports are TAP devices, each joined to an interface of a PHY."""
+    """The switch card, in a process of its own. Its ports are TAP devices, each joined to an interface of a PHY. With
+    LINKS the links behind them have the delay, the rate and the loss."""
 
     def __init__(self, ports: int, parameters: Mapping[str, Any]) -> None:
         super().__init__()
-        self._ports, self._given = ports, parameters
+        self._ports, self._parameters = ports, _parameters(ports, parameters)
+        self._too_long = False  # delays
         self._folder = Path(os.environ["XDG_RUNTIME_DIR"])
 
     def __enter__(self) -> Self:
@@ -144,13 +177,13 @@ class CardFabric(_Switch):
                 os.dup2(log.fileno(), 2)
             from headrace.cards.switch.run import SwitchJob, run
 
-            parameters = _parameters(self._ports, self._given)
-            ethernet = min(self._ports, int(parameters["PORTS"]))
+            ethernet = min(self._ports, int(self._parameters["PORTS"]))
             job = SwitchJob(
                 sources={port + 1: f"tap:{_tap(port)}" for port in range(ethernet)},
                 functions={port - ethernet: f"tap:{_tap(port)}" for port in range(ethernet, self._ports)},
                 listens=[f"punix:{socket}"],
-                parameters=parameters,
+                control=str(self._control_path),
+                parameters=self._parameters,
             )
             run(job, tell=lambda line: print(line, flush=True))
             code = 0
@@ -158,6 +191,33 @@ class CardFabric(_Switch):
             print(error, file=sys.stderr, flush=True)
         finally:
             os._exit(code)
+
+    def hold(self, changes: Changes) -> None:
+        """All of them in one request. Raises HeadraceError."""
+        if not self._parameters["LINKS"]:
+            super().hold(changes)
+            return
+        from headrace.cards.switch.service import CONTROL
+
+        self._too_long |= any(after.delay_ns > MOST_DELAY_NS for _, after in changes.values())
+        words = {str(port + 1): netem_text(netem(after)) for port, (_, after) in changes.items()}
+        try:
+            ask(CONTROL, str(self._control_path), {"command": "link-set", "links": words})
+        except HeadraceError as error:
+            if error.exit_code == 2:  # it has been refused
+                raise
+            raise HeadraceError("the switch card does not answer") from None
+
+    def not_applied(self) -> list[str]:
+        """With LINKS, delays beyond the card's; otherwise all."""
+        if not self._parameters["LINKS"]:
+            return super().not_applied()
+        longest_s = MOST_DELAY_NS / 1e9
+        return [f"delays above {longest_s:.2f} s were {longest_s:.2f} s, the longest of the card"] * self._too_long
+
+    @property
+    def _control_path(self) -> Path:
+        return self._folder / "switch.control"
 
     @property
     def _log(self) -> Path:

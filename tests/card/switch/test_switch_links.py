@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from link_bench import SWITCH_PARAMETERS as PARAMETERS
 from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap, wrpcap
 
@@ -20,11 +21,7 @@ from headrace.cards.switch.run import SwitchJob, run
 from headrace.engines.netem import parse_netem
 from headrace.errors import HeadraceError
 
-PORTS = 3
-PARAMETERS = {
-    **{"PORTS": PORTS, "TABLES": 1, "DATA_W": 128, "NARROW": 1, "EXACT": 16, "TERNARY": 16, "METERS": 16},
-    **{"LINKS": 1, "LINK_SLOTS": 64, "PROGRAM_WORDS": 1024},
-}
+PORTS = PARAMETERS["PORTS"]
 
 
 @pytest.fixture
