@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from headrace.evaluate.bench import emulator as bench
 from headrace.evaluate.loads import coverage, emulations, link
 from headrace.evaluate.loads.emulations import Jammed, Reached
 from headrace.evaluate.loads.emulator import Scale
+from headrace.evaluate.loads.emulator_hosts import Spread
 
 
 @pytest.mark.live
@@ -102,3 +104,22 @@ def test_scale_is_held_to_the_script_and_to_what_is_lost(monkeypatch: pytest.Mon
     ):
         monkeypatch.setattr(bench.traffic, "scale", lambda _nodes, f=found: f)
         assert [row.ok for row in bench._scale(True, None, lambda _what, _done: None)] == ok
+
+
+def test_hosts_are_held_to_all_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = Spread([["n1"], ["n2"], ["n3"]], 3, 3, 6, 6, "n3 is down", ["n3"], 1, 1, ["c"], 0)
+    monkeypatch.setattr(bench.namespaces, "why_not", lambda: None)
+    monkeypatch.setattr(bench.emulator_hosts, "three_hosts", contextlib.nullcontext)
+    for found, ok in (
+        (good, [True, True, True]),
+        (replace(good, answered=2), [False, True, True]),
+        (replace(good, whole=5), [True, False, True]),
+        (replace(good, answered_then=0), [True, True, False]),
+        (replace(good, down=[]), [True, True, False]),
+        (replace(good, left=1), [True, True, False]),
+    ):
+        monkeypatch.setattr(bench.emulator_hosts, "spread", lambda _hosts, f=found: f)
+        assert [row.ok for row in bench._hosts(True, None, lambda _what, _done: None)] == ok
+    monkeypatch.setattr(bench.namespaces, "why_not", lambda: "network namespaces need root")
+    [row] = bench._hosts(True, None, lambda _what, _done: None)
+    assert (row.value, row.ok, row.note) == ("not run", None, "network namespaces need root")

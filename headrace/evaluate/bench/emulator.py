@@ -12,11 +12,12 @@ from headrace.emulator import daemons
 from headrace.engines.netem import Loss
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row
-from headrace.evaluate.loads import coverage, emulations, emulator_daemons, link
+from headrace.evaluate.loads import coverage, emulations, emulator_daemons, emulator_hosts, link
 from headrace.evaluate.loads import emulator as traffic
 from headrace.evaluate.points import run_points
 from headrace.evaluate.study import emulator as study
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+from headrace.net import namespaces
 
 SIZES = (6, 32)
 FABRICS = ("software", "ovs", "rtl")
@@ -199,6 +200,44 @@ def _daemons(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
         )
 
 
+def _hosts(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
+    what = f"{emulator_hosts.HOSTS} hosts: "
+    if (reason := namespaces.why_not()) is not None:
+        yield _row(f"{what}pings and streams across", "all", "not run", "", None, MEASURED, reason)
+        return
+    progress("hosts", None)
+    with emulator_hosts.three_hosts() as hosts:
+        found = emulator_hosts.spread(hosts)
+    nodes = sum(map(len, found.hosts))
+    yield _row(
+        f"{what}pairs of nodes on different hosts that answer each other",
+        f"{found.across}",
+        found.answered,
+        "pairs",
+        found.answered == found.across,
+        MEASURED,
+        f"{nodes} nodes in a line over the hosts, which are network namespaces of one machine; links by VXLAN",
+    )
+    yield _row(
+        f"{what}streams from host to host that bring all their bytes",
+        f"{found.streams}",
+        found.whole,
+        "streams",
+        found.whole == found.streams,
+        MEASURED,
+        f"TCP, {emulator_hosts.BYTES:,} bytes each, all at the same time",
+    )
+    yield _row(
+        f"{what}one is killed: pairs of the other nodes that answer each other",
+        f"{found.others}, and nothing is left at the end",
+        found.answered_then,
+        "pairs",
+        found.answered_then == found.others and found.down == found.hosts[-1] and not found.left,
+        MEASURED,
+        f"shown as down: {', '.join(found.down) or 'none'}; hosts with something left: {found.left}",
+    )
+
+
 def _clean(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
     progress("kill -9", None)
     found = traffic.killed()
@@ -263,4 +302,4 @@ def _link(found: link.Delay | link.Rate | link.Lost) -> Row:
     )
 
 
-_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _links, _clean)
+_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _hosts, _links, _clean)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.emulator.client import Emulation
 from headrace.emulator.radio import Scene
@@ -69,6 +69,13 @@ for number in range(int(count)):
     link.sendto(data, (host, 9000))
 time.sleep(0.5)
 """
+
+
+class Starts(Protocol):
+    """What runs commands in nodes, such as an ``Emulation``."""
+
+    def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Starts a command in a node; ``options`` are ``subprocess.Popen``'s."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,8 @@ def why_not(fabric: str) -> str | None:
 
 
 @contextmanager
-def _file(text: str) -> Iterator[Path]:
+def scenario_file(text: str) -> Iterator[Path]:
+    """A scenario in a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.toml"
         path.write_text(text)
@@ -150,7 +158,7 @@ def _file(text: str) -> Iterator[Path]:
 
 def reached(text: str, fabrics: Sequence[str], steps: int = STEPS) -> Reached:
     """Of a scenario with routing by the controller. Raises HeadraceError."""
-    with _file(text) as path:
+    with scenario_file(text) as path:
         scenario = read(path)
         expected, source, old = [], Computed(scenario), frozenset[tuple[int, int]]()
         for _ in range(steps):
@@ -172,7 +180,7 @@ def _on(path: Path, scenario: Scenario, fabric: str, steps: int) -> list[list[tu
     return found
 
 
-def pings(emulation: Emulation, names: Sequence[str]) -> list[tuple[int, int]]:
+def pings(emulation: Starts, names: Sequence[str]) -> list[tuple[int, int]]:
     """The pairs of nodes of which the first one gets an answer from the second one."""
     asking, ask = [], "ping -q -c 1 -W 5 $node >/dev/null 2>&1"  # twice: the first one asks for the address, too
     for index, name in enumerate(names[:-1]):
@@ -189,7 +197,7 @@ def pings(emulation: Emulation, names: Sequence[str]) -> list[tuple[int, int]]:
 def whole(nodes: int, fabric: str = "software") -> Whole:
     """Runs the study's scenario with routes by the controller, at its first step. Raises HeadraceError."""
     text = coverage.scenario(450.0, nodes).replace("step_s", 'phys = 4\nrouting = "shortest"\nstep_s', 1)
-    with _file(text) as path:
+    with scenario_file(text) as path:
         begin = time.monotonic()
         with Emulation(path, fabric=fabric, hold=True) as emulation:
             built_s, links = time.monotonic() - begin, [tuple(each["nodes"]) for each in emulation.status()["links"]]
@@ -232,7 +240,7 @@ def _modelled(power_dbm: float) -> tuple[float, float] | None:
 
 def jam(power_dbm: float | None, frames: int, fabric: str = "software") -> Jammed:
     """Sends so many frames slower than the link, and more than it takes for some seconds. Raises HeadraceError."""
-    with _file(jamming(power_dbm)) as path, Emulation(path, fabric=fabric, hold=True) as emulation:
+    with scenario_file(jamming(power_dbm)) as path, Emulation(path, fabric=fabric, hold=True) as emulation:
         link, other = sorted(emulation.status()["links"], key=lambda each: str(each["nodes"]))
         for here, there in ((1, 2), (3, 4)):
             place = [address(there - 1), "dev", "phy0"]

@@ -1,0 +1,222 @@
+"""Three hosts of an emulation on one machine: network namespaces that a cable joins, each with a worker of a Dask
+cluster. Who answers whom across them, what streams bring, and what is left when one is killed. It takes root."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.emulator import control
+from headrace.errors import HeadraceError
+from headrace.evaluate.loads.emulations import pings, scenario_file
+from headrace.evaluate.loads.switch_network import HEADRACE, running, until
+from headrace.net import netlink
+from headrace.net.namespaces import host_behind, ip, own_network
+
+HOSTS = 3
+BYTES = 1 << 20  # of a stream
+LINE = """\
+nodes = 6
+phys = 2
+routing = "shortest"
+[movement]
+kind = "static"
+positions = [[0, 0], [100, 0], [200, 0], [300, 0], [400, 0], [500, 0]]
+[radio]
+range_m = 150
+"""
+"""Two nodes on each host: whoever speaks with the other end does it over all of them."""
+
+_HEAD = "10.9.0.254"
+_SCHEDULER = f"tcp://{_HEAD}:8786"
+_QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+_RECEIVE = """\
+import socket, sys
+server = socket.create_server(("", int(sys.argv[1])))
+print("ready", flush=True)
+print(len(server.accept()[0].makefile("rb").read()))
+"""
+_SEND = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2]))).sendall(bytes(int(sys.argv[3])))"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """``hosts``: the names of each one's nodes. Pairs of nodes on different hosts (``across``), and those of them that
+    answered a ping; TCP connections from host to host (``streams``), and those that brought all their bytes. The last
+    host is killed: ``said``: by the controller then; ``down``: nodes that are shown so; pairs among the others
+    (``others``), and those that answered then. ``lost``: hosts, by the report. ``left``: hosts on which a part of it
+    was there after its end."""
+
+    hosts: list[list[str]]
+    across: int
+    answered: int
+    streams: int
+    whole: int
+    said: str
+    down: list[str]
+    others: int
+    answered_then: int
+    lost: list[str]
+    left: int
+
+
+class Hosts:
+    """``words`` start a program on each of them; ``workers`` are their processes."""
+
+    def __init__(self) -> None:
+        self.words: list[list[str]] = []
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def has(self, number: int, name: str) -> bool:
+        """Whether a host has a part of the emulation ``name``."""
+        words = [*self.words[number], *HEADRACE, "emulate", "status", "--name", name]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+class OverHosts:
+    """An emulation that runs over hosts. ``controller``: the process of ``headrace emulate run``, which tells on
+    stderr."""
+
+    def __init__(self, hosts: Hosts, name: str, controller: subprocess.Popen[bytes]) -> None:
+        self.name, self.controller, self._hosts = name, controller, hosts
+        place = {_address(number): number for number in range(HOSTS)}
+        self.host = {node["name"]: place[node["host"]] for node in self.status()["nodes"]}
+
+    def status(self) -> dict[str, Any]:
+        """Of all of it. Raises HeadraceError."""
+        try:
+            return control.ask(self.name, command="status")
+        except HeadraceError as error:
+            self.controller.terminate()
+            said = self.controller.communicate()[1].decode().strip()
+            raise HeadraceError(f"{error}: {said}") from None
+
+    def line(self) -> str:
+        """What the controller tells next."""
+        assert self.controller.stderr is not None
+        return self.controller.stderr.readline().decode().strip()
+
+    def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """A command in a node, by ``headrace emulate exec`` on its host; ``options`` are ``subprocess.Popen``'s."""
+        there = self._hosts.words[self.host[node]]
+        return subprocess.Popen([*there, *HEADRACE, "emulate", "exec", "--name", self.name, node, *words], **options)
+
+    def stop(self) -> dict[str, Any]:
+        """Ends it; gives the report. Raises HeadraceError."""
+        control.ask(self.name, command="stop")
+        out, said = self.controller.communicate()
+        if self.controller.returncode:
+            raise HeadraceError(f"the emulation over several hosts: {said.decode().strip()}")
+        report: dict[str, Any] = json.loads(out)
+        return report
+
+
+@contextmanager
+def three_hosts() -> Iterator[Hosts]:
+    """This thread is where their cables meet, and the cluster's scheduler is there, too. Raises HeadraceError."""
+    found, dask = Hosts(), [sys.executable, "-m", "dask"]
+    with own_network(), ExitStack() as stack:
+        ip("link", "set", "lo", "up")
+        ip("link", "add", "wire", "type", "bridge")
+        ip("addr", "add", f"{_HEAD}/24", "dev", "wire")
+        ip("link", "set", "wire", "up")
+        scheduler = running([*dask, "scheduler", "--host", _HEAD, "--no-dashboard"], **_QUIET)
+        alive = [stack.enter_context(scheduler)]
+        for number in range(HOSTS):
+            netlink.add_pair(f"h{number}", f"e{number}")
+            ip("link", "set", f"h{number}", "master", "wire", "up")
+            found.words.append(stack.enter_context(host_behind(f"e{number}", f"{_address(number)}/24")))
+            ip("link", "set", "lo", "up", there=found.words[-1])
+            words = [*dask, "worker", _SCHEDULER, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+            found.workers.append(stack.enter_context(running([*found.words[-1], *words], **_QUIET)))
+        alive += found.workers
+
+        def there() -> bool:
+            if any(each.poll() is not None for each in alive):
+                raise HeadraceError("a Dask scheduler or worker has ended")
+            return _workers() == HOSTS
+
+        until(there, "the workers of all hosts")
+        yield found
+
+
+def _address(number: int) -> str:
+    return f"10.9.0.{number + 1}"
+
+
+def _workers() -> int:
+    from distributed import Client
+
+    try:
+        with Client(_SCHEDULER, timeout=5) as client:  # type: ignore[no-untyped-call]
+            return len(client.scheduler_info(n_workers=-1)["workers"])
+    except OSError:
+        return 0
+
+
+@contextmanager
+def over_hosts(hosts: Hosts, scenario: Path, name: str = "spread") -> Iterator[OverHosts]:
+    """Runs a scenario over the hosts, held at its first step. Raises HeadraceError."""
+    words = [*HEADRACE, "emulate", "run", str(scenario), "--hold", "--json", "--cluster", _SCHEDULER, "--name", name]
+    with running(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as controller:
+        assert controller.stderr is not None
+        said = controller.stderr.readline().decode().strip()
+        if " is up on " not in said:
+            raise HeadraceError(said.removeprefix("headrace: ") or "the emulation over several hosts was killed")
+        yield OverHosts(hosts, name, controller)
+
+
+def spread(hosts: Hosts) -> Spread:
+    """A line of nodes over the hosts, of which the last one is killed. Raises HeadraceError."""
+    with scenario_file(LINE) as path, over_hosts(hosts, path) as emulation:
+        host, names = emulation.host, list(emulation.host)
+        nodes = [[name for name in names if host[name] == number] for number in range(HOSTS)]
+        across = [pair for pair in itertools.combinations(names, 2) if host[pair[0]] != host[pair[1]]]
+        answered = {(names[a], names[b]) for a, b in pings(emulation, names)}
+        brought = _streams(emulation, list(itertools.permutations([each[0] for each in nodes], 2)))
+
+        hosts.workers[-1].kill()
+        said = emulation.line()
+        down = [node["name"] for node in emulation.status()["nodes"] if node["down"]]
+        others = [name for name in names if host[name] != HOSTS - 1]
+        answered_then = pings(emulation, others)
+        report = emulation.stop()
+        return Spread(
+            nodes,
+            len(across),
+            len(answered.intersection(across)),
+            len(brought),
+            brought.count(BYTES),
+            said,
+            down,
+            len(others) * (len(others) - 1) // 2,
+            len(answered_then),
+            [each["host"] for each in report["hosts"] if each["lost"]],
+            sum(hosts.has(number, emulation.name) for number in range(HOSTS)),
+        )
+
+
+def _streams(emulation: OverHosts, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """The bytes that came of each TCP connection, all at the same time."""
+    python, servers = [sys.executable, "-c"], []
+    for port, (_, to) in enumerate(pairs, 9000):
+        servers.append(emulation.start(to, [*python, _RECEIVE, str(port)], stdout=subprocess.PIPE, text=True))
+    for server in servers:
+        assert server.stdout is not None
+        server.stdout.readline()
+    clients = [
+        emulation.start(source, [*python, _SEND, to, str(port), str(BYTES)])
+        for port, (source, to) in enumerate(pairs, 9000)
+    ]
+    # Where nobody came, the server waits until the emulation ends.
+    return [
+        0 if client.wait() else int(server.communicate()[0] or 0)
+        for client, server in zip(clients, servers, strict=True)
+    ]
