@@ -17,9 +17,9 @@ from headrace.emulator.client import Emulation
 FABRICS: Mapping[str, Mapping[str, Any]] = {
     "software": {},
     "ovs": {},
-    "rtl": {**PARAMETERS, "FUNCTIONS": FUNCTIONS},
+    "rtl": {**PARAMETERS, "FUNCTIONS": FUNCTIONS, "LINKS": 0},
 }
-"""Their parameters; the card is the one of other tests: 4 ports, of all kinds."""
+"""Their parameters; the card is the one of other tests: 4 ports, of all kinds. Links in it: see test_card_links."""
 
 
 def scenario(folder: Path, places: Sequence[Sequence[float]], more: str = "", radio: str = "range_m = 150") -> Path:

@@ -34,7 +34,7 @@ nodes = 32             # n1 to n32; or a list of names
 phys = 4               # radios of a node: links that it can have at once
 step_s = 1.0           # so often positions and links are new
 duration_s = 600       # of the run; left out: as long as the movement
-fabric = "software"    # or "rtl": the switch card; or "ovs": Open vSwitch in user space
+fabric = "software"    # or "rtl": the switch card, whose links have delay; or "ovs": Open vSwitch in user space
 routing = "shortest"   # the controller sets routes; or babeld, bird, frr, batmand; "none": what runs in the nodes does
 
 [movement]             # or from a file: GPX, KML, CZML, CSV, ns-2, BonnMotion, SUMO ...

@@ -56,6 +56,7 @@ class Links:
         self.card = card
         self._regs = registers
         self._tables: dict[int, str] = {}
+        self._written: dict[int, int] = {}  # of the registers of settings, by their addresses
         self.settings = [Netem()] * len(registers)
         for regs in registers:
             if regs.engine.magic != _MAGIC:
@@ -88,12 +89,14 @@ class Links:
         HeadraceError for a direction that isn't there."""
         self._check(number)
         regs = self._regs[number]
-        writes = self._writes(number, settings)
-        regs.control.hold = 1
-        while not regs.status.held:
-            pass  # each read lets the card go on
-        self.card.write_many(writes)
-        regs.control.hold = 0
+        every = self._writes(number, settings)
+        if writes := [each for each in every if self._written.get(each[0]) != each[1]]:  # the card's cycles are dear
+            regs.control.hold = 1
+            while not regs.status.held:
+                pass  # each read lets the card go on
+            self.card.write_many(writes)
+            regs.control.hold = 0
+            self._written.update(writes)
         self.settings[number] = settings
 
     def counters(self, number: int) -> LinkCounters:

@@ -27,6 +27,7 @@ _ALWAYS_DROP = "1,6 0 0 2"  # classic BPF: return TC_ACT_SHOT
 _BURST_BYTES = 3200
 _BURST_S = 0.004
 _QUEUE_S = 0.1
+_DELAY_STEP_NS = 1000  # of less no fabric with real programs makes a difference, and each change takes time
 _FASTEST_BPS = 1e11  # of a token bucket
 _MODULO = 1 << 32
 
@@ -153,10 +154,12 @@ class Links:
                 limited = 0 < way.rate_bps < _FASTEST_BPS
                 # Frames are lost before they wait: what they would take of the rate is taken from it
                 rate_bps = way.rate_bps * (1 - way.loss) if limited else math.inf
-                wanted = Arriving(rate_bps, way.loss, state.delay_ns)
-                if wanted != self._set[port]:
-                    changes[port] = self._set[port], wanted
-                self._set[port] = wanted
+                before = self._set[port]
+                same = abs(state.delay_ns - before.delay_ns) < _DELAY_STEP_NS
+                wanted = Arriving(rate_bps, way.loss, before.delay_ns if same else state.delay_ns)
+                if wanted != before:
+                    changes[port] = before, wanted
+                    self._set[port] = wanted
         if changes:
             self.fabric.hold(changes)
         self.fabric.join(lost, found)
