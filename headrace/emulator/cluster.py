@@ -17,15 +17,17 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from headrace.emulator import control, kernel, timeline
+from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
 from headrace.emulator.fabric import NOT_APPLIED
 from headrace.emulator.fidelity import Fidelity
+from headrace.emulator.inside import LOAD
 from headrace.emulator.keeper import EmulationJob
 from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import address, read
@@ -34,7 +36,7 @@ from headrace.emulator.timeline import Step
 from headrace.emulator.wiring import Wiring, index_of, jammed_pairs, reachable
 from headrace.errors import HeadraceError
 
-LEASE_S = 30.0
+LEASE_S = 90.0  # more than Dask takes to give up a worker
 _RENEW_S = 2.0
 
 
@@ -68,9 +70,8 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     scenario = read(job.scenario, job.fabric)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
-    if scenario.processes != "none" or scenario.traffic:
-        what = "traffic" if scenario.processes == "none" else "processes"
-        raise HeadraceError(f"{what}: not over several hosts yet", 2)
+    if scenario.processes != "none":
+        raise HeadraceError("processes: not over several hosts yet", 2)
     if scenario.hardware:
         raise HeadraceError("hardware: not over several hosts yet", 2)
     with control.listen(job.name) as listener:
@@ -83,9 +84,9 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
             try:
                 controller.build()
                 controller.loop(listener)
+                return controller.report()
             finally:
                 controller.end()
-            return controller.report()
 
 
 class _Controller:
@@ -118,15 +119,26 @@ class _Controller:
         self._changes, self._built_s, self._asked_s = 0, 0.0, 0.0
         self._fidelity = Fidelity(scenario.step_s)
         self._record = None if job.record is None else _open(job.record)
+        self._traffic = Accounts(scenario.nodes, self)
 
     # ------------------------------------------------------------------------------------------------- the hosts
 
-    def _ask(self, function: Callable[..., Any], *arguments: Any) -> dict[int, Any]:
-        """What each host that is there gives, by its number. Raises HeadraceError with what one says is wrong."""
-        self._asked_s = time.monotonic()
-        numbers = {self._workers[number]: number for number in self._alive}
+    def _ask(self, function: Callable[..., Any], *arguments: Any, only: Iterable[int] | None = None) -> dict[int, Any]:
+        """What each host that is there gives, or each of a few, by its number. Raises HeadraceError with what one says
+        is wrong."""
+        asked = self._alive if only is None else self._alive.intersection(only)
+        if not asked:
+            return {}
+        if only is None:
+            self._asked_s = time.monotonic()
         try:
-            found = self._client.run(function, self._job.name, *arguments, workers=list(numbers), on_error="return")
+            # A worker that has gone is connected to for half a minute: it isn't asked.
+            there = self._client.scheduler_info(n_workers=-1)["workers"]
+            numbers = {self._workers[number]: number for number in asked}
+            workers = [worker for worker in numbers if worker in there]
+            found = {}
+            if workers:
+                found = self._client.run(function, self._job.name, *arguments, workers=workers, on_error="return")
         except OSError:
             raise HeadraceError("the cluster's scheduler is lost") from None
         given, lost = {}, []
@@ -153,7 +165,48 @@ class _Controller:
         self._tell(f"host {self._shares[0].hosts[number]} is lost: {', '.join(names)} are down")
 
     def _down(self, node: int) -> bool:
-        return self._shares[0].of[node] not in self._alive
+        return self._host(node) not in self._alive
+
+    def _host(self, node: int) -> int:
+        return self._shares[0].of[node]
+
+    # ------------------------------------------------------------------------------------------------- traffic
+
+    def load(self, nodes: Sequence[str]) -> None:
+        """Starts load generators on their hosts. Raises HeadraceError."""
+        for node in nodes:
+            self._on(node, {"command": "load", "nodes": [node]})
+
+    def request(self, node: str, request: Mapping[str, Any]) -> None:
+        """Asks a node's load generator for something. Raises HeadraceError."""
+        self._on(node, {"command": "ask-process", "node": node, "role": LOAD, "request": dict(request)})
+
+    def hear(self, nodes: Sequence[str]) -> dict[str, Said]:
+        """What the load generators say of their streams that can be reached. Raises HeadraceError."""
+        of: dict[str, list[str]] = {}  # worker -> its nodes
+        for node in nodes:
+            of.setdefault(self._workers[self._number_of(node)], []).append(node)
+        answers = self._ask(_hear, of, only={self._number_of(node) for node in nodes})
+        return {node: said for answer in answers.values() for node, said in answer.items()}
+
+    def one_clock(self, nodes: Sequence[str]) -> bool:
+        """Those of a host have the same one."""
+        return len(set(map(self._number_of, nodes))) == 1
+
+    def gone(self, node: str) -> bool:
+        """Whether its host is lost."""
+        return self._number_of(node) not in self._alive
+
+    def _number_of(self, node: str) -> int:
+        return self._host(index_of(self.scenario.nodes, node))
+
+    def _on(self, node: str, request: Mapping[str, Any]) -> Any:
+        """What the share that has a node answers. Raises HeadraceError."""
+        number = self._number_of(node)
+        answers = self._ask(_request, request, only={number})
+        if number not in answers:
+            raise HeadraceError(f"node {node} is down: its host is lost")
+        return answers[number]
 
     # ------------------------------------------------------------------------------------------------- steps
 
@@ -170,6 +223,8 @@ class _Controller:
         self._start_s = time.monotonic()
         self._apply(self._unjammed)
         self._noted(self._start_s, self._start_s)
+        for demand in self.scenario.traffic:
+            self._traffic.start(demand)
         hosts = f"{len(self._workers)} host{'s' if len(self._workers) > 1 else ''}"
         self._tell(f"the emulation {self._job.name} is up on {hosts} after {self._built_s:.1f} s")
 
@@ -244,7 +299,7 @@ class _Controller:
             case {"command": "status"}:
                 return self._status(), None
             case {"command": "node", "node": str(name)}:
-                host = self._shares[0].hosts[self._shares[0].of[index_of(self.scenario.nodes, name)]]
+                host = self._shares[0].hosts[self._number_of(name)]
                 raise HeadraceError(f"node {name} is on the host {host}: run the command there")
             case {"command": "step"}:
                 if not self._job.hold:
@@ -257,6 +312,15 @@ class _Controller:
                     self._jammed[pair] = float(loss)
                 self._apply(self._unjammed)
                 return {"links": self._jams()}, None
+            case {"command": "traffic", **table}:
+                return {"stream": self._traffic.demand(table)}, None
+            case {"command": "stream", "stream": str(name)}:
+                return self._traffic.streams(name)[0], None
+            case {"command": "stop-stream", "stream": str(name)}:
+                self._traffic.stop(name)
+                return {}, None
+            case {"command": "processes", "node": str(name)}:
+                return self._on(name, request), None
             case {"command": "stop"}:
                 self._stop()
                 return {}, os.pidfd_open(os.getpid())
@@ -280,7 +344,7 @@ class _Controller:
         for index, name in enumerate(scenario.nodes):
             place = {"name": name, "address": address(index), "position_m": self._step.positions[index], "programs": {}}
             down = self._down(index)
-            found.append({**nodes.get(name, place), "host": hosts[self._shares[0].of[index]], "down": down})
+            found.append({**nodes.get(name, place), "host": hosts[self._host(index)], "down": down})
         return {
             **next(iter(shares.values())),
             "step": self._number,
@@ -288,6 +352,7 @@ class _Controller:
             "links": list(links.values()),
             "jammed": self._jams(),
             "coverage": self._coverage[-1],
+            "traffic": self._traffic.streams(),
             "hosts": self._hosts(),
         }
 
@@ -315,6 +380,7 @@ class _Controller:
             "not_applied": [NOT_APPLIED],
             "hosts": self._hosts(),
             "fidelity": self._fidelity.report(),
+            "traffic": self._traffic.streams(),
         }
 
 
@@ -380,6 +446,15 @@ def _status(name: str) -> dict[str, Any]:
         return emulation.status()
     except HeadraceError as error:
         raise HeadraceError(emulation.wait() or str(error)) from None
+
+
+def _request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    return _held(name).ask(**request)
+
+
+def _hear(name: str, nodes: Mapping[str, Sequence[str]], dask_worker: Any) -> dict[str, Said]:
+    said: dict[str, Said] = _held(name).ask("hear", nodes=list(nodes[dask_worker.address]))["said"]
+    return said
 
 
 def _end(name: str) -> None:

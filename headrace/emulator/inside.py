@@ -1,23 +1,23 @@
 """What runs of the emulator's own in nodes, as the simulation controller sees it: the nodes' processes in the manner of
-the thesis, load generators, and the streams between nodes."""
+the thesis, and load generators."""
 
 from __future__ import annotations
 
 import selectors
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from headrace.emulator import kernel
+from headrace.emulator.accounts import Said
 from headrace.emulator.node import Node
 from headrace.emulator.processes.component import CONTROL, MESSENGER, MPHY, Seat
 from headrace.emulator.processes.control_processor import management_address
 from headrace.emulator.processes.loop import ask, tell
-from headrace.emulator.processes.streams import Stream
 from headrace.emulator.scenario import Scenario, address
-from headrace.emulator.traffic import Demand, read_demand
+from headrace.emulator.wiring import index_of
 from headrace.errors import HeadraceError
 
 LOAD = "load"
@@ -40,8 +40,6 @@ class Inside:
         self._scenario, self._nodes, self._hear = scenario, nodes, hear
         self._roles = roles(scenario)
         self._links: list[Any] = [None] * len(scenario.nodes)
-        self._streams: dict[str, tuple[Demand, Stream]] = {}
-        self._last: dict[str, dict[str, Any]] = {}
 
     # -------------------------------------------------------------------------------------------------- processes
 
@@ -61,8 +59,7 @@ class Inside:
             node.tell("ip", lines=[f"addr add {own} dev mgmt0", "link set mgmt0 up"], force=False, answer=False)
 
     def start(self) -> None:
-        """Starts the processes, which find their links in the nodes' status files, and the scenario's streams. Raises
-        HeadraceError."""
+        """Starts the processes, which find their links in the nodes' status files. Raises HeadraceError."""
         scenario = self._scenario
         coordinator = 0 if scenario.coordinator is None else scenario.coordinator + 1
         endpoints = tuple(index + 1 for index in scenario.endpoints)
@@ -77,8 +74,6 @@ class Inside:
                 self._hear(node)
         if self._roles:
             self._wait()
-        for demand in scenario.traffic:
-            self._start(demand)
 
     def _wait(self) -> None:
         """Until the processes have found each other and their neighbours; some may not, such as over links that lose
@@ -104,7 +99,7 @@ class Inside:
 
     def stats(self, name: str) -> list[dict[str, Any]]:
         """Of the own processes of a node. Raises HeadraceError."""
-        node = self._node(name)
+        node = self.node(name)
         own = [role for role in (*self._roles, LOAD) if role in node.programs and role not in node.ends]
         if not own:
             raise HeadraceError(
@@ -125,7 +120,7 @@ class Inside:
 
     def ask(self, name: str, role: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Asks one process of a node. Raises HeadraceError."""
-        path = self._socket(self._node(name), role)
+        path = self._socket(self.node(name), role)
         said = ask([path], request).get(path, {"error": "it doesn't answer"})
         if "error" in said:
             raise HeadraceError(f"node {name}: {role}: {said['error']}")
@@ -133,73 +128,28 @@ class Inside:
 
     # ---------------------------------------------------------------------------------------------------- traffic
 
-    def demand(self, table: Mapping[str, Any]) -> str:
-        """Starts a stream that is asked for; gives its name. Raises HeadraceError."""
-        given = dict(table)
-        first = name = str(given.pop("name", None) or f"{given.get('from')}-{given.get('to')}")
-        number = 1
-        while name in self._streams:
-            number += 1
-            name = f"{first}#{number}"
-        self._start(read_demand(name, given, self._scenario.nodes))
-        return name
-
-    def stop(self, name: str) -> None:
-        """No more messages of a stream. Raises HeadraceError."""
-        demand, stream = self._stream(name)
-        node = self._nodes[demand.source]
-        ask([self._socket(node, self._role)], {"do": "stop", "stream": stream.number})
-
-    def streams(self, only: str | None = None) -> list[dict[str, Any]]:
-        """How streams are, all or one: sent = received + lost + in_flight. ``acknowledged`` is the source's account,
-        ``throughput_bps`` and ``latency_s`` are the destination's. Raises HeadraceError."""
-        wanted = self._streams if only is None else {only: self._stream(only)}
-        nodes = {index for demand, _ in wanted.values() for index in (demand.source, demand.destination)}
-        paths = {index: self._socket(self._nodes[index], self._role) for index in sorted(nodes)}
-        said = ask(paths.values(), {"do": "stats"}) if paths else {}
-        return [self._account(name, demand, stream, paths, said) for name, (demand, stream) in wanted.items()]
-
-    def _account(
-        self, name: str, demand: Demand, stream: Stream, paths: Mapping[int, Path], said: Mapping[Path, Any]
-    ) -> dict[str, Any]:
-        number = str(stream.number)
-        sending = said.get(paths[demand.source], {}).get("sending", {}).get(number)
-        receiving = said.get(paths[demand.destination], {}).get("receiving", {}).get(number)
-        silent = [self._nodes[each].name for each in (demand.source, demand.destination) if paths[each] not in said]
-        self._last[name] = self._last.get(name, _NOTHING) | (sending or {}) | (receiving or {})
-        found = self._last[name]
-        names = self._scenario.nodes
-        return {
-            "name": name,
-            "from": names[demand.source],
-            "to": names[demand.destination],
-            "kind": demand.kind,
-            "size": demand.size,
-            "interval_s": demand.interval_s,
-            **found,
-            **_balance(found),
-            "silent": silent,
-        }
-
-    def _start(self, demand: Demand) -> None:
+    def load(self, nodes: Sequence[str]) -> None:
+        """Starts load generators, where traffic is made by them and they aren't there. Raises HeadraceError."""
         if self._role == LOAD:
-            for index in (demand.source, demand.destination):
-                self._load(self._nodes[index])
-        stream = Stream(
-            number=len(self._streams) + 1,
-            source=demand.source + 1,
-            destination=demand.destination + 1,
-            address=address(demand.destination),
-            kind=demand.kind,
-            size=demand.size,
-            interval_s=demand.interval_s,
-            count=demand.count,
-            duration_s=demand.duration_s,
-            start_s=demand.start_s,
-        )
-        node = self._nodes[demand.source]
-        self.ask(node.name, self._role, {"do": "stream", "stream": asdict(stream)})
-        self._streams[demand.name] = demand, stream
+            for name in nodes:
+                self._load(self.node(name))
+
+    def request(self, node: str, request: Mapping[str, Any]) -> None:
+        """Asks who makes a node's traffic for something. Raises HeadraceError."""
+        self.ask(node, self._role, request)
+
+    def hear(self, nodes: Sequence[str]) -> dict[str, Said]:
+        """What those say of their streams who make the traffic of these nodes. Raises HeadraceError."""
+        paths = {self._socket(self.node(name), self._role): name for name in nodes}
+        return {paths[path]: said for path, said in ask(paths, {"do": "stats"}).items()}
+
+    def one_clock(self, _: Sequence[str]) -> bool:
+        """All of a machine have the same one."""
+        return True
+
+    def gone(self, _: str) -> bool:
+        """Where one is, the emulation is, too."""
+        return False
 
     def _load(self, node: Node) -> None:
         if LOAD not in node.programs:
@@ -212,54 +162,13 @@ class Inside:
         """Who makes traffic."""
         return MESSENGER if self._roles else LOAD
 
-    def _stream(self, name: str) -> tuple[Demand, Stream]:
-        try:
-            return self._streams[name]
-        except KeyError:
-            raise HeadraceError(f"no stream {name}: there are {', '.join(self._streams) or 'none'}", 2) from None
-
-    def _node(self, name: str) -> Node:
-        try:
-            return self._nodes[self._scenario.nodes.index(name)]
-        except ValueError:
-            raise HeadraceError(f"no node {name}", 2) from None
+    def node(self, name: str) -> Node:
+        """By its name. Raises HeadraceError where it isn't here."""
+        index = index_of(self._scenario.nodes, name)
+        for node in self._nodes:
+            if node.index == index:
+                return node
+        raise HeadraceError(f"node {name} is on another host")
 
     def _socket(self, node: Node, role: str) -> Path:
         return node.folder / "run/headrace" / f"{role}.sock"
-
-
-def _balance(found: Mapping[str, Any]) -> dict[str, int]:
-    """What has come isn't lost and no longer under way, even where the source hasn't heard of it."""
-    received = max(found["received"], found["acknowledged"])  # the source may have been asked later
-    unheard = received - found["acknowledged"]
-    arrived = min(unheard, found["in_flight"])
-    return {
-        "received": received,
-        "in_flight": found["in_flight"] - arrived,
-        "lost": found["lost"] - (unheard - arrived),
-    }
-
-
-_NOTHING: dict[str, Any] = {
-    "sent": 0,
-    "acknowledged": 0,
-    "lost": 0,
-    "in_flight": 0,
-    "repeated": 0,
-    "skipped": 0,
-    "stopped": False,
-    "done": False,
-    "received": 0,
-    "bytes": 0,
-    "duplicates": 0,
-    "hops": 0,
-    "throughput_bps": 0.0,
-    "latency_s": {},
-}
-
-
-def total(streams: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Messages of all streams."""
-    keys = ("sent", "acknowledged", "lost", "in_flight", "received")
-    those = list(streams)
-    return {key: sum(int(each[key]) for each in those) for key in keys}

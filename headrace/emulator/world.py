@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from headrace.emulator import control, kernel, telemetry, timeline
+from headrace.emulator.accounts import Accounts
 from headrace.emulator.fabric import Fabric, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.hardware import attach, silent
@@ -28,7 +29,7 @@ from headrace.emulator.radio import Pair
 from headrace.emulator.scenario import Scenario, address
 from headrace.emulator.share import Share, SharedFabric
 from headrace.emulator.timeline import Step, Timeline
-from headrace.emulator.wiring import Wiring, described, index_of, jammed_pairs, next_hops, reachable
+from headrace.emulator.wiring import Wiring, described, jammed_pairs, next_hops, reachable
 from headrace.errors import HeadraceError
 
 BASE = Path("/run")
@@ -69,6 +70,7 @@ class World:
         self._start_s = 0.0
         self._failed: list[str] = []
         self._inside = Inside(scenario, self._nodes, self._hear)
+        self._traffic = Accounts(scenario.nodes, self._inside)
 
     def run(self) -> dict[str, Any]:
         """All of it; gives the report. Raises HeadraceError for what has broken it off."""
@@ -81,9 +83,11 @@ class World:
             self._advance()
             self._start_programs()
             self._inside.start()
+            for demand in self.scenario.traffic if self._share is None else ():
+                self._traffic.start(demand)
             self._tell("up", built_s=built_s)
             self._loop()
-            traffic = self._inside.streams()
+            traffic = self._traffic.streams()
             self._stop_programs()
         return self._report(built_s) | {"traffic": traffic}
 
@@ -339,7 +343,7 @@ class World:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
-                node = self._here(name)
+                node = self._inside.node(name)
                 return {"node": name, "system": node.index in self._roots}, os.pidfd_open(node.pid)
             case {"command": "step", "links": str(line)} if isinstance(self._timeline, timeline.Pushed):
                 self._timeline.push(line)
@@ -354,12 +358,17 @@ class World:
             case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
                 return {"links": self._jam(target, float(loss))}, None
             case {"command": "traffic", **table}:
-                return {"stream": self._inside.demand(table)}, None
+                return {"stream": self._traffic.demand(table)}, None
             case {"command": "stream", "stream": str(name)}:
-                return self._inside.streams(name)[0], None
+                return self._traffic.streams(name)[0], None
             case {"command": "stop-stream", "stream": str(name)}:
-                self._inside.stop(name)
+                self._traffic.stop(name)
                 return {}, None
+            case {"command": "load", "nodes": list(names)}:
+                self._inside.load(names)
+                return {}, None
+            case {"command": "hear", "nodes": list(names)}:
+                return {"said": self._inside.hear(names)}, None
             case {"command": "processes", "node": str(name)}:
                 return {"processes": self._inside.stats(name)}, None
             case {"command": "ask-process", "node": str(name), "role": str(role), "request": dict(request)}:
@@ -368,13 +377,6 @@ class World:
                 self._stop()
                 return {}, os.pidfd_open(os.getpid())
         raise HeadraceError(f"unknown request: {request}", 2)
-
-    def _here(self, name: str) -> Node:
-        index = index_of(self.scenario.nodes, name)
-        for node in self._nodes:
-            if node.index == index:
-                return node
-        raise HeadraceError(f"node {name} is on another host")
 
     def _jam(self, target: str, loss: float) -> list[list[str]]:
         """Links between ``A:B``, or all of a node: from now on they lose so much more; 1: they are gone, 0: as
@@ -416,7 +418,7 @@ class World:
             "jammers": self._step.jammers,
             "jammed": [[scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)],
             "coverage": self._coverage[-1],
-            "traffic": self._inside.streams(),
+            "traffic": self._traffic.streams(),
             "coordinator": self._inside.reached(),
         }
 

@@ -70,7 +70,7 @@ def test_synthesis(planted: Path, tmp_path: Path) -> None:
 
 def test_place_and_route(planted: Path, tmp_path: Path) -> None:
     (tmp_path / "netlist.json").write_text("{")
-    assert "arse" in str(placement._run_seed(tmp_path / "netlist.json", 1, "6"))
+    assert "arse" in str(placement._run_seed(tmp_path / "netlist.json", 1, "6", "router1"))
     assert not planted.exists()
 
 

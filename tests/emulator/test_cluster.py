@@ -13,6 +13,7 @@ from patience import HANG_S, until
 
 from headrace.cli import main
 from headrace.emulator import cluster
+from headrace.emulator.client import wait_for_stream
 from headrace.emulator.cluster import split
 from headrace.evaluate.loads.emulations import scenario_file
 from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, over_hosts, spread, three_hosts
@@ -40,6 +41,33 @@ def test_neighbours_come_together_and_hosts_are_joined(hosts: Hosts) -> None:
         assert not any(host["lost"] for host in report["hosts"])
 
 
+TRAFFIC = """
+[traffic.far]
+from = "n1"
+to = "n6"
+interval_s = 0.02
+count = 40
+[traffic.near]
+from = "n1"
+to = "n2"
+kind = "image"
+count = 4
+"""
+
+
+@pytest.mark.live
+def test_streams_between_hosts_are_accounted_for_by_acknowledgements(hosts: Hosts) -> None:
+    with scenario_file(LINE + TRAFFIC) as path, over_hosts(hosts, path) as emulation:
+        far, near = (wait_for_stream(emulation.name, name) for name in ("far", "near"))
+        assert (far["by"], near["by"]) == ("acknowledgement", "arrival")
+        assert (far["sent"], near["sent"], near["received"]) == (40, 4, 4)
+        assert far["sent"] == far["received"] + far["lost"] + far["in_flight"] and far["received"] > 0
+        assert far["hops"] == 1 and far["bytes"] == 100 * far["received"]
+        trips = far["round_trip_s"]
+        assert far["latency_s"] == {part: trip_s / 2 for part, trip_s in trips.items()} and trips["p50"] > 0
+        assert [each["name"] for each in emulation.stop()["traffic"]] == ["far", "near"]
+
+
 @pytest.mark.live
 def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: Hosts) -> None:
     found = spread(hosts)
@@ -48,6 +76,8 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
     assert (found.across, found.streams, found.others) == (12, 6, 6)
     assert found.down == ["n5", "n6"]
     assert found.said == "headrace: host 10.9.0.3 is lost: n5, n6 are down"
+    assert found.cut["done"] and found.cut["in_flight"] == 0 and found.cut["received"] > 0
+    assert found.cut["sent"] == found.cut["received"] + found.cut["lost"]
     assert found.lost == ["10.9.0.3"]
     assert found.left == 0
 

@@ -107,7 +107,7 @@ def test_scale_is_held_to_the_script_and_to_what_is_lost(monkeypatch: pytest.Mon
 
 
 def test_hosts_are_held_to_all_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = Spread([["n1"], ["n2"], ["n3"]], 3, 3, 6, 6, "n3 is down", ["n3"], 1, 1, ["c"], 0)
+    good = Spread([["n1"], ["n2"], ["n3"]], 3, 3, 6, 6, "n3 is down", ["n3"], 1, 1, {}, ["c"], 0)
     monkeypatch.setattr(bench.namespaces, "why_not", lambda: None)
     monkeypatch.setattr(bench.emulator_hosts, "three_hosts", contextlib.nullcontext)
     for found, ok in (

@@ -9,7 +9,7 @@ import math
 import struct
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -86,6 +86,8 @@ class Sender:
         self._pending: dict[int, _Pending] = {}
         self._given_up: dict[int, None] = {}
         self._trip_s = 0.0
+        self._trips_s: deque[float] = deque(maxlen=_KEPT)
+        self._first_s = self._heard_s = 0.0
         self.sent = self.acknowledged = self.lost = self.repeated = self.skipped = 0
         self.ended = False
 
@@ -111,6 +113,7 @@ class Sender:
             self._next_s += late * self.stream.interval_s
         while not self.ended and self._next_s <= now and len(found) < _AT_ONCE and self._has_room:
             self.sent += 1
+            self._first_s = self._first_s or now
             self._pending[self.sent] = _Pending(time.monotonic_ns(), now, now)
             found.append(self.sent)
             self._next_s = self._next_s + self.stream.interval_s if self.stream.interval_s else now
@@ -142,7 +145,7 @@ class Sender:
         bits = _ACK.unpack(packet.body)[0]
         for back in range(_ACKED):
             if bits >> back & 1 and packet.number > back:
-                self._acknowledge(packet.number - back, now)
+                self._acknowledge(packet.number - back, now, first=not back)
 
     def wait_s(self, now: float) -> float:
         """Until ``due`` has something to do; infinite: only an acknowledgement changes anything."""
@@ -157,7 +160,10 @@ class Sender:
         return max(0.0, min(times, default=math.inf) - now)
 
     def stats(self) -> dict[str, Any]:
-        """sent = acknowledged + lost + in_flight."""
+        """sent = acknowledged + lost + in_flight. ``round_trip_s``: of the last messages, from when each was first
+        sent; ``acknowledged_bps``: of what messages carry, from when the first was sent to when the last one was
+        acknowledged."""
+        taken_s = self._heard_s - self._first_s
         return {
             "sent": self.sent,
             "acknowledged": self.acknowledged,
@@ -167,6 +173,8 @@ class Sender:
             "skipped": self.skipped,
             "stopped": self.ended,
             "done": self.done,
+            "acknowledged_bps": self.acknowledged * self.stream.size * 8 / taken_s if taken_s > 0 else 0.0,
+            "round_trip_s": _ranked(self._trips_s),
         }
 
     @property
@@ -188,16 +196,21 @@ class Sender:
         each.last_s, each.tries = now, each.tries + 1
         self.repeated += 1
 
-    def _acknowledge(self, number: int, now: float) -> None:
+    def _acknowledge(self, number: int, now: float, *, first: bool) -> None:
+        """``first``: the acknowledgement is of this very message."""
         each = self._pending.pop(number, None)
         if each is not None:
             self.acknowledged += 1
+            self._heard_s = now
+            if first:
+                self._trips_s.append(now - each.first_s)
             if each.tries == 1:
                 trip_s = now - each.last_s
                 self._trip_s = trip_s if not self._trip_s else 0.8 * self._trip_s + 0.2 * trip_s
         elif number in self._given_up:
             del self._given_up[number]
             self.acknowledged += 1
+            self._heard_s = now
             self.lost -= 1
 
     def _expire(self, now: float) -> None:
@@ -253,7 +266,6 @@ class Receiver:
     def stats(self) -> dict[str, Any]:
         """Latencies in seconds, one way, of the last messages; ``throughput_bps``: of what messages carry, from when
         the first was sent to when the last one came; ``hops``: of the last one."""
-        ranked = sorted(self._latencies)
         taken_ns = self._last_ns - self._first_ns
         return {
             "received": self.received,
@@ -261,13 +273,15 @@ class Receiver:
             "duplicates": self.duplicates,
             "hops": self.hops,
             "throughput_bps": self.octets * 8e9 / taken_ns if taken_ns else 0.0,
-            "latency_s": {
-                name: ranked[min(len(ranked) - 1, int(part * len(ranked)))] * 1e-9
-                for name, part in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))
-            }
-            if ranked
-            else {},
+            "latency_s": _ranked([latency * 1e-9 for latency in self._latencies]),
         }
+
+
+def _ranked(values: Iterable[float]) -> dict[str, float]:
+    """Their median and other quantiles; empty: of none."""
+    ranked = sorted(values)
+    parts = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))
+    return {name: ranked[min(len(ranked) - 1, int(part * len(ranked)))] for name, part in parts if ranked}
 
 
 class Streams:

@@ -219,13 +219,13 @@ def _hosts(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
         f"{nodes} nodes in a line over the hosts, which are network namespaces of one machine; links by VXLAN",
     )
     yield _row(
-        f"{what}streams from host to host that bring all their bytes",
+        f"{what}streams from host to host that bring all their messages",
         f"{found.streams}",
         found.whole,
         "streams",
         found.whole == found.streams,
         MEASURED,
-        f"TCP, {emulator_hosts.BYTES:,} bytes each, all at the same time",
+        f"{emulator_hosts.MESSAGES} images each, by TCP, all at the same time",
     )
     yield _row(
         f"{what}one is killed: pairs of the other nodes that answer each other",

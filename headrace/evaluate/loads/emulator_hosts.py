@@ -7,13 +7,14 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headrace.emulator import control
+from headrace.emulator.client import traffic, wait_for_stream
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import pings, scenario_file
 from headrace.evaluate.loads.switch_network import HEADRACE, running, until
@@ -21,7 +22,7 @@ from headrace.net import netlink
 from headrace.net.namespaces import host_behind, ip, own_network
 
 HOSTS = 3
-BYTES = 1 << 20  # of a stream
+MESSAGES = 16  # of a stream
 LINE = """\
 nodes = 6
 phys = 2
@@ -37,22 +38,15 @@ range_m = 150
 _HEAD = "10.9.0.254"
 _SCHEDULER = f"tcp://{_HEAD}:8786"
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-_RECEIVE = """\
-import socket, sys
-server = socket.create_server(("", int(sys.argv[1])))
-print("ready", flush=True)
-print(len(server.accept()[0].makefile("rb").read()))
-"""
-_SEND = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2]))).sendall(bytes(int(sys.argv[3])))"
 
 
 @dataclass(frozen=True)
 class Spread:
     """``hosts``: the names of each one's nodes. Pairs of nodes on different hosts (``across``), and those of them that
-    answered a ping; TCP connections from host to host (``streams``), and those that brought all their bytes. The last
+    answered a ping; streams of images from host to host, and those that brought all of them (``whole``). The last
     host is killed: ``said``: by the controller then; ``down``: nodes that are shown so; pairs among the others
-    (``others``), and those that answered then. ``lost``: hosts, by the report. ``left``: hosts on which a part of it
-    was there after its end."""
+    (``others``), and those that answered then; ``cut``: the account of a stream that came from it. ``lost``: hosts, by
+    the report. ``left``: hosts on which a part of it was there after its end."""
 
     hosts: list[list[str]]
     across: int
@@ -63,6 +57,7 @@ class Spread:
     down: list[str]
     others: int
     answered_then: int
+    cut: Mapping[str, Any]
     lost: list[str]
     left: int
 
@@ -181,6 +176,8 @@ def spread(hosts: Hosts) -> Spread:
         across = [pair for pair in itertools.combinations(names, 2) if host[pair[0]] != host[pair[1]]]
         answered = {(names[a], names[b]) for a, b in pings(emulation, names)}
         brought = _streams(emulation, list(itertools.permutations([each[0] for each in nodes], 2)))
+        cut = traffic(emulation.name, names[-1], names[0], interval_s=0.02)
+        until(lambda: control.ask(emulation.name, command="stream", stream=cut)["received"], "a message")
 
         hosts.workers[-1].kill()
         said = emulation.line()
@@ -193,30 +190,18 @@ def spread(hosts: Hosts) -> Spread:
             len(across),
             len(answered.intersection(across)),
             len(brought),
-            brought.count(BYTES),
+            sum(each["received"] == each["sent"] == MESSAGES for each in brought),
             said,
             down,
             len(others) * (len(others) - 1) // 2,
             len(answered_then),
+            next(each for each in report["traffic"] if each["name"] == cut),
             [each["host"] for each in report["hosts"] if each["lost"]],
             sum(hosts.has(number, emulation.name) for number in range(HOSTS)),
         )
 
 
-def _streams(emulation: OverHosts, pairs: Sequence[tuple[str, str]]) -> list[int]:
-    """The bytes that came of each TCP connection, all at the same time."""
-    python, servers = [sys.executable, "-c"], []
-    for port, (_, to) in enumerate(pairs, 9000):
-        servers.append(emulation.start(to, [*python, _RECEIVE, str(port)], stdout=subprocess.PIPE, text=True))
-    for server in servers:
-        assert server.stdout is not None
-        server.stdout.readline()
-    clients = [
-        emulation.start(source, [*python, _SEND, to, str(port), str(BYTES)])
-        for port, (source, to) in enumerate(pairs, 9000)
-    ]
-    # Where nobody came, the server waits until the emulation ends.
-    return [
-        0 if client.wait() else int(server.communicate()[0] or 0)
-        for client, server in zip(clients, servers, strict=True)
-    ]
+def _streams(emulation: OverHosts, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Images from node to node, all at the same time."""
+    names = [traffic(emulation.name, *pair, kind="image", count=MESSAGES) for pair in pairs]
+    return [wait_for_stream(emulation.name, name) for name in names]
