@@ -95,8 +95,8 @@ def test_help_loads_nothing_that_takes_long() -> None:
         (["synth", "filter", "--target", "z80"], "headrace: unknown target z80"),
         (
             ["bench", "frob"],
-            "headrace: bench frob: none of filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, all, "
-            "cost",
+            "headrace: bench frob: none of filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, "
+            "all, cost",
         ),
     ],
 )
