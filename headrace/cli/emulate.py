@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -426,7 +427,23 @@ def exec_command(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
     name: Name = "default",
 ) -> None:
-    """Run a command in a node. Its exit code is the command's."""
+    """Run a command in a node. Its exit code is the command's. In a node of another host it has no input."""
+    from headrace.emulator.client import Elsewhere
+
+    try:
+        _enter(name, node, command)
+    except Elsewhere as there:
+        from headrace.emulator import remote
+
+        def write(file: int, data: bytes) -> None:
+            out = sys.stdout.buffer if file == 1 else sys.stderr.buffer
+            out.write(data)
+            out.flush()
+
+        raise typer.Exit(remote.run(there, command, write)) from None
+
+
+def _enter(name: str, node: str, command: list[str]) -> None:
     from headrace.emulator.client import entering
 
     words = [*entering(name, node), *command]
@@ -439,7 +456,7 @@ def exec_command(
 @app.command("shell")
 def shell_command(node: NodeName, name: Name = "default") -> None:
     """Open a shell in a node."""
-    exec_command(node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'], name)
+    _enter(name, node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'])
 
 
 @app.command("capture")

@@ -23,10 +23,21 @@ from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
 
 
+class Elsewhere(HeadraceError):
+    """A ``node`` is on another ``host``, which the ``worker`` of a Dask ``cluster`` is reached by. ``name``: of the
+    emulation."""
+
+    def __init__(self, name: str, node: str, host: str, cluster: str, worker: str) -> None:
+        super().__init__(f"node {node} is on the host {host}: shells and captures are for there")
+        self.name, self.node, self.host, self.cluster, self.worker = name, node, host, cluster, worker
+
+
 def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     """The words that start a program in a node of the emulation ``name``; with ``files=False`` only its network is the
-    node's. Raises HeadraceError."""
+    node's. Raises HeadraceError: ``Elsewhere`` where the node is on another host."""
     answer = control.ask(name, command="node", node=node)
+    if "worker" in answer:
+        raise Elsewhere(name, node, answer["host"], answer["cluster"], answer["worker"])
     handle = answer["fd"]
     try:
         pid = _process(handle)

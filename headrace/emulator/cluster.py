@@ -299,8 +299,11 @@ class _Controller:
             case {"command": "status"}:
                 return self._status(), None
             case {"command": "node", "node": str(name)}:
-                host = self._shares[0].hosts[self._number_of(name)]
-                raise HeadraceError(f"node {name} is on the host {host}: run the command there")
+                if self.gone(name):
+                    raise HeadraceError(f"node {name} is down: its host is lost")
+                number = self._number_of(name)
+                place = {"host": self._shares[0].hosts[number], "worker": self._workers[number]}
+                return {**place, "cluster": self._client.scheduler.address}, None
             case {"command": "step"}:
                 if not self._job.hold:
                     raise HeadraceError("steps come by themselves: use --hold", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ from emulator_bench import scenario
 from patience import HANG_S, until
 
 from headrace.cli import main
-from headrace.emulator import cluster
-from headrace.emulator.client import wait_for_stream
+from headrace.emulator import cluster, control
+from headrace.emulator.client import Elsewhere, entering, wait_for_stream
 from headrace.emulator.cluster import split
 from headrace.evaluate.loads.emulations import scenario_file
 from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, over_hosts, spread, three_hosts
@@ -65,7 +66,36 @@ def test_streams_between_hosts_are_accounted_for_by_acknowledgements(hosts: Host
         assert far["hops"] == 1 and far["bytes"] == 100 * far["received"]
         trips = far["round_trip_s"]
         assert far["latency_s"] == {part: trip_s / 2 for part, trip_s in trips.items()} and trips["p50"] > 0
+        [load] = control.ask(emulation.name, command="processes", node="n6")["processes"]
+        assert load["role"] == "load" and load["receiving"]["1"]["received"] == far["received"]
         assert [each["name"] for each in emulation.stop()["traffic"]] == ["far", "near"]
+
+
+@pytest.mark.live
+def test_commands_run_in_nodes_of_other_hosts(hosts: Hosts) -> None:
+    with scenario_file(LINE) as path, over_hosts(hosts, path) as emulation:
+
+        def start(node: str, *words: str) -> subprocess.Popen[str]:
+            pipe = subprocess.PIPE
+            return emulation.start(node, words, here=True, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+        script = "hostname; ls /run/headrace; echo wrong >&2; head -c 3000000 /dev/zero | tr '\\0' x; cat; exit 7"
+        command = start("n6", "sh", "-c", script)
+        out, said = command.communicate()
+        assert (command.returncode, said) == (7, "wrong\n")
+        assert out == "n6\nlinks.json\n" + "x" * 3_000_000
+
+        ping = start("n1", "ping", "-i", "0.1", "n6")  # its lines come while it runs, and Ctrl-C is for it
+        assert ping.stdout is not None
+        ping.stdout.readline()
+        assert "ttl=60" in ping.stdout.readline()
+        ping.send_signal(signal.SIGINT)
+        out = ping.communicate()[0]
+        assert "ping statistics" in out and ping.returncode == 128 + signal.SIGINT
+        until(lambda: "ping" not in start("n1", "ps", "-eo", "comm").communicate()[0], "the end of ping")
+
+        with pytest.raises(Elsewhere, match=r"^node n1 is on the host 10\.9\.0\.1: shells and captures are for there$"):
+            entering(emulation.name, "n1")
 
 
 @pytest.mark.live

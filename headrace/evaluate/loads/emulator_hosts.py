@@ -98,9 +98,10 @@ class OverHosts:
         assert self.controller.stderr is not None
         return self.controller.stderr.readline().decode().strip()
 
-    def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """A command in a node, by ``headrace emulate exec`` on its host; ``options`` are ``subprocess.Popen``'s."""
-        there = self._hosts.words[self.host[node]]
+    def start(self, node: str, words: Sequence[str], *, here: bool = False, **options: Any) -> subprocess.Popen[Any]:
+        """A command in a node, by ``headrace emulate exec`` on its host; ``here``: where the controller is.
+        ``options`` are ``subprocess.Popen``'s."""
+        there = [] if here else self._hosts.words[self.host[node]]
         return subprocess.Popen([*there, *HEADRACE, "emulate", "exec", "--name", self.name, node, *words], **options)
 
     def stop(self) -> dict[str, Any]:
