@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,7 +39,7 @@ Rate = Annotated[
         "line's rate whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
     ),
 ]
-
+Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="End after so much of the card's time.")]
 UpdateDocs = Annotated[
     bool, typer.Option("--update-docs", help="Write the figures into this checkout's README, docs and their images.")
 ]
@@ -79,6 +79,8 @@ def by_number(texts: list[str] | None, option: str, numbers: range, prefix: str 
         if not equals or not number.isdecimal() or int(number) not in numbers:
             where = f"N from {numbers[0]} to {numbers[-1]}"
             raise HeadraceError(f"{option} {text}: not {prefix}N=..., with {where}", 2)
+        if int(number) in found:
+            raise HeadraceError(f"{option} {text}: {prefix}{number} is there twice", 2)
         found[int(number)] = what
     return found
 
@@ -92,9 +94,17 @@ def split_functions(texts: list[str] | None, option: str = "--port") -> tuple[di
 
 
 def check_outputs(*paths: str | None) -> None:
-    """Raise HeadraceError for a file that can't be written, before a card is built for it."""
-    for path in filter(None, paths):
+    """Raise HeadraceError for a file that can't be written or is there twice, before a card is built for it."""
+    given = [path for path in paths if path]
+    for number, path in enumerate(given):
         check_output(path)
+        if path in given[:number] and path != os.devnull:
+            raise HeadraceError(f"-w {path}: two captures in one file", 2)
+
+
+def beside(paths: Iterable[str]) -> AbstractContextManager[object]:
+    """What is printed goes to stderr where stdout is one of the captures."""
+    return redirect_stdout(sys.stderr) if "-" in paths else nullcontext()
 
 
 def whole(quick: bool, update_docs: bool) -> None:

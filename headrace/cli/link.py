@@ -91,7 +91,7 @@ def run_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random numbers: the same one repeats a run.")] = 1,
     rate: common.Rate = "recorded",
-    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    seconds: common.Seconds = None,
     control: Control = None,
     user: common.User = None,
     parameter: common.Parameters = None,
@@ -122,11 +122,12 @@ def run_command(
     common.become(user)
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
-    if json:
-        print(json_format.dumps(report, indent=2))
-    else:
-        _show(report)
-        print(f"{report['cycles']:,} cycles")
+    with common.beside(sinks.values()):
+        if json:
+            print(json_format.dumps(report, indent=2))
+        else:
+            _show(report)
+            print(f"{report['cycles']:,} cycles")
     return 0
 
 

@@ -74,7 +74,7 @@ def run_command(
         typer.Option(metavar="N", help="Function N gets frames of all VLANs, and those for stations nobody knows."),
     ] = None,
     rate: common.Rate = "lossless",
-    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    seconds: common.Seconds = None,
     control: Control = None,
     user: common.User = None,
     parameter: common.Parameters = None,
@@ -104,11 +104,12 @@ def run_command(
     common.become(user)
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
-    if json:
-        print(json_format.dumps(report, indent=2))
-    else:
-        _show(report)
-        print(f"{report['cycles']:,} cycles")
+    with common.beside(sinks.values()):
+        if json:
+            print(json_format.dumps(report, indent=2))
+        else:
+            _show(report)
+            print(f"{report['cycles']:,} cycles")
     return 0
 
 

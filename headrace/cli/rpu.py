@@ -138,7 +138,7 @@ def run_command(
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
     ] = "round_robin",
     rate: common.Rate = "lossless",
-    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    seconds: common.Seconds = None,
     control: rpu_tools.Control = None,
     user: common.User = None,
     parameter: common.Parameters = None,
@@ -186,10 +186,11 @@ def run_command(
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
-    if json:
-        print(json_format.dumps(asdict(report), indent=2))
-    else:
-        _show_run(report)
+    with common.beside([*sinks.values(), *function_sinks.values()]):
+        if json:
+            print(json_format.dumps(asdict(report), indent=2))
+        else:
+            _show_run(report)
     for fault in faults:
         common.tell(fault)
     return 1 if faults else 0

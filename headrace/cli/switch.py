@@ -126,7 +126,7 @@ def run_command(
         str | None, typer.Option(metavar="FILE", help="TLS: who must have signed a controller's certificate.")
     ] = None,
     rate: common.Rate = "lossless",
-    seconds: Annotated[float | None, typer.Option(min=0, help="End after so much of the card's time.")] = None,
+    seconds: common.Seconds = None,
     control: Control = None,
     user: common.User = None,
     parameter: common.Parameters = None,
@@ -169,10 +169,11 @@ def run_command(
     common.become(user)
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
-    if json:
-        print(json_format.dumps(asdict(report), indent=2))
-    else:
-        _show_run(report)
+    with common.beside(sinks.values()):
+        if json:
+            print(json_format.dumps(asdict(report), indent=2))
+        else:
+            _show_run(report)
     return 0
 
 

@@ -18,7 +18,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -118,7 +117,7 @@ class _Controller:
         self._coverage: list[float] = []
         self._changes, self._built_s, self._asked_s = 0, 0.0, 0.0
         self._fidelity = Fidelity(scenario.step_s)
-        self._record = None if job.record is None else _open(job.record)
+        self._record = None if job.record is None else timeline.Record(job.record, scenario.nodes)
         self._traffic = Accounts(scenario.nodes, self)
 
     # ------------------------------------------------------------------------------------------------- the hosts
@@ -212,8 +211,6 @@ class _Controller:
 
     def build(self) -> None:
         """Raises HeadraceError."""
-        if self._record is not None:
-            print(timeline.head(self.scenario.nodes), file=self._record, flush=True)
         began = time.monotonic()
         shares = {worker: str(share) for worker, share in zip(self._workers, self._shares, strict=True)}
         self._ask(_start, str(self._job.scenario.resolve()), shares)
@@ -232,7 +229,7 @@ class _Controller:
         ended = time.monotonic()
         self._fidelity.step(0.0 if self._job.hold else max(0.0, began - due), ended - began)
         if self._record is not None:
-            print(timeline.line(self._step), file=self._record, flush=True)
+            self._record.add(self._step)
 
     def _advance(self) -> bool:
         """The next step; False: there is none."""
@@ -385,13 +382,6 @@ class _Controller:
             "fidelity": self._fidelity.report(),
             "traffic": self._traffic.streams(),
         }
-
-
-def _open(path: Path) -> Any:
-    try:
-        return path.open("w")
-    except OSError as error:
-        raise HeadraceError(f"{path}: {error.strerror}") from None
 
 
 # -------------------------------------------------------------------------------------------------- on a worker

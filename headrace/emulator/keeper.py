@@ -96,13 +96,7 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     roots = systems.folders(scenario.systems, fetching)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
     with control.listen(job.name) as listener:
-        record = None
-        if job.record is not None:
-            try:
-                record = job.record.open("w")
-            except OSError as error:
-                raise HeadraceError(f"{job.record}: {error.strerror}") from None
-            print(timeline.head(scenario.nodes), file=record, flush=True)
+        record = None if job.record is None else timeline.Record(job.record, scenario.nodes)
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for link in (here, there):
             link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
@@ -217,7 +211,7 @@ def _world(
     keeper: socket.socket,
     listener: socket.socket,
     hold: bool,
-    record: Any,
+    record: timeline.Record | None,
     share: Share | None,
     network: int,
     roots: Mapping[int, Path],

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.emulator import timeline
 from headrace.emulator.scenario import Scenario
-from headrace.emulator.timeline import Step, Timeline
+from headrace.emulator.timeline import Record, Step, Timeline
 from headrace.emulator.wiring import next_hops
 from headrace.errors import HeadraceError
 
@@ -75,20 +75,15 @@ def plan(
     first: Step | None = None
     source: Timeline = timeline.Computed(scenario)
     with ExitStack() as stack:
-        try:
-            file = stack.enter_context(record.open("w")) if record is not None else None
-        except OSError as error:
-            raise HeadraceError(f"{record}: {error.strerror}") from None
-        if file is not None:
-            print(timeline.head(scenario.nodes), file=file)
+        written = None if record is None else stack.enter_context(closing(Record(record, scenario.nodes)))
         while steps is None or len(found) < steps:
             step = source.next(frozenset(last.links) if last else frozenset())
             if step is None:
                 break
             found.append(_planned(len(scenario.nodes), step, last))
             first, last = first or step, step
-            if file is not None:
-                print(timeline.line(step), file=file)
+            if written is not None:
+                written.add(step)
             if progress is not None:
                 progress(min(len(found) / count, 1.0))
     assert first is not None and last is not None

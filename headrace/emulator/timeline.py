@@ -47,11 +47,12 @@ class Computed:
 
 
 class Recorded:
-    """From a file that ``line`` has written."""
+    """From a file that ``Record`` has written."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         """Raises HeadraceError where it is no such file, or of other nodes."""
-        self._steps, self._number = [], 0
+        self._steps, self._number = list[Step](), 0
+        number = 1
         try:
             for number, text in enumerate(path.read_text().splitlines(), 1):
                 if number == 1:
@@ -61,8 +62,10 @@ class Recorded:
                     self._steps.append(_step(json.loads(text)))
         except OSError as error:
             raise HeadraceError(f"{path}: {error.strerror}") from None
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise HeadraceError(f"{path}:{number}: not a record of an emulation", 2) from None
+        if not self._steps:
+            raise HeadraceError(f"{path}: a record without steps", 2)
 
     def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
         """As it was."""
@@ -85,9 +88,33 @@ class Pushed:
         return self._steps.pop(0) if self._steps else None
 
 
-def head(names: Sequence[str]) -> str:
-    """The first line of a record."""
-    return json.dumps({"nodes": list(names)})
+class Record:
+    """A file that steps are written into: the names of the nodes in its first line, then a step in each."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        """Raises HeadraceError where it can't be written."""
+        self._path = path
+        try:
+            self._file = path.open("wb", buffering=0)
+        except OSError as error:
+            raise HeadraceError(f"{path}: {error.strerror}") from None
+        self._write(json.dumps({"nodes": list(names)}))
+
+    def add(self, step: Step) -> None:
+        """Writes a step at once. Raises HeadraceError."""
+        self._write(line(step))
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._file.close()
+
+    def _write(self, text: str) -> None:
+        rest = memoryview(f"{text}\n".encode())
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            raise HeadraceError(f"{self._path}: {error.strerror}") from None
 
 
 def line(step: Step) -> str:

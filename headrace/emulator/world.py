@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.accounts import Accounts
@@ -48,7 +48,7 @@ class World:
         listener: socket.socket,
         *,
         hold: bool = False,
-        record: TextIO | None = None,
+        record: timeline.Record | None = None,
         share: Share | None = None,
         network: int = -1,
         roots: Mapping[int, Path] | None = None,
@@ -185,7 +185,7 @@ class World:
         ended = time.monotonic()
         self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
         if self._record is not None:
-            print(timeline.line(self._step), file=self._record, flush=True)
+            self._record.add(self._step)
         return True
 
     def _apply(self, step: Step) -> None:

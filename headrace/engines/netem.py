@@ -96,6 +96,8 @@ def parse_netem(words: Sequence[str] | str) -> Netem:
         if reader is None:
             raise HeadraceError(f"{word}: none of {', '.join(_READERS)}", 2)
         made = reader(made, rest)
+    if made.gap and not made.reorder:
+        raise HeadraceError(f"gap {made.gap}: there is no gap without a reorder", 2)
     if made.reorder and not made.gap:
         made = replace(made, gap=1)
     if made.gap and not made.delay_ns:
@@ -164,10 +166,10 @@ def _time(word: str, what: str, most: int) -> int:
         if plain is None:
             raise HeadraceError(f"{what} {word}: not a time, such as 20ms, 150us or 1s", 2)
         unit = plain[1]
-    found = round(value * _TIMES[unit])
-    if not 0 <= found <= most:
+    found = value * _TIMES[unit]
+    if not 0 <= found < most + 0.5:  # an infinite one, too
         raise HeadraceError(f"{what} {word}: not from 0 to {most / 1e9:.2f}s", 2)
-    return found
+    return round(found)
 
 
 def _percent(word: str, what: str) -> float:
@@ -190,7 +192,7 @@ def _rate(word: str, what: str) -> float:
 
 
 def _whole(word: str, what: str, least: int, most: int) -> int:
-    if not re.fullmatch(r"[+-]?\d+", word) or not least <= int(word) <= most:
+    if not re.fullmatch(r"[+-]?\d{1,20}", word) or not least <= int(word) <= most:
         raise HeadraceError(f"{what} {word}: not a number from {least} to {most}", 2)
     return int(word)
 

@@ -64,6 +64,15 @@ def test_packets_of_a_file_are_delayed_from_their_recorded_times(tmp_path: Path)
     assert (second["netem"], second["received"]) == ("delay 20ms", 0)
 
 
+def test_a_capture_on_stdout_has_it_alone(tmp_path: Path) -> None:
+    a_capture(tmp_path / "in.pcap", [10**6 * n for n in range(50)])
+    done = subprocess.run(
+        [*COMMAND, "--port", "0=in.pcap", "-w", "1=-", "--json", *CARD], capture_output=True, check=True, cwd=tmp_path
+    )
+    assert len(done.stdout) == 24 + 50 * (16 + 94)
+    assert json.loads(done.stderr)["links"][0]["sent"] == 50
+
+
 def test_each_direction_has_its_words(tmp_path: Path) -> None:
     a_capture(tmp_path / "in.pcap", [10**6 * n for n in range(50)])
     done = link(
@@ -113,6 +122,9 @@ def test_a_link_between_namespaces_is_changed_while_it_runs(tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (["--port", "8=a.pcap"], "--port 8=a.pcap: not N=..., with N from 0 to 7"),
+        (["--port", "0=null", "--port", "0=a.pcap"], "--port 0=a.pcap: 0 is there twice"),
+        (["--port", "0=null", "-w", "0=a.pcap", "-w", "1=a.pcap"], "-w a.pcap: two captures in one file"),
+        (["--port", "0=null", "--seconds", "inf"], "Invalid value for '--seconds'"),
         (["--port", "0=null", "dely", "1ms"], "dely: none of delay, "),
         (["--port", "0=null", "--from", "1=loss x"], "loss x: not a number"),
         (["--port", "2=null", "-P", "PORTS=2"], "port 2: the card has ports 0 to 1"),
@@ -138,6 +150,9 @@ def test_what_cannot_be_is_refused_in_a_line(arguments: list[str], message: str)
         ("loss 101%", "loss 101%: not a percentage"),
         ("loss state 1%", "loss state: not emulated; use loss gemodel"),
         ("reorder 25%", "reorder: there is no reordering without a delay"),
+        ("delay 10ms gap 5", "gap 5: there is no gap without a reorder"),
+        ("delay 1e400s", "delay 1e400s: not from 0 to 4.29s"),
+        (f"limit {'9' * 5000}", "not a number from 1 to 4294967295"),
         ("delay 1ms distribution normal", "no distribution without a jitter"),
         ("delay 1ms 1ms distribution gamma", "distribution gamma: none of uniform, normal"),
         ("rate 10", "rate 10: not from 500bit"),

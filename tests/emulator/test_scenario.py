@@ -128,6 +128,31 @@ def test_what_is_wrong_in_one_of_several_movements_is_told(old: str, new: str, s
     assert str(raised.value).startswith(f"{path}:{said}")
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", ": a record without steps"),
+        (b'{"nodes": ["a"]}\n', ": a record without steps"),
+        (b"\xff\xfe\x00", ":1: not a record of an emulation"),
+        (b'{"nodes": ["b"]}\n', ":1: a record of other nodes"),
+        (b'{"nodes": ["a"]}\n' + b"[" * 100_000, ":2: not a record of an emulation"),
+    ],
+)
+def test_what_is_no_record_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "links.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(HeadraceError) as raised:
+        Recorded(path, ["a"])
+    assert str(raised.value) == f"{path}{said}"
+
+
+def test_a_record_for_which_there_is_no_room_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "example.toml"
+    path.write_text(EXAMPLE)
+    assert main(["emulate", "plan", str(path), "--steps", "1", "--record", "/dev/full"]) == 1
+    assert "headrace: /dev/full: No space left on device" in capsys.readouterr().err
+
+
 def test_a_plan_is_what_a_run_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "example.toml"
     path.write_text(EXAMPLE.replace("duration_s = 600", "duration_s = 20"))

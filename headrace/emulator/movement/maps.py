@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from headrace.emulator.movement import xml
-from headrace.emulator.movement.samples import Samples, seconds, text, wrong
+from headrace.emulator.movement.samples import Samples, parsed, seconds, text, wrong
 
 Place = tuple[float, float, float]
 
@@ -22,7 +21,7 @@ def read_gpx(path: Path) -> Samples:
 
     try:
         found = gpxpy.parse(text(path))
-    except gpxpy.gpx.GPXException as error:
+    except (gpxpy.gpx.GPXException, ValueError) as error:
         raise wrong(path, "", " ".join(str(error).split())) from None
     samples = Samples(path)
     for number, track in enumerate(found.tracks, 1):
@@ -113,10 +112,7 @@ def read_sumo(path: Path, geographic: bool) -> Samples:
 def read_czml(path: Path) -> tuple[Samples, bool]:
     """Each packet with a position is a node, by its name or its id; whether places are degrees and heights. Positions
     between samples are on straight lines, whatever interpolation the file asks for. Raises HeadraceError."""
-    try:
-        packets = json.loads(text(path))
-    except json.JSONDecodeError as error:
-        raise wrong(path, error.lineno, error.msg) from None
+    packets = parsed(path)
     if not isinstance(packets, list):
         raise wrong(path, 1, "not a list of packets")
     samples, kinds = Samples(path), set[bool]()

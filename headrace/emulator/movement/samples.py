@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -28,6 +29,16 @@ def text(path: Path) -> str:
         raise HeadraceError(f"{path}: {error}", 2) from None
     except UnicodeDecodeError:
         raise HeadraceError(f"{path}: not text in UTF-8", 2) from None
+
+
+def parsed(path: Path) -> Any:
+    """What a JSON file holds. Raises HeadraceError with the line."""
+    try:
+        return json.loads(text(path))
+    except json.JSONDecodeError as error:
+        raise wrong(path, error.lineno, error.msg) from None
+    except RecursionError:
+        raise wrong(path, 1, "nested too deeply") from None
 
 
 def wrong(path: Path, line: int | str, what: str) -> HeadraceError:

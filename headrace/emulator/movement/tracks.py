@@ -78,15 +78,23 @@ def read_ns2(path: Path, names: Sequence[str]) -> list[Leg]:
             continue
         if at := _AT.fullmatch(words):
             time_s, node, *move, axis, value = at.groups()
-            order = (float(time_s), number, axis or "", [float(each) for each in ([value] if axis else move)])
-            orders[_index(path, number, node, names)].append(order)
+            when, *numbers = _finite(path, number, time_s, *([value] if axis else move))
+            orders[_index(path, number, node, names)].append((when, number, axis or "", numbers))
         elif first := _SET.fullmatch(words):
-            start[_index(path, number, first[1], names), "XYZ".index(first[2])] = float(first[3])
+            (place,) = _finite(path, number, first[3])
+            start[_index(path, number, first[1], names), "XYZ".index(first[2])] = place
         else:
             raise wrong(path, number, f"neither set X_, Y_, Z_ nor setdest at a time: {words}")
     return [
         _walked(place, sorted(each, key=lambda order: order[:2])) for place, each in zip(start, orders, strict=True)
     ]
+
+
+def _finite(path: Path, line: int, *words: str) -> list[float]:
+    found = [float(word) for word in words]
+    if not np.isfinite(found).all():
+        raise wrong(path, line, "not a finite number")
+    return found
 
 
 def _index(path: Path, line: int, node: str, names: Sequence[str]) -> int:

@@ -7,7 +7,6 @@ obstacles and the earth have no say in it. Names of keys count without case and 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 
 from headrace.emulator.movement.base import Floats, Frame, Movement
 from headrace.emulator.movement.choose import chosen
-from headrace.emulator.movement.samples import text, wrong
+from headrace.emulator.movement.samples import parsed, wrong
 from headrace.emulator.tables import Values
 
 _STEPS = ("steps", "timesteps", "visibility")
@@ -57,10 +56,7 @@ def read_visibility(values: Values, names: Sequence[str], path: Path) -> Movemen
     """From a file. ``step_s`` of the table, or else of the file, where steps have no times. Raises HeadraceError with
     the file and the step."""
     values.only("kind", "nodes", "file", "step_s", "frame")
-    try:
-        whole = json.loads(text(path))
-    except json.JSONDecodeError as error:
-        raise wrong(path, error.lineno, error.msg) from None
+    whole = parsed(path)
     steps = list(_steps(path, whole))
     if not steps:
         raise wrong(path, 1, "no time steps")
