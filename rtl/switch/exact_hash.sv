@@ -24,7 +24,7 @@ module exact_hash #(
     $fatal(1, "exact_hash: ADDR_W must be 1 to 32, not %0d", ADDR_W);
   end
 
-  localparam int unsigned GROUPS = (KEY_W + 31) / 32;
+  localparam int unsigned GROUPS = KEY_W < 1 ? 1 : (KEY_W + 31) / 32;
   localparam int unsigned SUM_W = TABLES * ADDR_W;
 
   typedef logic [SUM_W-1:0] sum_t;

@@ -89,7 +89,7 @@ module exact_table
 
   state_t state_q;
   table_op_t op_q;
-  entry_t hand_q, pick;
+  entry_t hand_q;
   entry_t pick_q[1];  // an array, as the stash is made of it and it of the stash: a simulator copies others each cycle
   logic [PICK_W-1:0] at_q;  // what is picked: of the stash, and behind it of the places
   logic asked_op_q;  // what is in hand is an operation's, not from the stash
@@ -242,8 +242,8 @@ module exact_table
       .KEY_W(KEY_W)
   ) u_picked_equal (
       .clk,
-      .valid(pick.valid && visits),
-      .a    (pick.key),
+      .valid(pick_q[0].valid && visits),
+      .a    (pick_q[0].key),
       .b    (hand_q.key),
       .equal(picked_equal)
   );
@@ -253,7 +253,6 @@ module exact_table
     equal_q <= (STASH - 1)'({picked_equal, equal_q} >> 1);
   end
 
-  assign pick       = pick_q[0];
   assign hand_stash = {picked_equal, equal_q};
 
   logic [STASH-1:0] occupied;

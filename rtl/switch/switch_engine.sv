@@ -497,8 +497,10 @@ module switch_engine
   );
 
   // No RAM keeps ports that are not there.
-  localparam copy_t COPY_KEPT = '{ports: {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS), default: '1};
-  assign copy = copy_made & COPY_KEPT;
+  always_comb begin
+    copy       = copy_made;
+    copy.ports = copy_made.ports & {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS);
+  end
 
   meter_bank #(
       .METERS(METERS)

@@ -158,24 +158,24 @@ module ternary_table
   for (genvar bank = 0; bank < BANKS; bank++) begin : gen_bank
     localparam int unsigned FIRST = bank * SHARE * CHUNK_W;
 
-    bank_t op_q[2];  // value and mask; an array, of which a simulator touches what is written only
+    bank_t value_q, mask_q;
     logic [1:0] fits_q;  // the entry matches a chunk of that value
     logic [ENTRIES-1:0] read, kept_q, word_q;
 
     always_ff @(posedge clk) begin
       if (state_q == IDLE && op_valid) begin
-        op_q[0] <= bank_t'(FULL_W'(op_value) >> FIRST);
-        op_q[1] <= bank_t'(FULL_W'(op_mask) >> FIRST);
+        value_q <= bank_t'(FULL_W'(op_value) >> FIRST);
+        mask_q  <= bank_t'(FULL_W'(op_mask) >> FIRST);
       end
       if (state_q == WALK && chunk_ends) begin
-        op_q[0] <= op_q[0] >> CHUNK_W;
-        op_q[1] <= op_q[1] >> CHUNK_W;
+        value_q <= value_q >> CHUNK_W;
+        mask_q  <= mask_q >> CHUNK_W;
       end
     end
 
     always_ff @(posedge clk) begin
       if (walking) begin
-        fits_q <= {fits_q[0], ((op_q[0][0] ^ step_q[CHUNK_W-1:0]) & op_q[1][0]) == '0};
+        fits_q <= {fits_q[0], ((value_q[0] ^ step_q[CHUNK_W-1:0]) & mask_q[0]) == '0};
         kept_q <= read;
         word_q <= (kept_q & ~column_q) | (fits_q[1] ? column_q : '0);
       end
