@@ -483,7 +483,7 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not low <= value <= high:
             kind = "whole number" if whole else "number"
             bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"of at least {low:g}"
-            raise self._wrong(where, key, f"{value} is not a {kind} {bounds}")
+            raise self._wrong(where, key, f"{value!r} is not a {kind} {bounds}")
         return value
 
     def _one_of(self, key: str, choices: tuple[str, ...]) -> str:

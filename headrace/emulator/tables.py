@@ -57,14 +57,17 @@ class Values:
 
     def number(
         self, key: str, default: float | None = None, *, above: float = math.nan, least: float = -math.inf,
-        below: float = math.nan, most: float = math.inf,
+        below: float = math.nan, most: float = math.inf, endless: bool = False,
     ) -> float:  # fmt: skip
-        """A number within bounds: above, at least, below, at most. Raises HeadraceError."""
+        """A number within bounds: above, at least, below, at most; an infinite one only where it is ``endless``. Raises
+        HeadraceError."""
         value = self.table.get(key, default)
         if value is None:
             raise HeadraceError(f"{self.where}: no key {key}: a number", 2)
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
             raise self.wrong(key, "not a number")
+        if math.isinf(value) and not endless:
+            raise self.wrong(key, "not a finite number")
         for bad, what in (
             (value <= above, f"not above {above:g}"),
             (value < least, f"not at least {least:g}"),
@@ -75,11 +78,13 @@ class Values:
                 raise self.wrong(key, what)
         return float(value)
 
-    def whole(self, key: str, default: int, least: int = 0) -> int:
+    def whole(self, key: str, default: int, least: int = 0, most: int | None = None) -> int:
         """A whole number. Raises HeadraceError."""
         value = self.table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise self.wrong(key, f"not a whole number of at least {least}")
+        if most is not None and value > most:
+            raise self.wrong(key, f"not a whole number of at most {most:,}")
         return value
 
     def rows(self, key: str, *columns: int, what: str) -> NDArray[np.float64]:

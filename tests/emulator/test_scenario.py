@@ -129,6 +129,26 @@ def test_what_is_wrong_in_one_of_several_movements_is_told(old: str, new: str, s
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("power_dbm = 20.0", "power_dbm = inf", "radio.power_dbm: not a finite number"),
+        ("exponent = 2.7", "exponent = inf", "radio.exponent: not a finite number"),
+        ("shadowing_db = 4.0", "channels = 1000000000", "radio.channels: not a whole number of at most 1,000"),
+        ("mean_speed_mps = 15.0", "mean_speed_mps = 15.0\nsigma_direction_deg = inf", "not a finite number"),
+        ("mean_speed_mps = 15.0", "mean_speed_mps = 15.0\nupdate_s = 1e-300", "more than 1,000,000 changes in 3600 s"),
+        ("step_s = 1.0", 'step_s = "1"', "step_s: '1' is not a number from 0.001"),
+    ],
+)
+def test_numbers_that_cant_be_computed_with_are_told(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in EXAMPLE
+    path = tmp_path / "scenario.toml"
+    path.write_text(EXAMPLE.replace(old, new))
+    with pytest.raises(HeadraceError, match=said) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}:")
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", ": a record without steps"),

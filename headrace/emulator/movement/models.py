@@ -13,6 +13,7 @@ from headrace.emulator.movement.place import MARKS, placed
 from headrace.emulator.tables import Values
 
 Floats = NDArray[np.float64]
+_MOST_UPDATES = 1_000_000  # of a node
 _AREA = ("area_m", "seed", "duration_s")
 
 
@@ -77,6 +78,8 @@ def gauss_markov(values: Values, names: Sequence[str]) -> Movement:
     )
     memory = values.number("memory", 0.85, least=0, most=1)
     update_s = values.number("update_s", 1.0, above=0)
+    if duration_s / update_s > _MOST_UPDATES:
+        raise values.wrong("update_s", f"more than {_MOST_UPDATES:,} changes in {duration_s:g} s")
     legs = [_stroll(rng, area, speed, sigmas, memory, update_s, duration_s) for rng in _each(seed, names)]
     return Legs(names, legs, duration_s)
 

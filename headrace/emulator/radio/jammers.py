@@ -66,7 +66,7 @@ def read_jammer(
         if moves.frame.earth != frame.earth or len(origins) > 1:
             raise values.wrong("movement", "not in the nodes' frame, or with another origin")
     power = values.number("power_dbm") if "power_dbm" in table else None
-    reach = values.number("range_m", above=0) if "range_m" in table else None
+    reach = values.number("range_m", above=0, endless=True) if "range_m" in table else None
     if (power is None) == (reach is None):
         raise values.wrong("power_dbm", "there must be either power_dbm or range_m")
     channel = values.whole("channel", 0) if "channel" in table else None

@@ -79,7 +79,7 @@ def read_obstacle(table: Mapping[str, Any], name: str) -> Obstacle:
     if key == "box":
         (x0, y0), (x1, y1) = corners
         corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
-    base_m, height_m = values.number("base_m", 0.0), values.number("height_m", 1e9)
+    base_m, height_m = values.number("base_m", 0.0), values.number("height_m", 1e9, endless=True)
     if height_m <= base_m:
         raise values.wrong("height_m", "not above base_m")
     return Obstacle(
@@ -87,8 +87,8 @@ def read_obstacle(table: Mapping[str, Any], name: str) -> Obstacle:
         corners,
         base_m,
         height_m,
-        values.number("loss_db", 0.0, least=0),
-        values.number("loss_db_per_m", 0.0, least=0),
+        values.number("loss_db", 0.0, least=0, endless=True),
+        values.number("loss_db_per_m", 0.0, least=0, endless=True),
     )
 
 

@@ -21,6 +21,7 @@ from headrace.emulator.radio.scene import Scene
 from headrace.emulator.radio.state import LinkState, Pair, Way
 from headrace.emulator.tables import Values
 
+MOST_CHANNELS = 1000
 MODELS = ("range", "free-space", "log-distance", "two-ray")
 
 
@@ -268,7 +269,7 @@ def read_radio(
     HeadraceError with the key."""
     values = Values(table, "radio")
     model = values.word("model", MODELS, "range")
-    channels = values.whole("channels", 1, 1)
+    channels = values.whole("channels", 1, 1, MOST_CHANNELS)
     more = {"barriers": barriers, "jammers": jammers, "channels": channels}
     for jammer in jammers:
         wanted = "range_m" if model == "range" else "power_dbm"
@@ -276,7 +277,7 @@ def read_radio(
             raise Values({}, f"jammers.{jammer.name}").wrong(wanted, f"radios of model {model} need it")
     if model == "range":
         values.only("model", "channels", "range_m", "rate_bps", "loss")
-        reach_m = values.number("range_m", above=0)
+        reach_m = values.number("range_m", above=0, endless=True)
         rates, losses = _curve(values, "rate_bps", 54e6), _curve(values, "loss", 0.0)
         if (rates[:, 1] <= 0).any():
             raise values.wrong("rate_bps", "not above 0")
@@ -315,7 +316,7 @@ def _signal_radio(values: Values, model: str, names: Sequence[str], more: Mappin
         max_loss=values.number("max_loss", 0.9, above=0, below=1),
         activity=values.number("activity", 0.0, least=0, most=1),
     )
-    reach_m = values.number("range_m", math.inf, above=0)
+    reach_m = values.number("range_m", math.inf, above=0, endless=True)
     shadowing = Shadowing(sigma, decorrelation, seed) if sigma > 0 else None
     return SignalRadio(signal, path_loss, shadowing, reach_m, **more)
 
