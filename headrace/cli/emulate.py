@@ -60,6 +60,24 @@ headrace emulate traffic n1 n5 --kind telemetry --size 500 --rate 1e6 --count 10
 Images and commands are sent again until they are acknowledged, telemetry is sent once.
 """
 
+_EXAMPLES = {
+    "new": ("new scenario.toml",),
+    "check": ("check scenario.toml", "check scenario.toml --fabric rtl"),
+    "status": ("status", "status --node n1", "status --json"),
+    "step": ("step", "step --json"),
+    "hold": ("hold", "hold --off"),
+    "exec": ("exec n1 ping -c 3 n2", "exec n1 ip route", "exec n1 cat /run/headrace/links.json"),
+    "shell": ("shell n3",),
+    "capture": ("capture n1:phy0 -w n1.pcap", "capture n1 -w n1.pcap udp port 4850"),
+    "jam": ("jam n1", "jam n1:n2 --loss 0.5", "jam n1 --off"),
+    "stop": ("stop", "stop --name other"),
+}
+
+
+def _examples(command: str) -> str:
+    return "\n\n".join(["Examples:", *(f"headrace emulate {words}" for words in _EXAMPLES[command])])
+
+
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
@@ -85,7 +103,7 @@ def _group() -> None:
     """Mobile networks of real programs."""
 
 
-@app.command("new")
+@app.command("new", epilog=_examples("new"))
 def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario's file, a new one.")]) -> None:
     """Write an example of a scenario."""
     from headrace.emulator.scenario import EXAMPLE
@@ -98,7 +116,7 @@ def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The s
     print(f"{file}: now headrace emulate run {file}")
 
 
-@app.command("check")
+@app.command("check", epilog=_examples("check"))
 def check_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")], fabric: Fabric = None
 ) -> None:
@@ -265,7 +283,7 @@ def _show_report(report: dict[str, Any]) -> None:
         print(line)
 
 
-@app.command("status")
+@app.command("status", epilog=_examples("status"))
 def status_command(
     node: Annotated[
         str | None, typer.Option(metavar="NODE", help="Of this node's own processes: connections, routes, counts.")
@@ -403,7 +421,7 @@ def _so_far(stream: dict[str, Any]) -> str:
     return f"{stream['received']:,} of {stream['sent']:,} messages have come, {stream['throughput_bps'] / 1e6:.3g} Mb/s"
 
 
-@app.command("step")
+@app.command("step", epilog=_examples("step"))
 def step_command(name: Name = "default", json: common.Json = False) -> None:
     """Go to the next time step of an emulation that is held."""
     from headrace.emulator import control
@@ -411,7 +429,7 @@ def step_command(name: Name = "default", json: common.Json = False) -> None:
     _show_status(control.ask(name, command="step"), json)
 
 
-@app.command("hold")
+@app.command("hold", epilog=_examples("hold"))
 def hold_command(
     off: Annotated[bool, typer.Option("--off", help="Steps come by themselves again.")] = False, name: Name = "default"
 ) -> None:
@@ -421,7 +439,7 @@ def hold_command(
     control.ask(name, command="hold", on=not off)
 
 
-@app.command("exec", context_settings=_PASS_ON)
+@app.command("exec", epilog=_examples("exec"), context_settings=_PASS_ON)
 def exec_command(
     node: NodeName,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
@@ -446,20 +464,20 @@ def exec_command(
 def _enter(name: str, node: str, command: list[str]) -> None:
     from headrace.emulator.client import entering
 
-    words = [*entering(name, node), *command]
+    words = [*entering(name, node), *(command[1:] if command[0] == "--" else command)]
     try:
         os.execvp(words[0], words)
     except OSError as error:
         raise HeadraceError(f"{words[0]}: {error.strerror}: it is in Debian's util-linux") from None
 
 
-@app.command("shell")
+@app.command("shell", epilog=_examples("shell"))
 def shell_command(node: NodeName, name: Name = "default") -> None:
     """Open a shell in a node."""
     _enter(name, node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'])
 
 
-@app.command("capture")
+@app.command("capture", epilog=_examples("capture"))
 def capture_command(
     target: Annotated[str, typer.Argument(metavar="NODE[:PHY]", help="All PHYs of a node, or one, such as n1:phy0.")],
     write: Annotated[Path, typer.Option("-w", metavar="FILE", help="The capture, as tcpdump writes it.")],
@@ -475,7 +493,7 @@ def capture_command(
     os.execvp(words[0], words)
 
 
-@app.command("jam")
+@app.command("jam", epilog=_examples("jam"))
 def jam_command(
     target: Annotated[str, typer.Argument(metavar="NODE|A:B", help="All links of a node, or those between two.")],
     loss: Annotated[float, typer.Option(min=0, max=1, help="The part of the frames that is lost; 1: no link.")] = 1.0,
@@ -508,7 +526,7 @@ def dashboard_command(
     serve(DashboardJob(name, file, host, port, token), common.tell)
 
 
-@app.command("stop")
+@app.command("stop", epilog=_examples("stop"))
 def stop_command(name: Name = "default") -> None:
     """End the running emulation; returns when nothing is left of it."""
     from headrace.emulator.client import stop

@@ -35,6 +35,12 @@ headrace link set
 
 The words take the place of all that was set; without any, the link does nothing to packets.
 """
+_STATS_EPILOG = """Examples:
+
+headrace link stats
+
+headrace link stats --json
+"""
 _PORTS = range(8)
 
 Control = Annotated[
@@ -147,7 +153,7 @@ def set_command(
     common.ask("link", control, command="set", port=sender, words=words or [])
 
 
-@app.command("stats")
+@app.command("stats", epilog=_STATS_EPILOG)
 def stats_command(control: Control = None, json: common.Json = False) -> None:
     """Show what the running emulator does and has counted, for both directions of each link."""
     found = common.ask("link", control, command="stats")

@@ -17,6 +17,9 @@ from headrace.errors import HeadraceError
 from headrace.evaluate.bench import GROUPS, MEASURED, WALL_CLOCK, Row
 
 COMMANDS = ["filter", "measure", "cards", "build", "cache", "synth", "bench", "version"]
+LINK = ["run", "set", "stats"]
+EMULATE = ["new", "check", "plan", "sweep", "run", "status", "traffic", "step", "hold", "exec", "shell", "capture"]
+EMULATE += ["jam", "dashboard", "stop"]
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 
 
@@ -44,6 +47,12 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 def test_help_gives_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([command, "--help"])
     assert f"headrace {command}" in capsys.readouterr().out.split("Example")[1]
+
+
+@pytest.mark.parametrize("command", [f"link {c}" for c in LINK] + [f"emulate {c}" for c in EMULATE])
+def test_help_of_links_and_emulations_gives_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([*command.split(), "--help"])
+    assert f"headrace {command.removesuffix(' run')}" in capsys.readouterr().out.split("Examples:")[1]
 
 
 def test_the_table_of_commands_is_what_the_modules_register() -> None:

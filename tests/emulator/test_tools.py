@@ -42,6 +42,25 @@ print("all of it")
 """
 
 
+def test_exec_takes_its_command_behind_two_dashes_too(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
+        for dashes in ([], ["--"]):
+            words = [
+                *HEADRACE,
+                "emulate",
+                "exec",
+                "--name",
+                emulation.name,
+                "n2",
+                *dashes,
+                "sh",
+                "-c",
+                "hostname; exit 7",
+            ]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (7, "n2\n")
+
+
 def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Path) -> None:
     with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
         done = subprocess.run(
