@@ -15,6 +15,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 
 _LONGEST = 1 << 24
+_LONGEST_ADDRESS = 108  # bytes of a UNIX socket's (unix(7))
 _CLIENT_S = 2.0
 _ANSWER_S = 600.0
 _CREDENTIALS = struct.Struct("iII")
@@ -24,7 +25,10 @@ Answer = tuple[dict[str, Any], int | None]
 
 
 def _address(name: str) -> str:
-    return f"\0headrace/emulation/{os.geteuid()}/{name}"
+    found = f"\0headrace/emulation/{os.geteuid()}/{name}"
+    if (over := len(os.fsencode(found)) - _LONGEST_ADDRESS) > 0:
+        raise HeadraceError(f"the name {name}: {over} bytes too long", 2)
+    return found
 
 
 def listen(name: str) -> socket.socket:

@@ -114,6 +114,14 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
         Emulation(path, name=emulation.name)
 
 
+def test_a_name_that_is_too_long_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario(tmp_path, LINE[:2])
+    for words in (["run", str(path)], ["status"]):
+        assert main(["emulate", *words, "--name", "n" * 300]) == 2
+        said = capsys.readouterr().err
+        assert "bytes too long" in said and said.count("\n") == 1
+
+
 def test_stop_leaves_nothing(tmp_path: Path) -> None:
     path = scenario(tmp_path, LINE)
     with Emulation(path) as emulation:
