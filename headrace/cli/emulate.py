@@ -448,6 +448,7 @@ def exec_command(
     """Run a command in a node. Its exit code is the command's. In a node of another host it has no input."""
     from headrace.emulator.client import Elsewhere
 
+    command = command[1:] if command[0] == "--" else command
     try:
         _enter(name, node, command)
     except Elsewhere as there:
@@ -464,7 +465,7 @@ def exec_command(
 def _enter(name: str, node: str, command: list[str]) -> None:
     from headrace.emulator.client import entering
 
-    words = [*entering(name, node), *(command[1:] if command[0] == "--" else command)]
+    words = [*entering(name, node), *command]
     try:
         os.execvp(words[0], words)
     except OSError as error:
