@@ -43,7 +43,8 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
         pid = _process(handle)
     finally:
         os.close(handle)
-    words = ["nsenter", "--target", str(pid), "--net"]
+    words = ["env", *(f"{key}={value}" for key, value in answer["env"].items())]
+    words += ["nsenter", "--target", str(pid), "--net"]
     if os.geteuid() != 0:
         words += ["--user", "--preserve-credentials"]
     if files:

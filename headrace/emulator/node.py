@@ -64,6 +64,16 @@ class Node:
         kernel.enter(own, kernel.NEWPID)
         os.close(own)
 
+    @property
+    def env(self) -> dict[str, str]:
+        """What programs are told by their environment."""
+        return {
+            "HEADRACE_NODE": self.name,
+            "HEADRACE_NUMBER": str(self.index + 1),
+            "HEADRACE_ADDRESS": address(self.index),
+            "HEADRACE_LINKS": "/run/headrace/links.json",
+        }
+
     def fileno(self) -> int:
         """Readable when a program has ended, or the node."""
         return self._link.fileno()

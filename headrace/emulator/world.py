@@ -149,14 +149,8 @@ class World:
                 index = node.index
                 if index not in program.nodes:
                     continue
-                env = {
-                    "HEADRACE_NODE": node.name,
-                    "HEADRACE_NUMBER": str(index + 1),
-                    "HEADRACE_ADDRESS": address(index),
-                    "HEADRACE_LINKS": "/run/headrace/links.json",
-                }
                 folder = str(self.scenario.folder)
-                node.tell("start", name=program.name, words=program.words, env=env, folder=folder)
+                node.tell("start", name=program.name, words=program.words, env=node.env, folder=folder)
 
     def _stop_programs(self) -> None:
         running = [node for node in self._nodes if len(node.programs) > len(node.ends)]
@@ -344,7 +338,8 @@ class World:
                 return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
                 node = self._inside.node(name)
-                return {"node": name, "system": node.index in self._roots}, os.pidfd_open(node.pid)
+                answer = {"node": name, "system": node.index in self._roots, "env": node.env}
+                return answer, os.pidfd_open(node.pid)
             case {"command": "step", "links": str(line)} if isinstance(self._timeline, timeline.Pushed):
                 self._timeline.push(line)
                 self._advance()

@@ -55,10 +55,10 @@ def test_exec_takes_its_command_behind_two_dashes_too(tmp_path: Path) -> None:
                 *dashes,
                 "sh",
                 "-c",
-                "hostname; exit 7",
+                "hostname; echo $HEADRACE_NODE $HEADRACE_ADDRESS; exit 7",
             ]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
-            assert (done.returncode, done.stdout) == (7, "n2\n")
+            assert (done.returncode, done.stdout) == (7, "n2\nn2 10.0.0.2\n")
 
 
 def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Path) -> None:
