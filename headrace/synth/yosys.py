@@ -80,7 +80,8 @@ def memories(log: str, top: str) -> dict[str, str]:
     """What each memory of the source became ("block", "distributed" or "registers"), by its path below ``top``."""
     found = {path: "distributed" if _is_lut(kind) else "block" for path, kind in _BLOCK_OR_LUT.findall(log)}
     found.update((path, "registers") for path in _REGISTERS.findall(log))
-    return {path.removeprefix(f"{top}."): kind for path, kind in sorted(found.items())}
+    # A table of constants that Yosys has made of multiplexers is logic.
+    return {path.removeprefix(f"{top}."): kind for path, kind in sorted(found.items()) if "$auto$" not in path}
 
 
 def _is_lut(kind: str) -> bool:

@@ -89,8 +89,7 @@ module exact_table
 
   state_t state_q;
   table_op_t op_q;
-  entry_t hand_q;
-  entry_t pick_q[1];  // an array, as the stash is made of it and it of the stash: a simulator copies others each cycle
+  entry_t hand_q, pick_q;
   logic [PICK_W-1:0] at_q;  // what is picked: of the stash, and behind it of the places
   logic asked_op_q;  // what is in hand is an operation's, not from the stash
   logic evicts_q, swept_q;
@@ -242,14 +241,14 @@ module exact_table
       .KEY_W(KEY_W)
   ) u_picked_equal (
       .clk,
-      .valid(pick_q[0].valid && visits),
-      .a    (pick_q[0].key),
+      .valid(pick_q.valid && visits),
+      .a    (pick_q.key),
       .b    (hand_q.key),
       .equal(picked_equal)
   );
 
   always_ff @(posedge clk) begin
-    if (state_q != IDLE) pick_q[0] <= choices[at_q];
+    if (state_q != IDLE) pick_q <= choices[at_q];
     equal_q <= (STASH - 1)'({picked_equal, equal_q} >> 1);
   end
 
@@ -281,7 +280,7 @@ module exact_table
     full = op_q == INSERT && &taken && !two_free;
     keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
         : state_q == WRITE && evicts_q;
-    stash_entry = state_q == DECIDE ? hand_q : pick_q[0];
+    stash_entry = state_q == DECIDE ? hand_q : pick_q;
     for (int unsigned s = 0; s < STASH; s++) begin
       stash_write[s] = keeps && (state_q == DECIDE && |hand_stash ? hand_stash[s] : 32'(free_slot) == s);
     end
@@ -310,7 +309,7 @@ module exact_table
       VISIT: begin
         count_q <= count_q + 1'b1;
         at_q <= PICK_W'(32'(count_q) + 1 - WALK_AT);
-        if (count_q == '0 && !asked_op_q) hand_q <= pick_q[0];
+        if (count_q == '0 && !asked_op_q) hand_q <= pick_q;
         if (32'(count_q) == VISIT_CYCLES - 1) state_q <= DECIDE;
       end
       DECIDE: begin

@@ -35,7 +35,8 @@ def test_functions_carry_and_every_packet_has_its_accesses_of_memory() -> None:
     found = loads.carried(256, functions=2, span=3_000)
     assert found.lost == 0 and found.least > 0
     assert found.line_bit_s == pytest.approx(8 * 276 * min(found.sent, found.received) * 250e6 / found.cycles)
-    assert found.read_bytes >= 250 * found.sent and found.write_bytes >= 250 * found.received
+    # At the beginning up to a fetch's 32 packets had been read, or written, and weren't counted yet.
+    assert found.read_bytes >= 256 * (found.sent - 32) and found.write_bytes >= 256 * (found.received - 32)
 
 
 def test_who_offers_little_has_it_beside_who_offers_a_lot() -> None:
