@@ -44,6 +44,7 @@ MAKE_FLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
 # business, but parameters that the RTL refuses ($fatal) end the build, and a breach of a port's contract the run.
 BUILD_ARGS = (
     *("-Wno-fatal", "-Werror-USERFATAL", "--assert", "--x-assign", "fast", "--x-initial", "unique"),
+    *("--output-split-cfuncs", "4000"),
     *("--no-public-flat-rw", "--public-params"),  # cocotb would see all there is; benches see signals of the top module
 )
 RUN_ARGS = ("+verilator+rand+reset+2",)
