@@ -163,14 +163,20 @@ MEASUREMENTS = {
         ),
         Measurement(
             "study emulator",
-            (),
-            (),
-            (*_EMULATED, *_NODES),
+            ("switch_card",),
+            ("switch",),
+            (
+                *_EMULATED,
+                *_NODES,
+                *_TIMING,
+                *(f"{_LOADS}/emulator_{name}.py" for name in ("card", "fabrics")),
+                *(f"{_LOADS}/{name}.py" for name in ("fir", "host", "host_card", "host_paths", "ovs_rates", "switch")),
+            ),
             (
                 "docs/study-emulator.md",
                 *(f"docs/images/{name}.svg" for name in emulator_page.FIGURES.values()),
             ),
-            lambda: emulator_study.all_points(False),
+            lambda: (emulator_study.all_points(False), host_card.parameters()),
         ),
         Measurement(
             "bench emulator",
