@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_a_fabric_that_fails_is_told_and_the_others_are_measured(monkeypatch: py
             raise HeadraceError("no permission")
         found.streams += emulator_fabrics.six_nodes(fabric, 1.0, 2)
 
-    monkeypatch.setattr(switching.emulations, "why_not", lambda _fabric: None)
+    monkeypatch.setattr(switching.emulator_fabrics, "why_not", lambda _fabric: None)
     monkeypatch.setattr(switching, "_measure", measure)
     rates = iter((1e8, 3e8))
 
@@ -110,6 +111,13 @@ def test_a_fabric_that_fails_is_told_and_the_others_are_measured(monkeypatch: py
     found = switching.beside(True, lambda _what, _done: None)
     assert found.without == {"software": "no permission"}
     assert found.streams == [Stream("ovs", 1, 2, 2e8, 2)]  # a mean rate, and all that were lost
+
+
+def test_a_machine_without_iperf3_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "iperf3" else which(name))
+    found = switching.beside(True, lambda _what, _done: None)
+    assert found.without == dict.fromkeys(("ovs", "software"), "iperf3 is not installed")
 
 
 def test_points_that_were_found_are_read_again(tmp_path: Path) -> None:

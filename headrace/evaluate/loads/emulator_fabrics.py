@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from headrace.emulator.client import Emulation
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import emulator
+from headrace.evaluate.loads import emulations, emulator
 
 WAYS = ("none", "C++", "NumPy")
 """How a node filters samples before it sends them: not at all, with compiled code, with NumPy."""
@@ -103,6 +104,12 @@ class Stream:
     destination: int
     bps: float
     lost: int
+
+
+def why_not(fabric: str) -> str | None:
+    """Why a fabric can't be measured here; None: it can."""
+    missing = [program for program in ("iperf3", "ping", "ss") if shutil.which(program) is None]
+    return f"{missing[0]} is not installed" if missing else emulations.why_not(fabric)
 
 
 @contextmanager

@@ -184,4 +184,8 @@ def summary_table(study: EmulatorStudy) -> Table:
     for each in study.resiliency:
         if each.range_m == RANGE_M and each.published is not None:
             table.add_row(f"{each.jammed} links jammed: nodes reached", f"{each.after:.1%}", f"{each.published:.1%}")
+    for small in study.switching.small:
+        if small.card_gbit_s is not None and small.published_gbit_s is not None:
+            what = f"packets of {small.size} bytes, two nodes on the card (modelled), Gb/s"
+            table.add_row(what, f"{small.card_gbit_s:.1f}", f"{small.published_gbit_s:.2f}")
     return table

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import emulations, emulator_card, emulator_fabrics
+from headrace.evaluate.loads import emulator_card, emulator_fabrics
 from headrace.evaluate.loads.emulator import FIVE
 from headrace.evaluate.loads.emulator_card import Cut
 from headrace.evaluate.loads.emulator_fabrics import Datagrams, Pair, Stream
@@ -142,7 +142,7 @@ def beside(quick: bool, report: Progress) -> Beside:
     """Measures fabrics. ``quick``: fewer sizes, seconds and runs."""
     found = Beside()
     for fabric in (OVS, SOFTWARE):
-        if reason := emulations.why_not(fabric):
+        if reason := emulator_fabrics.why_not(fabric):
             found.without[fabric] = reason
             continue
         try:
