@@ -222,12 +222,13 @@ def emulator_command(
     update_docs: common.UpdateDocs = False,
 ) -> int:
     """Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2),
-    what is left of it when links are jammed (table 3.3), and bandwidth (figures 3.1 to 3.4 and table 3.1).
+    what is left of it when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and nodes on the
+    switch card and on Open vSwitch (figures 6.2 to 6.4 and 6.6).
 
-    Coverage is counted, by movement and radio; bandwidth is measured in nodes on this machine. Files go to
-    emulator-study unless --out says otherwise; points of coverage go there as they are found, and a study that was
-    ended goes on with those that are left. The exit code is 1 when a cell of table 3.2 comes out otherwise or a message
-    is lost.
+    Coverage is counted, by movement and radio; the switch card is modelled; the rest is measured in nodes on this
+    machine. Files go to emulator-study unless --out says otherwise; points of coverage and of the card go there as they
+    are found, and a study that was ended goes on with those that are left. The exit code is 1 when a cell of table 3.2
+    comes out otherwise or a message is lost.
     """
     from headrace.evaluate.study import emulator, emulator_page, emulator_report
 

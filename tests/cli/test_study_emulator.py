@@ -11,9 +11,11 @@ import pytest
 
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads.emulator import Single, Streamed
+from headrace.evaluate.loads.emulator import FIVE, Single, Streamed
+from headrace.evaluate.loads.emulator_fabrics import WAYS, Datagrams, Pair, Stream
 from headrace.evaluate.study import emulator, emulator_page
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+from headrace.evaluate.study.emulator_switching import Beside, SixRow, Switching
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
 
 
@@ -23,6 +25,17 @@ def singles(nodes: int, payloads: Sequence[int], _seconds: float) -> list[Single
 
 def streams(pairs: Sequence[tuple[int, int]], nodes: int = 32) -> list[Streamed]:
     return [Streamed(a, b, GRID_MBIT_S.get((a, b), (0, 1))[1], 2e7 / nodes, 100, 100, 0) for a, b in pairs]
+
+
+def beside() -> Beside:
+    ways = [Datagrams("ovs", 4 * count, way, 1e6 * count) for count in (16, 256) for way in WAYS]
+    return Beside(
+        [Pair("ovs", 1e9, 1e-4)],
+        [*ways, *(Datagrams("ovs", size, "none", 1e6 * size) for size in (100, 1_400))],
+        {100: 1e8, 1_400: 1e9},
+        [Stream("ovs", *ends, 1e8, 0) for ends in FIVE[6]],
+        {"software": "no permission"},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             point.arguments["steps"] = 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emulator, "all_points", lambda _quick: points)
+        patch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
         patch.setattr(emulator.traffic_loads, "single_streams", singles)
         patch.setattr(emulator.traffic_loads, "five_streams", lambda nodes, _seconds: streams([(1, 2)], nodes))
         patch.setattr(emulator.traffic_loads, "table_streams", lambda pairs, _seconds: streams(pairs))
@@ -63,6 +77,7 @@ def test_the_report_has_tables_figures_and_what_was_measured(folder: Path) -> No
     assert "table 3.2" in report and "measured by headrace study emulator on" in report
     for name in emulator_page.FIGURES:
         assert (folder / f"{name}.png").stat().st_size > 5000
+    assert "software: not measured: no permission." in report
     assert json.loads((folder / "study.json").read_text())["faults"] == 0
 
 
@@ -70,7 +85,14 @@ def test_a_cell_that_comes_out_otherwise_is_a_fault() -> None:
     row = emulator.CoverageRow(450.0, 4, 0, 1, 10, 9, 10, 0.99, 0.9, True)
     assert row.reproduced is False
     lost = emulator.StreamRow("five streams", 6, 1, 2, 1, 10.0, 3, None)
-    assert emulator.EmulatorStudy(True, [row], [], [], [lost], "", 0.0).faults == 4
+    six = Switching(six=[SixRow(1, 2, 1.0, 0.1, 0.2, 2)])
+    assert emulator.EmulatorStudy(True, [row], [], [], [lost], "", 0.0, switching=six).faults == 6
+
+
+def test_a_page_waits_for_all_fabrics() -> None:
+    found = emulator.EmulatorStudy(True, [], [], [], [], "", 0.0, switching=Switching(without={"ovs": "not here"}))
+    with pytest.raises(HeadraceError, match="bandwidth was not measured: ovs: not here"):
+        emulator_page.values(found)
 
 
 def test_streams_have_the_published_rates_beside(folder: Path) -> None:

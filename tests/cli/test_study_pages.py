@@ -21,7 +21,9 @@ from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
 from headrace.evaluate.loads.bridge_traffic import Latency
 from headrace.evaluate.loads.capture import Flow, Single
 from headrace.evaluate.loads.coverage import Coverage, Resiliency
-from headrace.evaluate.loads.emulator import Streamed
+from headrace.evaluate.loads.emulator import FIVE, Streamed
+from headrace.evaluate.loads.emulator_card import Cut
+from headrace.evaluate.loads.emulator_fabrics import WAYS, Datagrams, Pair, Stream
 from headrace.evaluate.loads.fir import Filtering
 from headrace.evaluate.loads.host_paths import MEMORY, Cost
 from headrace.evaluate.loads.openflow import Stale
@@ -50,6 +52,7 @@ from headrace.evaluate.study import (
     switch_page,
 )
 from headrace.evaluate.study.bridge_rows import SizeRow
+from headrace.evaluate.study.emulator_switching import Beside
 from headrace.evaluate.study.kernel_path import KernelRow
 
 REPOSITORY = paths.share()
@@ -275,7 +278,16 @@ def test_the_hosts_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypa
 
 
 def emulator_load(kind: str, **point: Any) -> Any:
-    """All nodes are reached from two PHYs on; a link in four is missed, and half of those jammed are found again."""
+    """All nodes are reached from two PHYs on; a link in four is missed, and half of those jammed are found again. The
+    card takes a million packets a second, and a Gb/s of each stream."""
+    if kind == "cut":
+        return Cut(point["segment"], 4, 180, 0, (1e9,) * point["streams"])
+    if kind == "carried":
+        return host_loads.Carried(1, point["size"], 1, 1, 0, 1, 1, 250, 0, 0, 0, 0)
+    if kind == "latency":
+        return host_loads.Latency(point["size"], 20, 1_000, 900, 1_000)
+    if kind == "fir":
+        return switch_load(kind, **point)
     if kind == "resiliency":
         jammed = point["jammed"]
         return Resiliency(20, jammed, 1.0, 1 - jammed / 100, 1 - jammed / 200, 0.5, 1.0, jammed / 2)
@@ -283,8 +295,21 @@ def emulator_load(kind: str, **point: Any) -> Any:
     return Coverage(220, 220 * whole, 220, 1.0 if whole else 0.25, 0.125)
 
 
+def beside() -> Beside:
+    """Through Open vSwitch a Mb/s for each byte of a datagram."""
+    sizes = {*emulator.switching.SIZES, *(4 * count for count in emulator.switching.SAMPLES)}
+    return Beside(
+        [Pair("ovs", 5e8, 2e-4)],
+        [Datagrams("ovs", size, way, 1e6 * size) for size in sizes for way in WAYS],
+        dict.fromkeys(emulator.switching.SIZES, 1e7),
+        [Stream("ovs", *ends, 1e8, 0) for ends in FIVE[6]],
+    )
+
+
 def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulator, "run_points", run_here(emulator_load))
+    monkeypatch.setattr(emulator.switching, "build", lambda: None)
+    monkeypatch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
     loads = emulator.traffic_loads
     monkeypatch.setattr(
         loads, "single_streams", lambda n, sizes, _s: [loads.Single(n, size, 1e7, 4e7, 0.1, 5e6) for size in sizes]
@@ -302,6 +327,10 @@ def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monk
     assert lines_of(found["emulator.singles"])["32 nodes, 1,400 bytes"] == ["10.0", "40.0", "10.0%", "5.0"]
     assert lines_of(found["emulator.five"])["6 nodes, n1 to n2"] == ["1", "30.0", "0"]
     assert lines_of(found["emulator.grid"])["n10 to n23"] == ["2", "10.0", "22.5", "0.44", "0"]
+    assert lines_of(found["emulator.pairs"])["Open vSwitch here"] == ["0.50", "200.0"]
+    assert lines_of(found["emulator.small"])["100 bytes"] == ["0.80", "1.00", "0.10", "0.010", "0.79", "1.21"]
+    assert lines_of(found["emulator.six"])["all together"] == ["5.00", "0.50", "", "0"]
+    assert lines_of(found["emulator.filtered"])["1,024"] == ["32.0", "4.10", "4.10", "4.10", "1.0"]
     assert stale([MEASUREMENTS["study emulator"]], tree) == []
 
 

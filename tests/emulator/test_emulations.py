@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from headrace.emulator.radio import Scene
 from headrace.emulator.scenario import parse
+from headrace.errors import HeadraceError
+from headrace.evaluate.bench import Row
 from headrace.evaluate.bench import emulator as bench
 from headrace.evaluate.loads import coverage, emulations, link
 from headrace.evaluate.loads.emulations import Jammed, Reached
@@ -123,3 +126,17 @@ def test_hosts_are_held_to_all_that_answers(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(bench.namespaces, "why_not", lambda: "network namespaces need root")
     [row] = bench._hosts(True, None, lambda _what, _done: None)
     assert (row.value, row.ok, row.note) == ("not run", None, "network namespaces need root")
+
+
+def test_a_part_that_cant_be_measured_is_a_missed_row_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(*_: object) -> Iterator[Row]:
+        yield bench._row("a link", "1", 1, "", True, bench.MEASURED)
+        raise HeadraceError("no permission")
+
+    def all_of_it(*_: object) -> Iterator[Row]:
+        yield bench._row("a node", "1", 1, "", True, bench.MEASURED)
+
+    monkeypatch.setattr(bench, "_PARTS", {"links": some, "nodes": all_of_it})
+    rows = bench.run(True, None, lambda _what, _done: None)
+    assert [(row.what, row.ok) for row in rows] == [("a link", True), ("links: the rest", False), ("a node", True)]
+    assert rows[1].note == "no permission"

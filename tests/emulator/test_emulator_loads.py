@@ -7,7 +7,8 @@ import math
 import pytest
 
 from headrace.emulator.wiring import next_hops
-from headrace.evaluate.loads import emulator
+from headrace.errors import HeadraceError
+from headrace.evaluate.loads import emulator, emulator_fabrics
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S, by_hops
 
 
@@ -45,3 +46,31 @@ def test_telemetry_over_all_links_comes(own: bool) -> None:
     assert (found.links, found.streams, found.sent, found.lost) == (6, 12, 24, 0)
     assert found.processes == 3 + 6 * (1 + (5 if own else 1))
     assert found.built_s > 0 and found.script_s > 0
+
+
+@pytest.mark.live
+def test_two_nodes_carry_connections_pings_and_datagrams() -> None:
+    with emulator_fabrics.two_nodes("software") as emulation:
+        pair = emulator_fabrics.pair(emulation, "software", 1.0, 3)
+        assert pair.tcp_bps > 1e6 and 0 < pair.round_trip_s < 1
+        assert emulator_fabrics.cut(emulation, 256, 1.0) > 1e6
+        plain, filtered = (
+            emulator_fabrics.datagrams(emulation, "software", 256, way, 0.3).bps for way in ("none", "NumPy")
+        )
+        assert min(plain, filtered) > 0
+
+
+@pytest.mark.live
+def test_datagrams_of_no_filter_are_refused_with_what_their_sender_says() -> None:
+    with (
+        emulator_fabrics.two_nodes("software") as emulation,
+        pytest.raises(HeadraceError, match="datagrams from n1 to n2: KeyError: 'C'"),
+    ):
+        emulator_fabrics.datagrams(emulation, "software", 256, "C", 0.1)
+
+
+@pytest.mark.live
+def test_six_nodes_of_three_connections_stream_at_the_same_time() -> None:
+    found = emulator_fabrics.six_nodes("software", 0.2, 2)
+    assert [(each.source, each.destination) for each in found] == list(emulator.FIVE[6])
+    assert all(each.bps > 0 and not each.lost for each in found)

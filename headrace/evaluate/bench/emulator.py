@@ -37,8 +37,16 @@ Part = Callable[[bool, str | None, Progress], Iterator[Row]]
 
 
 def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
-    """All rows. ``quick``: fewer seeds, steps and frames."""
-    return [row for part in _PARTS for row in part(quick, address, progress)]
+    """All rows. ``quick``: fewer seeds, steps and frames. What of a part can't be measured is a row that fails, beside
+    all that can."""
+    rows: list[Row] = []
+    for name, part in _PARTS.items():
+        try:
+            for row in part(quick, address, progress):
+                rows.append(row)
+        except HeadraceError as error:
+            rows.append(_row(f"{name}: the rest", "measured", "failed", "", False, MEASURED, str(error)))
+    return rows
 
 
 def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
@@ -302,4 +310,14 @@ def _link(found: link.Delay | link.Rate | link.Lost) -> Row:
     )
 
 
-_PARTS: tuple[Part, ...] = (_coverage, _sizes, _fabrics, _jamming, _scale, _daemons, _hosts, _links, _clean)
+_PARTS: dict[str, Part] = {
+    "coverage": _coverage,
+    "sizes": _sizes,
+    "fabrics": _fabrics,
+    "jamming": _jamming,
+    "scale": _scale,
+    "daemons": _daemons,
+    "hosts": _hosts,
+    "links in RTL": _links,
+    "kill -9": _clean,
+}

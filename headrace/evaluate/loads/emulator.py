@@ -27,6 +27,8 @@ from headrace.errors import HeadraceError
 PAYLOADS = (100, 500, 1_400, 5_000, 20_000, MAX_BODY)
 NODES = (6, 32)
 PHYS = 4
+FIVE = {6: ((1, 2), (2, 5), (4, 5), (5, 6), (6, 3)), 32: ((1, 19), (10, 11), (3, 12), (30, 23), (32, 8))}
+"""Streams of a grid of so many nodes with as many hops as those of figure 3.4."""
 PATIENCE_S = 900
 """After so many seconds without what is waited for, it does not come."""
 
@@ -35,7 +37,6 @@ _REACH_M = 120.0
 _COLUMNS = {6: 3, 32: 8}
 _UNLIMITED = "rate_bps = 1e12"
 _RADIO_BPS = 54e6
-_FIVE = {6: ((1, 2), (2, 5), (4, 5), (5, 6), (6, 3)), 32: ((1, 19), (10, 11), (3, 12), (30, 23), (32, 8))}
 # Places in a ring, found by a search, so that the hops of table 3.1 come out.
 _ORDER = (
     14, 30, 1, 25, 31, 18, 10, 0, 20, 11, 13, 28, 16, 3, 22, 19, 17, 23, 24, 27, 8, 7, 12, 26, 5, 4, 15, 9, 21, 6, 29, 2
@@ -119,9 +120,15 @@ def ring(nodes: int, phys: int = PHYS) -> tuple[Places, float]:
 
 @contextlib.contextmanager
 def network(
-    places: Places, more: str = "", reach_m: float = _REACH_M, radio: str = _UNLIMITED, *, phys: int = PHYS
+    places: Places,
+    more: str = "",
+    reach_m: float = _REACH_M,
+    radio: str = _UNLIMITED,
+    *,
+    phys: int = PHYS,
+    fabric: str | None = None,
 ) -> Iterator[Emulation]:
-    """An emulation of nodes with the thesis' processes at these places, which doesn't move. Raises HeadraceError."""
+    """An emulation of nodes at these places, which don't move. Raises HeadraceError."""
     positions = [[round(axis, 3) for axis in place] for place in places]
     text = (
         f"nodes = {len(places)}\nphys = {phys}\n{more}\n[movement]\nkind = 'static'\npositions = {positions}\n"
@@ -130,7 +137,7 @@ def network(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.toml"
         path.write_text(text)
-        with Emulation(path, hold=True) as emulation:
+        with Emulation(path, fabric=fabric, hold=True) as emulation:
             yield emulation
 
 
@@ -190,10 +197,16 @@ def _messages(emulation: Emulation, payload: int, seconds: float) -> float:
 
 
 def many_streams(
-    places: Places, reach_m: float, pairs: Sequence[tuple[int, int]], seconds: float = 5.0
+    places: Places,
+    reach_m: float,
+    pairs: Sequence[tuple[int, int]],
+    seconds: float = 5.0,
+    *,
+    phys: int = PHYS,
+    fabric: str | None = None,
 ) -> list[Streamed]:
     """Streams of images, all at the same time, among nodes (numbers from 1)."""
-    with network(places, _OWN, reach_m) as emulation:
+    with network(places, _OWN, reach_m, phys=phys, fabric=fabric) as emulation:
         names = [emulation.traffic(f"n{a}", f"n{b}", kind="image", start_s=1.0, duration_s=seconds) for a, b in pairs]
         found = [wait_for_stream(emulation.name, name) for name in names]
     return [
@@ -202,9 +215,9 @@ def many_streams(
     ]
 
 
-def five_streams(nodes: int, seconds: float = 5.0) -> list[Streamed]:
+def five_streams(nodes: int, seconds: float = 5.0, *, phys: int = PHYS, fabric: str | None = None) -> list[Streamed]:
     """Figure 3.4: five streams over as many hops as in the thesis, in a grid of nodes."""
-    return many_streams(grid(nodes), _REACH_M, _FIVE[nodes], seconds)
+    return many_streams(grid(nodes), _REACH_M, FIVE[nodes], seconds, phys=phys, fabric=fabric)
 
 
 def table_streams(pairs: Sequence[tuple[int, int]], seconds: float = 5.0) -> list[Streamed]:

@@ -35,7 +35,6 @@ _INTERFACE = "hr-path"
 
 # A driver's memory, at the same addresses for it and for the function: descriptors, events, buffers.
 _BASE, _RING, _EVENTS, _BUFFERS, _BUFFER, _ENTRIES = 0x4000_0000, 0, 0x2000, 0x4000, 256, 256
-_BYTES = _BUFFERS + _BUFFER * _ENTRIES
 _SEND = 1  # number of the queue that sends
 _VIRTIO_HEADER = 12
 _NO_INTERRUPTS = 1  # of event suppression
@@ -117,21 +116,26 @@ def _vhost(host: HostCard) -> Iterator[Send]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "function"
         host.plugs.plug(0, f"vhost:{path}")
-        with closing(_Driver(path, host.plugs.poll)) as driver:
+        with closing(Driver(path, host.plugs.poll)) as driver:
             yield driver.send
         host.plugs.unplug(0)
 
 
-class _Driver:
-    """A front end of vhost-user, as far as sending goes: its batches follow each other round the ring."""
+class Driver:
+    """A front end of vhost-user, as far as sending goes: its batches follow each other round the ring. ``buffer``:
+    bytes of the longest frame with its header; ``features``: beside those of a packed ring."""
 
-    def __init__(self, path: Path, turn: Callable[[], object]) -> None:
+    def __init__(
+        self, path: Path, turn: Callable[[], object], buffer: int = _BUFFER, entries: int = _ENTRIES, features: int = 0
+    ) -> None:
+        self._buffer, self._entries = buffer, entries
+        size = -(-(_BUFFERS + buffer * entries) // mmap.PAGESIZE) * mmap.PAGESIZE
         self._fd = os.memfd_create("driver", os.MFD_ALLOW_SEALING)
-        os.truncate(self._fd, _BYTES)
+        os.truncate(self._fd, size)
         fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-        self._memory = mmap.mmap(self._fd, _BYTES)
+        self._memory = mmap.mmap(self._fd, size)
         self._memory[_EVENTS + 2] = _NO_INTERRUPTS
-        self._ring = np.frombuffer(self._memory, _DESCRIPTOR, _ENTRIES, _RING)
+        self._ring = np.frombuffer(self._memory, _DESCRIPTOR, entries, _RING)
         self._kick = os.eventfd(0, os.EFD_NONBLOCK)
         self._place, self._wrap = 0, True
         self._turn = turn
@@ -139,11 +143,11 @@ class _Driver:
         self._link.connect(str(path))
         number = struct.Struct("<Q")
         state = struct.Struct("<II")
-        self._tell(Request.SET_FEATURES, number.pack(_FEATURES))
+        self._tell(Request.SET_FEATURES, number.pack(_FEATURES | features))
         self._tell(Request.SET_OWNER, b"")
-        region = struct.pack("<IIQQQQ", 1, 0, _BASE, _BYTES, _BASE, 0)
+        region = struct.pack("<IIQQQQ", 1, 0, _BASE, size, _BASE, 0)
         self._tell(Request.SET_MEM_TABLE, region, [self._fd])
-        self._tell(Request.SET_VRING_NUM, state.pack(_SEND, _ENTRIES))
+        self._tell(Request.SET_VRING_NUM, state.pack(_SEND, entries))
         self._tell(Request.SET_VRING_BASE, state.pack(_SEND, _WRAP))
         places = struct.pack("<IIQQQQ", _SEND, 0, _BASE + _RING, _BASE + _EVENTS + 4, _BASE + _EVENTS, 0)
         self._tell(Request.SET_VRING_ADDR, places)
@@ -155,15 +159,15 @@ class _Driver:
         self._link.sendmsg([message], beside)
         self._turn()
 
-    def send(self, batch: Sequence[bytes]) -> None:
-        """A batch, whose place in the ring the card has done with."""
+    def send(self, batch: Sequence[bytes], header: bytes = bytes(_VIRTIO_HEADER)) -> None:
+        """A batch, whose place in the ring the card has done with, each with the same virtio ``header``."""
         for each in batch:
-            at = _BUFFERS + _BUFFER * self._place
-            self._memory[at : at + _VIRTIO_HEADER + len(each)] = bytes(_VIRTIO_HEADER) + each
+            at = _BUFFERS + self._buffer * self._place
+            self._memory[at : at + _VIRTIO_HEADER + len(each)] = header + each
             flags = _AVAILABLE if self._wrap else _USED
             self._ring[self._place] = (_BASE + at, _VIRTIO_HEADER + len(each), self._place, flags)
             self._place += 1
-            if self._place == _ENTRIES:
+            if self._place == self._entries:
                 self._place, self._wrap = 0, not self._wrap
         os.eventfd_write(self._kick, 1)
 

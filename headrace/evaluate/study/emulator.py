@@ -1,8 +1,8 @@
 """The study of the emulator: what a thesis measured of its own, on Headrace's.
 
 Coverage and resiliency (tables 3.2 and 3.3) need no nodes; bandwidth (figures 3.1 to 3.4, table 3.1) is measured in
-nodes on this machine, behind all else. A table more: rows as dataclasses here, a chapter in the report and in
-docs/study-emulator.md.
+nodes on this machine, behind all else; so is what is repeated of chapter 6 (``emulator_switching``). A table more: rows
+as dataclasses here, a chapter in the report and in docs/study-emulator.md.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import coverage as loads
 from headrace.evaluate.loads import emulator as traffic_loads
+from headrace.evaluate.loads import emulator_card
 from headrace.evaluate.loads.coverage import Coverage, Resiliency
 from headrace.evaluate.loads.emulator import Single, Streamed
 from headrace.evaluate.points import PointsFile, run_points
+from headrace.evaluate.study import emulator_switching as switching
 from headrace.evaluate.study import files
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
+from headrace.evaluate.study.emulator_switching import Switching
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
 
 Progress = Callable[[str, float | None], None]
@@ -113,6 +116,7 @@ class EmulatorStudy:
     without_traffic: str
     wall_s: float
     measured_on: str = ""
+    switching: Switching = field(default_factory=Switching)
 
     @property
     def tables(self) -> dict[str, Sequence[Any]]:
@@ -122,13 +126,14 @@ class EmulatorStudy:
             "resiliency": self.resiliency,
             "singles": self.singles,
             "streams": self.streams,
+            **self.switching.tables,
         }
 
     @property
     def faults(self) -> int:
         """Cells of table 3.2 that come out otherwise, where the range allows them, and messages that were lost."""
         cells = sum(row.reproduced is False for row in self.coverage if row.range_m == RANGE_M)
-        return cells + sum(row.lost for row in self.streams)
+        return cells + sum(row.lost for row in self.streams) + self.switching.lost
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -154,7 +159,12 @@ def all_points(quick: bool) -> list[Point]:
         for phys, endpoint, coordinator in cells:
             found.append(coverage_point(range_m, phys, endpoint, coordinator, seeds))
         found += [resiliency_point(range_m, jammed, seeds) for jammed in JAMMED]
-    return found
+    return found + [Point(_CARD, {}, arguments) for arguments in switching.points(quick)]
+
+
+def run(kind: str, **arguments: Any) -> Any:
+    """A load of coverage and resiliency, or of the switch card."""
+    return (loads if kind in _ROWS else emulator_card).run(kind, **arguments)
 
 
 def coverage_point(range_m: float, phys: int, endpoint: int, coordinator: int, seeds: int) -> Point:
@@ -185,18 +195,27 @@ def measure(
     start = time.monotonic()
     chosen = all_points(quick) if points is None else points
     with ExitStack() as stack:
-        known = stack.enter_context(PointsFile(store, measured_on, [loads])) if store else None
+        modules = [loads, emulator_card]
+        known = stack.enter_context(PointsFile(store, measured_on, modules)) if store else None
+        if address is None and any(point.table == _CARD for point in chosen):
+            report("switch cards", None)
+            switching.build()
         results = run_points(
-            loads.run,
+            run,
             [point.arguments for point in chosen],
             address,
-            lambda done, all_: report("coverage and resiliency", done / all_),
+            lambda done, all_: report("coverage, resiliency and switch card", done / all_),
             known,
         )
     tables: dict[str, list[Any]] = {"coverage": [], "resiliency": []}
+    card = []
     for point, result in zip(chosen, results, strict=True):
+        if point.table == _CARD:
+            card.append((point.arguments, result))
+            continue
         tables[point.table].append(_ROWS[point.table](point, result))
     singles, streams, without_traffic = traffic(quick, report)
+    compared = switching.rows(card, switching.beside(quick, report))
     return EmulatorStudy(
         quick,
         **tables,
@@ -205,6 +224,7 @@ def measure(
         without_traffic=without_traffic,
         wall_s=time.monotonic() - start,
         measured_on=measured_on,
+        switching=compared,
     )
 
 
@@ -255,6 +275,8 @@ def _resiliency(point: Point, found: Resiliency) -> ResiliencyRow:
     return ResiliencyRow(**point.row, **asdict(found), published=published, published_found=again)
 
 
+_CARD = "card"
+"""The table of points whose results ``emulator_switching`` makes rows of."""
 _ROWS: dict[str, Callable[[Point, Any], Any]] = {"coverage": _coverage, "resiliency": _resiliency}
 
 

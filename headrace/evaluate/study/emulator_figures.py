@@ -1,4 +1,5 @@
-"""The figures of the emulator's study: coverage by PHYs, and what is left of it when links are jammed."""
+"""The figures of the emulator's study: coverage by PHYs, what is left of it when links are jammed, and
+bandwidth."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.evaluate.study import emulator_switching_figures as switching
 from headrace.evaluate.study.drawing import (
     COLOURS,
     MARKERS,
@@ -32,6 +34,9 @@ def draw(study: EmulatorStudy, folder: Path) -> dict[str, str]:
         "resiliency": partial(_resiliency, study),
         "bandwidth": partial(_bandwidth, study),
         "streams": partial(_streams, study),
+        "small": partial(switching.small, study.switching),
+        "six": partial(switching.six, study.switching),
+        "filtered": partial(switching.filtered, study.switching),
     }
     return save(figures, folder, study.measured_on)
 

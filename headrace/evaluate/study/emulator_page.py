@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.study import emulator_report
+from headrace.evaluate.study import emulator_switching_report as switching
 
 if TYPE_CHECKING:
     from headrace.evaluate.study.emulator import EmulatorStudy
@@ -15,14 +16,18 @@ FIGURES = {
     "resiliency": "study-emulator-resiliency",
     "bandwidth": "study-emulator-bandwidth",
     "streams": "study-emulator-streams",
+    "small": "study-emulator-small",
+    "six": "study-emulator-six",
+    "filtered": "study-emulator-filtered",
 }
 """Those that the page shows, and their names there."""
 
 
 def values(study: EmulatorStudy) -> dict[str, str | None]:
-    """Of a whole study. Raises HeadraceError for one without bandwidth."""
-    if study.without_traffic:
-        raise HeadraceError(f"bandwidth was not measured: {study.without_traffic}")
+    """Of a whole study. Raises HeadraceError for one without bandwidth, or without a fabric."""
+    reasons = [study.without_traffic, *(f"{fabric}: {why}" for fabric, why in study.switching.without.items())]
+    if reason := next(filter(None, reasons), ""):
+        raise HeadraceError(f"bandwidth was not measured: {reason}")
     tables = {
         "coverage": emulator_report.coverage_table(study),
         "phys": emulator_report.phys_table(study),
@@ -30,6 +35,11 @@ def values(study: EmulatorStudy) -> dict[str, str | None]:
         "singles": f"{_shown('bandwidth', 'A stream alone')}{emulator_report.singles_table(study)}",
         "five": emulator_report.five_table(study),
         "grid": f"{_shown('streams', 'Twenty streams at the same time')}{emulator_report.grid_table(study)}",
+        "pairs": switching.pairs_table(study.switching),
+        "small": f"{_shown('small', 'Small packets')}{switching.small_table(study.switching)}",
+        "six": f"{_shown('six', 'Streams among six nodes')}{switching.six_table(study.switching)}",
+        "filtered": f"{_shown('filtered', 'A filter in the card or in the node')}"
+        f"{switching.filter_table(study.switching)}",
     }
     return {f"emulator.{name}": f"\n\n{table}\n\n" for name, table in tables.items()}
 

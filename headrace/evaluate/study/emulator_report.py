@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.evaluate.study import emulator_switching_report as switching
 from headrace.evaluate.study.emulator_published import COVERAGE
 from headrace.evaluate.study.files import figure, files_list, grid
 
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 _KNOWN = """\
 - **measured**: nodes and links of the emulator's own assignment, by movement and radio, counted; the same everywhere.
-- **wall clock**: Mb/s of payload through nodes' processes, on this machine.
-- **published**: the thesis' tables 3.1 to 3.3, of its emulator with 32 nodes, on 20 cores; its figures 3.1 to 3.4 have
-  no numbers.
+- **modelled**: the switch card's RTL at 250 MHz (its FIR filter at 322 MHz); host memory answers after 1 us, nodes take
+  no time.
+- **wall clock**: Mb/s and Gb/s of payload through nodes' processes, on this machine.
+- **published**: the thesis' tables 3.1 to 3.3, of its emulator with 32 nodes, on 20 cores; its figures 3.1 to 3.4, 6.2
+  and 6.4 have no numbers.
 
 Nothing is fitted. Places, movement and range are assumed: the thesis has none."""
 
@@ -42,6 +45,19 @@ def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
         five_table(study),
         figure("streams", figures),
         grid_table(study),
+        "## Two nodes on the card and on Open vSwitch (figure 6.2)",
+        *(f"{fabric}: not measured: {why}." for fabric, why in study.switching.without.items()),
+        switching.pairs_table(study.switching),
+        "## Small packets (figure 6.3)",
+        figure("small", figures),
+        switching.small_table(study.switching),
+        "## Six nodes (figure 6.4)",
+        figure("six", figures),
+        switching.six_table(study.switching),
+        "## A filter in the card or in the node (figure 6.6)",
+        figure("filtered", figures),
+        switching.filter_table(study.switching),
+        "The thesis' other figures and tables of chapter 6 are in `headrace study switch` and `headrace study host`.",
         files_list(study.tables),
         *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
@@ -168,4 +184,8 @@ def summary_table(study: EmulatorStudy) -> Table:
     for each in study.resiliency:
         if each.range_m == RANGE_M and each.published is not None:
             table.add_row(f"{each.jammed} links jammed: nodes reached", f"{each.after:.1%}", f"{each.published:.1%}")
+    for small in study.switching.small:
+        if small.card_gbit_s is not None and small.published_gbit_s is not None:
+            what = f"packets of {small.size} bytes, two nodes on the card (modelled), Gb/s"
+            table.add_row(what, f"{small.card_gbit_s:.1f}", f"{small.published_gbit_s:.2f}")
     return table
