@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim")
+GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim", "fit")
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -80,6 +80,10 @@ def run(
             from headrace.evaluate.bench import size
 
             rows += size.run(quick, report)
+        elif group == "fit":
+            from headrace.evaluate.bench import fit
+
+            rows += fit.run(quick, report)
         elif group == "stream":
             from headrace.evaluate.bench import parts
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headrace import synth
 from headrace.card.functions import QueueFault
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
@@ -28,21 +27,9 @@ RINGS = 100_000
 HOSTS, GUESTS = 16, 2  # clients of the switch card, beside testpmd
 LEAST_OF_LINK = {1_024: 0.80, 65_536: 0.95}  # of the payload limit, by bytes of a transfer
 LEAST_OF_FILTER = 0.15  # of the filter card's packets a wall second
-LEAST_MHZ = 100
 
 PCIE_GENERATION, PCIE_LANES, PCIE_PAYLOAD = 3, 8, 256
 PCIE_BYTES = 1 << 20  # that are moved, each way
-_ENGINE_128: dict[str, int] = {"DATA_W": 128, "STORE_KB": 16, "SEGMENT": 0}
-SYNTHESISED: tuple[tuple[str, str, str, dict[str, int]], ...] = (
-    ("function engine, 16 functions, 512 bits", "host_engine", "xcup", {"FUNCTIONS": 16}),
-    ("function engine, 256 functions, 512 bits", "host_engine", "xcup", {"FUNCTIONS": 256}),
-    ("PCI Express transactions, 256 bits", "pcie_core", "xcup", {}),
-    ("function engine, 16 functions, 128 bits", "host_engine", "ecp5", {"FUNCTIONS": 16, **_ENGINE_128}),
-    ("function engine, 256 functions, 128 bits", "host_engine", "ecp5", {"FUNCTIONS": 256, **_ENGINE_128}),
-    ("PCI Express transactions, 128 bits", "pcie_core", "ecp5", {"DATA_W": 128}),
-)
-BOUNDARIES = {"host_engine": 1}  # too large to be flattened in whole
-PLACED = (3, 5)  # of these
 
 _PARTS = 20  # of the mutated rings
 
@@ -80,7 +67,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     rows += _simulator(quick)
     progress("clients", None)
     rows.append(_clients())
-    return rows + list(_size(1 if quick else 3, progress))
+    return rows
 
 
 def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
@@ -247,41 +234,3 @@ def _clients() -> Row:
         MEASURED,
         f"through the switch card's RTL; {met.pinged} pings and {met.sent} transfers of 300 kB; stock drivers",
     )
-
-
-def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator[Row]:
-    for number, (what, module, target, parameters) in enumerate(SYNTHESISED):
-        progress(f"size of {module}", None)
-        boundaries = BOUNDARIES.get(module, 0)
-        placed = number in PLACED
-        report = synth.run(module, target, parameters, pnr=placed, seeds=seeds, hierarchy=False, boundaries=boundaries)
-        found = report.total
-        luts, rams = ("LUTs", "BRAM36") if target == "xcup" else ("LUT4", "DP16KD")
-        command = f"headrace synth {module} --target {target}{' --boundaries 1' * boundaries}{_settings(parameters)}"
-        yield _row(
-            f"size: {what}, {'UltraScale+' if target == 'xcup' else 'ECP5'}",
-            "-",
-            found.luts,
-            luts,
-            None,
-            MEASURED,
-            f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} {rams}; {command}",
-        )
-        if placed:
-            yield _fmax(what, report, command)
-
-
-def _fmax(what: str, report: synth.SynthReport, command: str) -> Row:
-    placement = report.placement
-    mhz = placement.fmax_mhz if placement else None
-    named, must = f"size: {what}, ECP5: Fmax, placed and routed", f"at least {LEAST_MHZ}"
-    if placement is None or mhz is None:
-        reason = placement.error if placement and placement.error else "no path between registers"
-        return _row(named, must, "not placed", "", False, MEASURED, f"{reason}; {command}")
-    slowest, fastest = placement.spread_mhz or (mhz, mhz)
-    note = f"median of {len(placement.seeds)} seeds ({slowest:.0f} to {fastest:.0f}); {command}"
-    return _row(named, must, mhz, "MHz", mhz >= LEAST_MHZ, MEASURED, note)
-
-
-def _settings(parameters: Mapping[str, int]) -> str:
-    return "".join(f" -P {name}={value}" for name, value in parameters.items())

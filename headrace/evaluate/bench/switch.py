@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from headrace import synth
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
 from headrace.evaluate.loads import openflow, switch_network
@@ -17,7 +16,6 @@ from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
 from headrace.evaluate.points import run_points
-from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
 from headrace.net import ovs
 
 TABLES = 4
@@ -27,22 +25,9 @@ LEAST_MODS = 0.1  # of Open vSwitch's flow mods a second
 LEAST_SHARE = 0.3  # of the filter card's packets a wall second
 LEAST_STREAMED = 0.25  # of the simulator's 64-byte packets a wall second, through TAP devices
 LEAST_PASSED = 0.95  # of os-ken's tests without PBB
-LEAST_MHZ = 80
-ECP5 = {
-    "PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
-    "CUSTOM": 0, "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4,
-}  # fmt: skip
-"""A pipeline that fits an ECP5: without custom actions, for its LUTs and multipliers; 4 KB a port each way, for its 208
-block RAMs; its LUTs are RAMs of 16 words."""
-PARTS: tuple[tuple[str, str, dict[str, int]], ...] = (
-    ("exact part of a table", "exact_table", {"KEY_W": KEY_BITS, "ENTRIES": 4096}),
-    ("ternary part of a table", "ternary_table", {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}),
-)
 
 _PARTS = 4  # of the flow sets, for as many workers
 _REPEATED = 3
-_BRAM36_BITS = 36_864
-_ROUTER = "router2"  # of nextpnr: its other one does not come to an end
 
 
 def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
@@ -82,8 +67,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     for controller in switch_network.CONTROLLERS:
         progress(f"a network under {controller.name}", None)
         rows.append(_controlled(controller))
-    rows.append(_conformance(quick, address, progress))
-    return rows + list(_size(1 if quick else 3, progress))
+    return [*rows, _conformance(quick, address, progress)]
 
 
 def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
@@ -256,37 +240,3 @@ def _conformance(quick: bool, address: str | None, progress: Progress) -> Row:
         MEASURED,
         f"{ours.passed} passed; Open vSwitch {theirs.passed}; {loads_cut}; failures: {failures or 'none'}",
     )
-
-
-def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator[Row]:
-    for what, module, parameters in PARTS:
-        progress(f"size of {module}", None)
-        found = synth.run(module, "xcup", parameters, hierarchy=False).total
-        formula = cam_bits(parameters["ENTRIES"], 5) / _BRAM36_BITS
-        yield _row(
-            f"size: {what}, {parameters['ENTRIES']:,} entries of {KEY_BITS} bits, UltraScale+",
-            "-",
-            found.luts,
-            "LUTs",
-            None,
-            MEASURED,
-            f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} BRAM36; a CAM by the thesis' "
-            f"formula {formula:,.0f}; headrace synth {module}{_settings(parameters)}",
-        )
-    progress("Fmax of the pipeline", None)
-    ecp5 = synth.run("switch_engine", "ecp5", ECP5, seeds=seeds, router=_ROUTER, hierarchy=False)
-    mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
-    yield _row(
-        "size: Fmax of the whole pipeline on ECP5, 256 bits, placed and routed",
-        f"at least {LEAST_MHZ}",
-        mhz,
-        "MHz",
-        mhz >= LEAST_MHZ,
-        MEASURED,
-        f"{ecp5.total.luts:,} LUT4, {ecp5.total.rams:g} DP16KD, median of {seeds} seeds; "
-        f"headrace synth switch_engine --router {_ROUTER}{_settings(ECP5)}",
-    )
-
-
-def _settings(parameters: dict[str, int]) -> str:
-    return "".join(f" -P {name}={value}" for name, value in parameters.items())

@@ -122,6 +122,7 @@ def moved(transfers: Sequence[Mapping[str, object]], width: int = 256, tags: int
 
 
 def _simulate(build: Path, folder: Path, values: Mapping[str, str]) -> None:
+    from cocotb_tools import config
     from cocotb_tools.runner import get_runner
 
     runner = get_runner("verilator")
@@ -137,7 +138,8 @@ def _simulate(build: Path, folder: Path, values: Mapping[str, str]) -> None:
                 build_dir=build,
                 test_dir=folder,
                 log_file=log,
-                extra_env={**values, "PYTHONPATH": path},
+                # Who built it may have had cocotb elsewhere, in an environment that is gone.
+                extra_env={**values, "PYTHONPATH": path, "LD_LIBRARY_PATH": str(config.libs_dir)},
             )
         except (SystemExit, RuntimeError, OSError):
             text = log.read_text() if log.exists() else ""

@@ -1,0 +1,110 @@
+"""What the switch's and the host interface's engines take of an FPGA, and their Fmax: the whole of them takes hours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headrace import synth
+from headrace.evaluate.bench import MEASURED, Row
+from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
+
+_BRAM36_BITS = 36_864
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design to synthesise, and to place where ``least_mhz`` says what its Fmax must be. ``cam`` entries of a memory
+    by the formula of the thesis are named beside it; ``boundaries``: levels that aren't flattened; ``router``:
+    nextpnr's."""
+
+    what: str
+    module: str
+    target: str
+    parameters: dict[str, int] = field(default_factory=dict)
+    least_mhz: float | None = None
+    cam: int | None = None
+    boundaries: int = 0
+    router: str = "router1"
+
+    @property
+    def command(self) -> str:
+        """That repeats it."""
+        options = f" --boundaries {self.boundaries}" * bool(self.boundaries)
+        options += f" --router {self.router}" * (self.router != "router1")
+        options += " --no-pnr" * (self.target == "ecp5" and self.least_mhz is None)
+        settings = "".join(f" -P {name}={value}" for name, value in self.parameters.items())
+        return f"headrace synth {self.module} --target {self.target}{options}{settings}"
+
+
+def _functions(count: int, target: str) -> Design:
+    """Too large to be flattened in whole."""
+    parameters = {"FUNCTIONS": count}
+    if target == "xcup":
+        return Design(f"function engine, {count} functions, 512 bits", "host_engine", target, parameters, boundaries=1)
+    parameters |= {"DATA_W": 128, "STORE_KB": 16, "SEGMENT": 0}
+    least = 100 if count == 16 else None
+    what = f"function engine, {count} functions, 128 bits"
+    return Design(what, "host_engine", target, parameters, least_mhz=least, boundaries=1)
+
+
+DESIGNS = (
+    Design("exact part of a table, 4,096 entries of 264 bits", "exact_table", "xcup",
+           {"KEY_W": KEY_BITS, "ENTRIES": 4096}, cam=4096),
+    Design("ternary part of a table, 128 entries of 264 bits", "ternary_table", "xcup",
+           {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}, cam=128),
+    # A pipeline that fits an ECP5: without custom actions, for its LUTs and multipliers; 4 KB a port each way, for its
+    # 208 block RAMs; its LUTs are RAMs of 16 words.
+    Design("the switch's whole pipeline, 256 bits", "switch_engine", "ecp5",
+           {"PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
+            "CUSTOM": 0, "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4},
+           least_mhz=80, router="router2"),
+    _functions(16, "xcup"),
+    _functions(256, "xcup"),
+    _functions(16, "ecp5"),
+    _functions(256, "ecp5"),
+    Design("PCI Express transactions, 256 bits", "pcie_core", "xcup"),
+    Design("PCI Express transactions, 128 bits", "pcie_core", "ecp5", {"DATA_W": 128}, least_mhz=100),
+)  # fmt: skip
+
+
+def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+    """Each design's size, and the Fmax of those that must have one. ``quick``: one seed instead of three."""
+    rows = []
+    for number, design in enumerate(DESIGNS):
+        progress(f"size of {design.what}", number / len(DESIGNS))
+        report = synth.run(
+            design.module,
+            design.target,
+            design.parameters,
+            pnr=design.least_mhz is not None,
+            seeds=1 if quick else 3,
+            router=design.router,
+            hierarchy=False,
+            boundaries=design.boundaries,
+        )
+        rows.append(_size(design, report))
+        if design.least_mhz is not None:
+            rows.append(_fmax(design, design.least_mhz, report))
+    return rows
+
+
+def _size(design: Design, report: synth.SynthReport) -> Row:
+    found = report.total
+    fpga, luts, rams = ("UltraScale+", "LUTs", "BRAM36") if design.target == "xcup" else ("ECP5", "LUT4", "DP16KD")
+    note = f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} {rams}; "
+    if design.cam:
+        note += f"a CAM by the thesis' formula {cam_bits(design.cam, 5) / _BRAM36_BITS:,.0f}; "
+    return Row("fit", f"{design.what}, {fpga}", "-", found.luts, luts, None, MEASURED, note + design.command)
+
+
+def _fmax(design: Design, least: float, report: synth.SynthReport) -> Row:
+    placement = report.placement
+    mhz = placement.fmax_mhz if placement else None
+    what, must = f"{design.what}, ECP5: Fmax, placed and routed", f"at least {least:g}"
+    if placement is None or mhz is None:
+        reason = placement.error if placement and placement.error else "no path between registers"
+        return Row("fit", what, must, "not placed", "", False, MEASURED, f"{reason}; {design.command}")
+    slowest, fastest = placement.spread_mhz or (mhz, mhz)
+    note = f"median of {len(placement.seeds)} seeds ({slowest:.0f} to {fastest:.0f}); {design.command}"
+    return Row("fit", what, must, mhz, "MHz", mhz >= least, MEASURED, note)

@@ -1,0 +1,56 @@
+"""The rows of ``headrace bench fit``: their commands repeat what was synthesised, and what must be is judged."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from headrace import synth
+from headrace.cli import main
+from headrace.errors import HeadraceError
+from headrace.evaluate.bench import fit
+from headrace.synth.report import Placement, Seed, SynthReport, Usage
+
+Call = tuple[str, str, dict[str, str], dict[str, Any]]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """What was to be synthesised; a design is placed with 90 MHz by the first seed, a MHz less by each later one."""
+    made: list[Call] = []
+
+    def run(what: str, target: str, parameters: dict[str, object], *, seeds: int = 3, **options: Any) -> SynthReport:
+        named = {name: str(value) for name, value in parameters.items()}
+        placed = options["pnr"] and target == "ecp5"
+        made.append((what, target, named, {"placed": placed, **{n: options[n] for n in ("boundaries", "router")}}))
+        if "progress" in options:  # of the command line: its report is another test's
+            raise HeadraceError("enough")
+        placement = Placement("LFE5U-85F", "6", [Seed(seed, 90.0 - seed) for seed in range(seeds)])
+        found = placement if placed else None
+        return SynthReport(what, target, named, Usage(luts=1_000), {}, [], {}, found, tools={}, flags=[], seconds=0)
+
+    monkeypatch.setattr(synth, "run", run)
+    return made
+
+
+def test_a_rows_command_repeats_it(calls: list[Call]) -> None:
+    fit.run(True, lambda _what, _done: None)
+    wanted = list(calls)
+    calls.clear()
+    for design in fit.DESIGNS:
+        assert main(shlex.split(design.command)[1:]) == 1
+    assert calls == wanted
+
+
+def test_the_median_of_three_seeds_is_compared_with_what_must_be(calls: list[Call]) -> None:
+    rows = {row.what: row for row in fit.run(False, lambda _what, _done: None)}
+    fmax = {what: row for what, row in rows.items() if "Fmax" in what}
+    assert {row.value for row in fmax.values()} == {89.0}
+    assert [(row.must, row.ok) for row in fmax.values()] == [
+        ("at least 80", True),
+        ("at least 100", False),
+        ("at least 100", False),
+    ]
+    assert len(calls) == len(rows) - len(fmax) == len(fit.DESIGNS)
