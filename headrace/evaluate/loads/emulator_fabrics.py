@@ -24,12 +24,13 @@ WAYS = ("none", "C++", "NumPy")
 _PORT, _DATAGRAMS = 5201, 9000
 _TIMESTAMPS = 12  # bytes of TCP's options in each packet
 _MESSAGE = "64K"
-_WINDOW, _EACH = 64, 16  # datagrams under way, and those that an acknowledgement is for
+_ROOM, _OVERHEAD = 65_536, 1_000  # bytes of datagrams under way, for which a fabric has room; and those of each beside
+_MOST = 64  # datagrams under way
 _SEND = f"""\
 import socket, sys, time
 import numpy as np
 from headrace.evaluate.loads import fir
-host, size, way, seconds = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
+host, size, way, seconds, window = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4]), int(sys.argv[5])
 samples = np.arange(size // 4, dtype=np.int32).reshape(1, size // 4)
 link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 link.connect((host, {_DATAGRAMS}))
@@ -40,7 +41,7 @@ with fir.Compiled() as compiled:
     work(samples)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        while sent - came >= {_WINDOW}:
+        while sent - came >= window:
             try:
                 came += int.from_bytes(link.recv(8), "big")
             except TimeoutError:
@@ -55,10 +56,11 @@ link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
 link.bind(("", {_DATAGRAMS}))
 print("ready", flush=True)
 waiting = select.poll()
-for each in (link, sys.stdin):
-    waiting.register(each, select.POLLIN)
+for there in (link, sys.stdin):
+    waiting.register(there, select.POLLIN)
 link.setblocking(False)
-count, octets, first, last, got = 0, 0, 0.0, 0.0, ({_EACH}).to_bytes(8, "big")
+each = int(sys.argv[1])
+count, octets, first, last = 0, 0, 0.0, 0.0
 while True:
     try:
         data, sender = link.recvfrom(1 << 16)
@@ -69,8 +71,8 @@ while True:
     last = time.monotonic()
     first = first or last
     count, octets = count + 1, octets + len(data)
-    if count % {_EACH} == 0:
-        link.sendto(got, sender)
+    if count % each == 0:
+        link.sendto(each.to_bytes(8, "big"), sender)
 print(json.dumps({{"bytes": octets, "seconds": last - first}}))
 """
 
@@ -87,7 +89,8 @@ class Pair:
 @dataclass(frozen=True)
 class Datagrams:
     """UDP datagrams of ``size`` bytes of samples, filtered before they are sent or not (``way``): bits of them per
-    second that come. 64 are under way, and each 16 that come are acknowledged."""
+    second that come. Up to 64 are under way, of large ones fewer, and what comes is acknowledged, so that few are lost.
+    """
 
     fabric: str
     size: int
@@ -159,11 +162,12 @@ def iperf(emulation: Emulation, seconds: float, *options: str) -> float:
 
 def datagrams(emulation: Emulation, fabric: str, size: int, way: str = "none", seconds: float = 5.0) -> Datagrams:
     """From the first node to the second. Raises HeadraceError."""
-    python = [sys.executable, "-P", "-c"]
-    receiver = emulation.start("n2", [*python, _RECEIVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    python, window = [sys.executable, "-P", "-c"], max(4, min(_MOST, _ROOM // (size + _OVERHEAD)))
+    words = [*python, _RECEIVE, str(window // 4)]
+    receiver = emulation.start("n2", words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert receiver.stdout is not None
     receiver.stdout.readline()
-    done = emulation.run("n1", [*python, _SEND, "n2", str(size), way, str(seconds)])
+    done = emulation.run("n1", [*python, _SEND, "n2", str(size), way, str(seconds), str(window)])
     found = json.loads(receiver.communicate("\n")[0])
     if done.returncode or not found["seconds"]:
         lines = done.stdout.strip().splitlines()
