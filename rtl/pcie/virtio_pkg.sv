@@ -10,6 +10,8 @@ package virtio_pkg;
   localparam logic [31:0] ISR = 32'h1000;
   localparam logic [31:0] DEVICE = 32'h2000;
   localparam logic [31:0] NOTIFY = 32'h3000;
+  localparam logic [31:0] BAR_BYTES = 32'h4000;
+  localparam logic [31:0] MSIX_BYTES = 32'h1000;   // of the BAR with the MSI-X table
   localparam int unsigned NOTIFY_STEP = 4;         // notify_off_multiplier
   localparam int unsigned COMMON_BYTES = 64;
   localparam int unsigned DEVICE_BYTES = 12;       // MAC address, status, max_virtqueue_pairs, MTU
