@@ -572,6 +572,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("pcie_ultrascale_reset", {"FIRST_VF": 3}),
     ("pcie_stratix10", {"PHYSICAL": 5}),
     ("pcie_stratix10", {"FIRST_VF": 256}),
+    ("pcie_stratix10_reset", {"FUNCTIONS": 2049}),
+    ("pcie_stratix10_reset", {"PHYSICAL": 5}),
     ("virtio_registers", {"FUNCTIONS": 0}),
     ("virtio_registers", {"FUNCTIONS": 257}),
     ("virtio_registers", {"PAIRS": 9}),

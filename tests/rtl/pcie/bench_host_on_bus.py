@@ -1,20 +1,20 @@
 """The function engine behind PCI Express, from the bus: a root complex enumerates, drivers that know the specification
-alone find their devices, and exchange packets with them through queues in the host's memory."""
+alone find their devices, and exchange packets with them through queues in the host's memory. The same for every
+hard IP."""
 
 import logging
 import random
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.caps import PciCapId
 from cocotbext.pcie.core.caps.common import PciCap
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 from host.packed import Buffer, Driver
+from pcie.blocks import Block, Stratix10, UltraScale
 from pcie.configuration import Configuration
 from pcie.machine import reset
 from pcie.virtio_driver import (
@@ -35,6 +35,7 @@ from pcie.virtio_driver import (
 )
 from streams import bursts, cycles, until
 
+BLOCKS: dict[str, Callable[[Any, int], Block]] = {"host_on_ultrascale": UltraScale, "host_on_stratix10": Stratix10}
 FUNCTIONS = 2
 TIMEOUT = {"timeout": 20000, "timeout_unit": "ns"}
 HEADER = 12  # virtio_net_hdr
@@ -219,42 +220,19 @@ class Device:
 
 
 class Machine:
-    """A host with the card behind the model of UltraScale+'s integrated block: function 0 is the card's own."""
+    """A host with the card behind a model of its hard IP: function 0 is the card's own."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
 
     async def start(self) -> list[Device]:
         dut = self.dut
-        for name in ("time_ns", "timeout", "flr_valid"):
+        for name in ("time_ns", "timeout"):
             getattr(dut, name).value = 0
         configuration = Configuration(dut)
         await reset(dut)
-        tables = {"enable": True, "table_size": 3, "table_bir": 2, "table_offset": 0, "pba_bir": 2, "pba_offset": 2048}
-        device = UltraScalePlusPcieDevice(
-            pcie_generation=3,
-            pcie_link_width=8,
-            user_clk_frequency=250e6,
-            alignment="dword",
-            pf_count=1 + FUNCTIONS,
-            max_payload_size=1024,
-            enable_client_tag=True,
-            enable_extended_tag=True,
-            **{f"pf{pf}_msix_{name}": value for pf in range(1 + FUNCTIONS) for name, value in tables.items()},
-            user_clk=dut.clk,
-            user_reset=dut.rst,
-            user_lnk_up=dut.user_lnk_up,
-            rq_bus=AxiStreamBus.from_prefix(dut, "m_axis_rq"),
-            rc_bus=AxiStreamBus.from_prefix(dut, "s_axis_rc"),
-            cq_bus=AxiStreamBus.from_prefix(dut, "s_axis_cq"),
-            cc_bus=AxiStreamBus.from_prefix(dut, "m_axis_cc"),
-            cfg_max_payload=dut.cfg_max_payload,
-            cfg_max_read_req=dut.cfg_max_read_req,
-            cfg_fc_nph=dut.cfg_fc_nph,
-            cfg_fc_sel=dut.cfg_fc_sel,
-            cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable,
-            cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask,
-        )
+        self.block: Block = BLOCKS[dut._name](dut, 1 + FUNCTIONS)
+        device = self.block.device
         for number, one in enumerate(device.functions):
             one.configure_bar(0, 1 << 16 if number == 0 else 1 << 14)
             one.configure_bar(2, 1 << 12)
@@ -264,8 +242,6 @@ class Machine:
             one.vendor_id, one.device_id, one.class_code = 0x1AF4, 0x1041, 0x020000
             for place, dwords in zip((0xB0, 0xC0, 0xD4, 0xE4, 0x48), (4, 5, 4, 4, 5), strict=True):
                 one.register_capability(Capability(configuration, number, dwords), place // 4)
-        self.completions = device.rc_source
-        self.streams = (device.rq_sink, device.rc_source, device.cq_source, device.cc_sink)
         self.root = RootComplex()
         self.root.max_payload_size = 1
         self.root.make_port().connect(device)
@@ -281,17 +257,6 @@ class Machine:
             await one.capability_write_word(PciCapId.MSIX, 2, 0x8000)
         await cycles(dut.clk, 300)
         return [Device(self, number, one) for number, one in enumerate(found, 1)]
-
-    async def function_level_reset(self, number: int) -> None:
-        """As the integrated block asks for it."""
-        dut = self.dut
-        dut.flr_func.value, dut.flr_valid.value = number, 1
-        await RisingEdge(dut.clk)
-        while not dut.flr_ready.value:
-            await RisingEdge(dut.clk)
-        dut.flr_valid.value = 0
-        await until(dut.clk, lambda: bool(dut.flr_done.value), 20000)
-        assert int(dut.flr_done_func.value) == number
 
 
 @behaviour()
@@ -321,7 +286,7 @@ async def a_driver_has_the_window_alone(dut: Any) -> None:
     everywhere."""
     machine = Machine(dut)
     devices = await machine.start()
-    for stream in machine.streams:
+    for stream in machine.block.streams:
         stream.set_pause_generator(bursts())
 
     async def one(device: Device, by_window: bool) -> None:
@@ -361,7 +326,7 @@ async def a_device_is_reset_while_another_goes_on(dut: Any) -> None:
         if way == "status":
             await victim.driver.reset()
         else:
-            await machine.function_level_reset(victim.number)
+            await machine.block.reset_function(victim.number)
         before = victim.memory.read(victim.memory.base, 1 << 17)
         await cycles(dut.clk, 1000)
         assert victim.memory.read(victim.memory.base, 1 << 17) == before, "the device writes after its reset"
@@ -381,13 +346,13 @@ async def a_reset_waits_for_reads_in_flight(dut: Any) -> None:
         await one.find()
         await one.begin()
     await device.send()
-    machine.completions.pause = True
+    await machine.block.hold_completions(True)
     await device.send()
     await cycles(dut.clk, 200)
     await device.driver.set("device_status", 0)
     await cycles(dut.clk, 2000)
     assert await device.driver.get("device_status") != 0
-    machine.completions.pause = False
+    await machine.block.hold_completions(False)
     await device.driver.reset()
     await other.exchange(3)
 
