@@ -8,7 +8,7 @@
 //
 // A configuration access stays with its fields until cfg_ready, with which cfg_hit (there is such a register here) and
 // cfg_rdata come. Hard IPs whose configuration accesses don't stay need a buffer before it.
-// Latency: 2 cycles, 3 more than the BAR's for the window's data. One at a time.
+// Latency: 2 cycles, 4 more than the BAR's for the window's data. One at a time.
 // Backpressure: cfg_ready waits until the BAR's access is over.
 module virtio_window
   import axi_pkg::*, virtio_pkg::*;
@@ -65,9 +65,10 @@ module virtio_window
     logic [7:0]  bar;
   } window_t;
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     WAITS,
     ACTS,
+    CHOOSES,   // whether the BAR is accessed
     ASKS,      // the BAR
     ANSWERS
   } state_t;
@@ -81,7 +82,7 @@ module virtio_window
   logic [31:0] data_q;
   logic hit_q, aw_q, w_q, ar_q;
   logic stored_q;                             // the BAR's access is by what is stored
-  window_t stored, kept, window;
+  window_t stored, kept, aim, window;   // aim: what is kept, behind ACTS
   logic window_write;
   logic listed;
   logic [31:0] listed_data;
@@ -115,7 +116,8 @@ module virtio_window
   // ---------------------------------------------------------------------------------------------------- the window
   logic [31:0] old_word;
   always_comb begin
-    kept = (state_q == ACTS ? set_q[who] : stored_q) ? stored : '0;
+    kept = set_q[who] ? stored : '0;
+    aim  = stored_q ? stored : '0;
     case (word)
       10'd1:   old_word = {24'd0, kept.bar};
       10'd2:   old_word = kept.offset;
@@ -129,24 +131,24 @@ module virtio_window
   // One access of the length's bytes, in their lanes
   logic [31:0] bytes;
   logic [3:0] strobes;
-  wire [1:0] lane = kept.offset[1:0];
+  wire [1:0] lane = aim.offset[1:0];
   wire [31:0] read = axil_rsp.rresp >= SLVERR ? '1 : axil_rsp.rdata >> (8 * lane);
-  wire [31:0] read_data = merged(kept.data, read, strobes);
+  wire [31:0] read_data = merged(aim.data, read, strobes);
   always_comb begin
-    bytes = kept.bar == 8'd0 ? BAR_BYTES : kept.bar == 8'(MSIX_BAR) ? MSIX_BYTES : '0;
-    case (kept.length)
+    bytes = aim.bar == 8'd0 ? BAR_BYTES : aim.bar == 8'(MSIX_BAR) ? MSIX_BYTES : '0;
+    case (aim.length)
       32'd1:   strobes = 4'b0001;
       32'd2:   strobes = 4'b0011;
       default: strobes = 4'b1111;
     endcase
   end
-  wire aligned = kept.length == 32'd1 || (kept.length == 32'd2 && !lane[0]) || (kept.length == 32'd4 && lane == '0);
-  wire accesses = known && word == 10'd4 && aligned && kept.offset < bytes;
+  wire aligned = aim.length == 32'd1 || (aim.length == 32'd2 && !lane[0]) || (aim.length == 32'd4 && lane == '0);
+  wire accesses = known && aligned && aim.offset < bytes;
   wire answered = state_q == ASKS && (write ? axil_rsp.bvalid : axil_rsp.rvalid);
   wire sets = state_q == ACTS && known && write && word >= 10'd1 && word <= 10'd4;
 
   always_comb begin
-    window       = kept;
+    window       = state_q == ACTS ? kept : aim;
     window_write = sets || (answered && !write);
     case (word)
       10'd1:   window.bar = new_word[7:0];
@@ -167,10 +169,13 @@ module virtio_window
         stored_q <= set_q[who];
         hit_q    <= known && listed;
         data_q   <= write ? new_word : old_word;
-        aw_q     <= accesses && write;
-        w_q      <= accesses && write;
-        ar_q     <= accesses && !write;
-        state_q  <= accesses ? ASKS : ANSWERS;
+        state_q  <= word == 10'd4 ? CHOOSES : ANSWERS;
+      end
+      CHOOSES: begin
+        aw_q    <= accesses && write;
+        w_q     <= accesses && write;
+        ar_q    <= accesses && !write;
+        state_q <= accesses ? ASKS : ANSWERS;
       end
       ASKS: begin
         if (answered) begin
@@ -196,16 +201,16 @@ module virtio_window
   assign cfg_hit   = hit_q;
   assign cfg_rdata = hit_q ? data_q : '0;
   assign func      = cfg_func;
-  assign bar       = kept.bar[2:0];
+  assign bar       = aim.bar[2:0];
   assign axil_req  = '{
-          awaddr: {kept.offset[31:2], 2'b00},
+          awaddr: {aim.offset[31:2], 2'b00},
           awprot: '0,
           awvalid: aw_q,
           wdata: data_q << (8 * lane),
           wstrb: strobes << lane,
           wvalid: w_q,
           bready: state_q == ASKS,
-          araddr: {kept.offset[31:2], 2'b00},
+          araddr: {aim.offset[31:2], 2'b00},
           arprot: '0,
           arvalid: ar_q,
           rready: state_q == ASKS
