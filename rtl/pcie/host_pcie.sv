@@ -15,6 +15,8 @@ module host_pcie
     parameter int unsigned QUEUE_SIZE = 256,
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned MAX_FRAME = 9216,
+    parameter logic [4:0][7:0] PLACES = {8'h48, 8'hE4, 8'hD4, 8'hC0, 8'hB0},  // of virtio's capabilities
+    parameter logic [7:0] NEXT = 8'h00,          // capability behind them
     localparam int unsigned FIRST = 1,
     localparam int unsigned NUMBERS = FIRST + FUNCTIONS,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
@@ -36,6 +38,14 @@ module host_pcie
     input  logic [15:0]          flr_func,
     output logic                 flr_done,       // one cycle, for each that was taken
     output logic [15:0]          flr_done_func,
+    input  logic                 cfg_valid,      // configuration space
+    output logic                 cfg_ready,
+    input  logic [15:0]          cfg_func,
+    input  logic [9:0]           cfg_number,
+    input  logic [3:0]           cfg_wstrb,
+    input  logic [31:0]          cfg_wdata,
+    output logic                 cfg_hit,
+    output logic [31:0]          cfg_rdata,
 
     input  logic                 s_axis_tvalid,  // to drivers
     output logic                 s_axis_tready,
@@ -97,7 +107,9 @@ module host_pcie
       .PAIRS(PAIRS),
       .FIRST(FIRST),
       .VECTORS(VECTORS),
-      .QUEUE_SIZE(QUEUE_SIZE)
+      .QUEUE_SIZE(QUEUE_SIZE),
+      .PLACES(PLACES),
+      .NEXT(NEXT)
   ) u_functions (
       .*,
       .irq_func(irq_function),

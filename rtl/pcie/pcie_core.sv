@@ -2,7 +2,8 @@
 // PCI Express transactions of a card, without a vendor's name: its host memory (AXI4), its registers (AXI4-Lite) and
 // its interrupts on one side, four streams of TLPs on the other, which a shim for the hard IP turns into the IP's own.
 // What each part does says pcie_read, pcie_write, pcie_registers and pcie_interrupt. Accesses to BAR MSIX_BAR, of
-// 2 * PENDING bytes, are the MSI-X table's, all others the card's.
+// 2 * PENDING bytes, are the MSI-X table's, all others the card's. Beside those by TLPs there may be others by a window
+// in configuration space, in turn with them.
 // Backpressure: completions are never held up, so that the IP may promise room for all of them.
 module pcie_core
   import pcie_pkg::*, axi_pkg::*;
@@ -66,6 +67,10 @@ module pcie_core
     output logic                 s_axi_rlast,
     output logic                 s_axi_rvalid,
     input  logic                 s_axi_rready,
+    input  logic [15:0]          window_func,    // access by configuration space
+    input  logic [2:0]           window_bar,
+    input  axil_req_t            window_req,
+    output axil_rsp_t            window_rsp,
     output logic [15:0]          func,           // beside an access to registers
     output logic [2:0]           bar,
     output axil_req_t            axil_req,
@@ -115,9 +120,11 @@ module pcie_core
   request_t read_header, write_header, msg_header;
   logic [DATA_W-1:0] write_data;
   logic [31:0] msg_data;
-  axil_req_t register_req, msix_req;
-  axil_rsp_t register_rsp, msix_rsp;
-  logic read_idle, write_idle, registers_idle, interrupt_idle, requests_idle;
+  axil_req_t tlp_req, register_req, msix_req;
+  axil_rsp_t tlp_rsp, register_rsp, msix_rsp;
+  logic [15:0] tlp_func;
+  logic [2:0] tlp_bar;
+  logic read_idle, write_idle, registers_idle, accesses_idle, interrupt_idle, requests_idle;
   wire msix = bar == 3'(MSIX_BAR);
 
   pcie_read #(
@@ -232,12 +239,26 @@ module pcie_core
       .answer_ready,
       .answer_header,
       .answer_data,
-      .func,
-      .bar,
-      .axil_req(register_req),
-      .axil_rsp(register_rsp),
+      .func    (tlp_func),
+      .bar     (tlp_bar),
+      .axil_req(tlp_req),
+      .axil_rsp(tlp_rsp),
       .refused,
       .idle    (registers_idle)
+  );
+
+  pcie_accesses u_accesses (
+      .clk,
+      .rst,
+      .s_func({window_func, tlp_func}),
+      .s_bar ({window_bar, tlp_bar}),
+      .s_req ({window_req, tlp_req}),
+      .s_rsp ({window_rsp, tlp_rsp}),
+      .m_func(func),
+      .m_bar (bar),
+      .m_req (register_req),
+      .m_rsp (register_rsp),
+      .idle  (accesses_idle)
   );
 
   always_comb begin
@@ -278,6 +299,7 @@ module pcie_core
       .idle      (interrupt_idle)
   );
 
-  assign idle = read_idle && write_idle && requests_idle && registers_idle && interrupt_idle;
+  assign idle = read_idle && write_idle && requests_idle && registers_idle && accesses_idle &&
+      interrupt_idle;
 
 endmodule

@@ -2,7 +2,8 @@
 // A card's way to the host: its ports for host memory, registers and interrupts on one side, TLPs on the other, with
 // FUNCTIONS virtio network devices in between, functions FIRST and up. Functions below are the card's own: their BARs
 // are the card's registers, but MSIX_BAR, and of function 0 CONFIG_BAR, by which software gives the devices their
-// configuration. What the parts do, their latency and backpressure say pcie_core, virtio_registers and virtio_bus.
+// configuration. cfg_* are accesses of the devices' registers in configuration space, if the IP hands them over.
+// What the parts do, their latency and backpressure say pcie_core, virtio_registers, virtio_window and virtio_bus.
 module pcie_functions
   import pcie_pkg::*, axi_pkg::*, virtio_pkg::*;
 #(
@@ -17,6 +18,8 @@ module pcie_functions
     parameter int unsigned QUEUE_SIZE = 256,
     parameter int unsigned MSIX_BAR = 2,
     parameter int unsigned CONFIG_BAR = 4,
+    parameter logic [4:0][7:0] PLACES = {8'h48, 8'hE4, 8'hD4, 8'hC0, 8'hB0},  // of virtio's capabilities
+    parameter logic [7:0] NEXT = 8'h00,        // capability behind them
     parameter logic [31:0] HOST_BASE = 32'h0,  // of the function engine among the card's registers
     localparam int unsigned NUMBERS = FIRST + FUNCTIONS,
     localparam int unsigned NUMBERS_W = $clog2(NUMBERS)
@@ -37,6 +40,14 @@ module pcie_functions
     input  logic [15:0]          flr_func,
     output logic                 flr_done,       // one cycle, for each that was taken
     output logic [15:0]          flr_done_func,
+    input  logic                 cfg_valid,      // configuration space
+    output logic                 cfg_ready,
+    input  logic [15:0]          cfg_func,
+    input  logic [9:0]           cfg_number,
+    input  logic [3:0]           cfg_wstrb,
+    input  logic [31:0]          cfg_wdata,
+    output logic                 cfg_hit,
+    output logic [31:0]          cfg_rdata,
 
     // The card: its host memory, registers and interrupts, whose function 0 is its own
     input  axi_req_t             axi_req,
@@ -85,12 +96,12 @@ module pcie_functions
   end
 
   logic [NUMBERS_W-1:0] clear_func;
-  logic [15:0] func, host_irq_func, host_irq_vector, fault_queue;
-  logic [2:0] bar;
-  axil_req_t access_req, virtio_req, software_req;
-  axil_rsp_t access_rsp, virtio_rsp, software_rsp;
+  logic [15:0] func, window_func, host_irq_func, host_irq_vector, fault_queue;
+  logic [2:0] bar, window_bar;
+  axil_req_t access_req, window_req, virtio_req, software_req;
+  axil_rsp_t access_rsp, window_rsp, virtio_rsp, software_rsp;
   logic clear_valid, clear_ready, host_irq_valid, host_irq_ready, tell_valid, tell_done, quiet, fault_valid;
-  logic core_idle, registers_idle, bus_idle;
+  logic core_idle, window_idle, registers_idle, bus_idle;
   tell_t tell;
 
   pcie_core #(
@@ -141,6 +152,33 @@ module pcie_functions
       .irq_func      (host_irq_func),
       .irq_vector    (host_irq_vector),
       .idle          (core_idle)
+  );
+
+  virtio_window #(
+      .FUNCTIONS(FUNCTIONS),
+      .PAIRS(PAIRS),
+      .FIRST(FIRST),
+      .MSIX_BAR(MSIX_BAR),
+      .PLACES(PLACES),
+      .NEXT(NEXT)
+  ) u_window (
+      .clk,
+      .rst,
+      .cfg_valid,
+      .cfg_ready,
+      .cfg_func,
+      .cfg_number,
+      .cfg_wstrb,
+      .cfg_wdata,
+      .cfg_hit,
+      .cfg_rdata,
+      .flr_done,
+      .flr_done_func,
+      .func    (window_func),
+      .bar     (window_bar),
+      .axil_req(window_req),
+      .axil_rsp(window_rsp),
+      .idle    (window_idle)
   );
 
   // The card's registers, or those of the devices
@@ -211,6 +249,6 @@ module pcie_functions
       .idle (bus_idle)
   );
 
-  assign idle = core_idle && registers_idle && bus_idle;
+  assign idle = core_idle && window_idle && registers_idle && bus_idle;
 
 endmodule

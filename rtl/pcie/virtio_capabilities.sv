@@ -3,7 +3,7 @@
 // DW at a register number is. For hard IPs that ask user logic for parts of configuration space; others take the same
 // bytes as settings. The structures are in BAR, as virtio_pkg says. PLACES are byte addresses of the capabilities, in
 // the order of their cfg_type, each of which points to the next one, the last one to NEXT.
-// PCI_CFG, the window to the BAR, is there to be read, but does not move anything.
+// PCI_CFG, the window to the BARs, is as a driver finds it first: virtio_window keeps what it writes.
 // Combinational.
 module virtio_capabilities
   import virtio_pkg::*;

@@ -10,6 +10,8 @@ package virtio_pkg;
   localparam logic [31:0] ISR = 32'h1000;
   localparam logic [31:0] DEVICE = 32'h2000;
   localparam logic [31:0] NOTIFY = 32'h3000;
+  localparam logic [31:0] BAR_BYTES = 32'h4000;
+  localparam logic [31:0] MSIX_BYTES = 32'h1000;   // of the BAR with the MSI-X table
   localparam int unsigned NOTIFY_STEP = 4;         // notify_off_multiplier
   localparam int unsigned COMMON_BYTES = 64;
   localparam int unsigned DEVICE_BYTES = 12;       // MAC address, status, max_virtqueue_pairs, MTU
@@ -74,6 +76,74 @@ package virtio_pkg;
     logic [63:0] driver;
     logic [63:0] device;
   } tell_t;
+
+  // What is kept of a function, and of a queue
+  typedef struct packed {
+    logic [31:0] device_select;
+    logic [31:0] driver_select;
+    logic [63:0] features;
+    logic [15:0] config_vector;
+    logic [7:0]  status;
+    logic [7:0]  generation;
+    logic [15:0] queue_select;
+    logic [1:0]  isr;
+    logic        resetting;
+    logic        flr;            // that is why
+  } device_t;
+  typedef struct packed {
+    logic [5:0][31:0] addresses;
+    logic [15:0]      size;
+    logic [15:0]      vector;
+    logic             enabled;
+    logic             begun;     // in the engine
+    logic             stopped;   // there
+    logic             resetting;
+  } virtqueue_t;
+
+  function automatic device_t new_device(logic [7:0] generation);
+    new_device               = '0;
+    new_device.config_vector = NO_VECTOR;
+    new_device.generation    = generation;
+  endfunction
+  function automatic virtqueue_t new_queue(logic [15:0] size);
+    new_queue        = '0;
+    new_queue.size   = size;
+    new_queue.vector = NO_VECTOR;
+  endfunction
+
+  // What happens to a function
+  typedef enum logic [2:0] {
+    ACCESS,      // by its driver
+    BEGIN,       // all queues of a driver that has become ready
+    MANAGES,     // access by the card's software
+    REQUEST,     // for an interrupt of a queue
+    FAULT,       // a queue has failed
+    WALK,        // over what is reset
+    FLR
+  } job_t;
+  typedef struct packed {
+    job_t        job;
+    logic        known;          // there is such a function
+    logic [15:0] number;         // of its queue, where that isn't the driver's choice
+    logic        write;
+    logic [13:2] offset;
+    logic [31:0] wdata;
+    logic [3:0]  wstrb;
+  } action_t;
+
+  // What comes of it, beside what is kept
+  typedef struct packed {
+    logic        tells;          // the engine is told
+    tell_kind_t  kind;
+    logic        interrupts;
+    logic [15:0] vector;
+    logic        begins;         // all queues are to begin
+    logic        resets;         // one more function or queue is being reset
+    logic        clean;          // walk: this queue has ended, and all before it
+    logic        ends;           // the reset of a queue is over
+    logic        finishes;       // of a function
+    logic [31:0] rdata;
+  } effect_t;
 
   // verilator lint_on UNUSEDPARAM
 endpackage

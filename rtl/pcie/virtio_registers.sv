@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // virtio's registers (VIRTIO 1.2, 4.1.4) of FUNCTIONS network devices with PAIRS queue pairs each: common
 // configuration, notifications, ISR status and device configuration, behind the host's accesses to a function's BAR.
-// They have the specification's layout, and their state in RAM, an access or event at a time; so they are not made from
-// SystemRDL. What drivers set goes to the function engine by `tell`; its interrupts come by s_irq with the queue's
-// number in the function, and go to the host by the vector that the driver has chosen for it.
+// They have the specification's layout, and their state in RAM (virtio_store), an access or event at a time; so they
+// are not made from SystemRDL. This is the order of things; what each of them means says virtio_rules.
+// What drivers set goes to the function engine by `tell`; its interrupts come by s_irq with the queue's number in the
+// function, and go to the host by the vector that the driver has chosen for it.
 //
 // A queue begins with DRIVER_OK, or with queue_enable after it. A reset, of a queue (RING_RESET), a device (status 0)
 // or a function (FLR), stops its queues, and is over when the engine says that nothing of them is under way: until then
@@ -74,20 +75,8 @@ module virtio_registers
     output logic                  idle
 );
 
-  if (FUNCTIONS < 1 || FUNCTIONS > 256) begin : gen_bad_functions
-    $fatal(1, "virtio_registers: FUNCTIONS must be 1 to 256, not %0d", FUNCTIONS);
-  end
-  if (PAIRS < 1 || PAIRS > 8) begin : gen_bad_pairs
-    $fatal(1, "virtio_registers: PAIRS must be 1 to 8, not %0d", PAIRS);
-  end
   if (FIRST < 1 || FIRST > 255) begin : gen_bad_first
     $fatal(1, "virtio_registers: FIRST must be 1 to 255, not %0d", FIRST);
-  end
-  if (VECTORS < 1 || VECTORS > 2048) begin : gen_bad_vectors
-    $fatal(1, "virtio_registers: VECTORS must be 1 to 2048, not %0d", VECTORS);
-  end
-  if (QUEUE_SIZE < 1 || QUEUE_SIZE > 32768) begin : gen_bad_queue_size
-    $fatal(1, "virtio_registers: QUEUE_SIZE must be 1 to 32768, not %0d", QUEUE_SIZE);
   end
   if (CONFIG_BAR > 5) begin : gen_bad_config_bar
     $fatal(1, "virtio_registers: CONFIG_BAR must be 0 to 5, not %0d", CONFIG_BAR);
@@ -96,50 +85,13 @@ module virtio_registers
   localparam int unsigned QUEUES = 2 * PAIRS;                // of a function: receive, transmit, receive, ...
   localparam int unsigned FUNC_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1;
   localparam int unsigned QUEUE_W = $clog2(QUEUES);
-  localparam int unsigned ENTRY_W = FUNC_W + (QUEUE_W > 2 ? QUEUE_W : 2);  // to clear all RAMs at once
   localparam int unsigned NUMBER_W = FUNCTIONS * PAIRS > 1 ? $clog2(FUNCTIONS * PAIRS) : 1;
   localparam int unsigned RESETS_W = $clog2(FUNCTIONS * (QUEUES + 1) + 1);
 
   typedef logic [FUNC_W-1:0] func_t;
   typedef logic [QUEUE_W-1:0] queue_t;
 
-  // What is kept of a function, and of a queue
-  typedef struct packed {
-    logic [31:0] device_select;
-    logic [31:0] driver_select;
-    logic [63:0] features;
-    logic [15:0] config_vector;
-    logic [7:0]  status;
-    logic [7:0]  generation;
-    logic [15:0] queue_select;
-    logic [1:0]  isr;
-    logic        resetting;
-    logic        flr;          // that is why
-  } device_t;
-  typedef struct packed {
-    logic [5:0][31:0] addresses;
-    logic [15:0]      size;
-    logic [15:0]      vector;
-    logic             enabled;
-    logic             begun;     // in the engine
-    logic             stopped;   // there
-    logic             resetting;
-  } virtqueue_t;
-
-  localparam virtqueue_t NEW_QUEUE = '{size: 16'(QUEUE_SIZE), vector: NO_VECTOR, addresses: '0, default: 1'b0};
-
-  function automatic device_t new_device(logic [7:0] generation);
-    new_device               = '0;
-    new_device.config_vector = NO_VECTOR;
-    new_device.generation    = generation;
-  endfunction
-
-  function automatic logic [15:0] vector_of(logic [15:0] asked);
-    return 32'(asked) < VECTORS ? asked : NO_VECTOR;
-  endfunction
-
   typedef enum logic [2:0] {
-    CLEARS,      // all RAMs, after reset
     WAITS,
     READS,       // the function and its configuration
     LOOKS_UP,    // the queue
@@ -148,22 +100,12 @@ module virtio_registers
     WIPES,       // the function's MSI-X
     RESPONDS     // to the host
   } state_t;
-  typedef enum logic [2:0] {
-    ACCESS,      // by a function's driver
-    BEGIN,       // all queues of a driver that has become ready
-    MANAGES,     // access by the card's software
-    REQUEST,     // for an interrupt of a queue
-    FAULT,       // a queue has failed
-    WALK,        // over what is reset
-    FLR
-  } job_t;
 
   state_t state_q;
   job_t job_q;
   logic [15:0] number_q;                     // of the function
   queue_t queue_q, walk_queue_q;
   func_t walk_func_q;
-  logic [ENTRY_W-1:0] clear_q;
   logic write_q, clean_q, turn_q, faults_q;
   logic [13:2] offset_q;
   logic [31:0] wdata_q, rdata_q;
@@ -175,11 +117,12 @@ module virtio_registers
   logic [15:0] irq_func_q, irq_vector_q;
 
   // ------------------------------------------------------------------------------------------------- what is done next
+  logic cleared;
   wire write = axil_req.awvalid && axil_req.wvalid;
   wire [13:2] address = write ? axil_req.awaddr[13:2] : axil_req.araddr[13:2];
   wire drives = 32'(func) >= FIRST;
   wire access = (write || axil_req.arvalid) && (drives || !irq_q);
-  wire takes = state_q == WAITS;
+  wire takes = state_q == WAITS && cleared;
   wire walks = resets_q != '0 && pause_q == '0;
   wire is_fault = 32'(s_irq_func) < FIRST && s_irq_vector == 16'(FAULT_VECTOR);
   wire take_flr = takes && flr_valid;
@@ -192,228 +135,65 @@ module virtio_registers
   assign flr_ready   = takes;
   assign s_irq_ready = take_irq;
 
-  // ------------------------------------------------------------------------------------------------------------- RAMs
+  // ------------------------------------------------------------------------------------------------ what comes of it
   device_t device, device_new;
-  virtqueue_t queue, queue_new;
+  virtqueue_t virtq, queue_new;
+  effect_t effect;
   logic device_write, queue_write, config_write;
-  logic [31:0] config_word, config_new;
+  logic [31:0] config_word;
   logic [1:0] config_place;
-  wire clears = state_q == CLEARS;
+  logic [15:0] selected;
   wire acts = state_q == ACTS;
-  wire func_t who = func_t'(number_q - 16'(FIRST));
+  wire stilled = state_q == TELLS && tell_done && kind_q == TELL_LOOK && quiet;
   wire known = 32'(number_q) >= FIRST && 32'(number_q) < NUMBERS;
-  wire drive = job_q == ACCESS && known;
-  wire common = drive && offset_q[13:6] == COMMON[13:6];
-  wire at_isr = drive && offset_q[13:2] == ISR[13:2];
-  wire at_device = drive && offset_q[13:4] == DEVICE[13:4];
-  wire notifies = drive && offset_q[13:12] == NOTIFY[13:12] && write_q && wstrb_q[1:0] == '1;
-  wire [15:0] selected = job_q != ACCESS ? 16'(queue_q) : notifies ? wdata_q[15:0] : device.queue_select;
-  wire queue_known = 32'(selected) < QUEUES;
-
-  ram_fit #(
-      .WIDTH($bits(device_t)),
-      .DEPTH(2 ** FUNC_W)
-  ) u_devices (
-      .clk,
-      .wr_en  (clears || device_write),
-      .wr_addr(clears ? clear_q[FUNC_W-1:0] : who),
-      .wr_data(clears ? new_device('0) : device_new),
-      .rd_en  (state_q == READS),
-      .rd_addr(who),
-      .rd_data(device)
-  );
-  ram_fit #(
-      .WIDTH($bits(virtqueue_t)),
-      .DEPTH(2 ** (FUNC_W + QUEUE_W))
-  ) u_queues (
-      .clk,
-      .wr_en  (clears || queue_write),
-      .wr_addr(clears ? clear_q[FUNC_W+QUEUE_W-1:0] : {who, queue_t'(selected)}),
-      .wr_data(clears ? NEW_QUEUE : queue_new),
-      .rd_en  (state_q == LOOKS_UP),
-      .rd_addr({who, queue_t'(selected)}),
-      .rd_data(queue)
-  );
-  // The words of the device configuration, and the lower half of what is offered
-  ram_sdp_strb #(
-      .WIDTH(32),
-      .DEPTH(4 * 2 ** FUNC_W)
-  ) u_configs (
-      .clk,
-      .wr_en  (clears || config_write),
-      .wr_strb(clears ? 4'hf : wstrb_q),
-      .wr_addr(clears ? clear_q[FUNC_W+1:0] : {who, config_place}),
-      .wr_data(clears ? config_new : wdata_q),
-      .rd_en  (state_q == READS),
-      .rd_addr({who, config_place}),
-      .rd_data(config_word)
-  );
-  assign config_place = job_q == MANAGES || at_device ? offset_q[3:2] : 2'd3;
-  always_comb begin
-    case (clear_q[1:0])
-      2'd0:    config_new = '0;                      // MAC address
-      2'd1:    config_new = 32'h0001_0000;           // the link is up
-      2'd2:    config_new = {16'd1500, 16'(PAIRS)};  // MTU
-      default: config_new = OFFERED[31:0];
-    endcase
-  end
-  wire [63:0] offered = {OFFERED[63:32], config_word & SUPPORTED[31:0]};
-
-  // ---------------------------------------------------------------------------------------------- the host's accesses
-  wire [3:0] word = offset_q[5:2];
-  wire [2:0] half = 3'(word - 4'd8);                 // of an address
-  wire device_half = device.device_select[0];
-  wire driver_half = device.driver_select[0];
-  wire device_halves = device.device_select[31:1] == '0;
-  wire driver_halves = device.driver_select[31:1] == '0;
-  logic [31:0] old_word, read_word, new_word;
-  always_comb begin
-    old_word = '0;
-    case (word)
-      4'd0:    old_word = device.device_select;
-      4'd1:    if (device_halves) old_word = offered[32*device_half+:32];
-      4'd2:    old_word = device.driver_select;
-      4'd3:    if (driver_halves) old_word = device.features[32*driver_half+:32];
-      4'd4:    old_word = {16'(QUEUES), device.config_vector};
-      4'd5:    old_word = {device.queue_select, device.generation, device.status};
-      4'd6:    old_word = {queue.vector, queue.size};
-      4'd7:    old_word = {selected, 15'd0, queue.enabled};
-      4'd14:   old_word = {15'd0, queue.resetting, selected};
-      4'd15:   old_word = '0;
-      default: old_word = queue.addresses[half];
-    endcase
-    if (word > 4'd5 && !queue_known) old_word = '0;
-    for (int i = 0; i < 4; i++) new_word[8*i+:8] = wstrb_q[i] ? wdata_q[8*i+:8] : old_word[8*i+:8];
-
-    read_word = '0;
-    if (common) read_word = old_word;
-    if (common && word == 4'd5 && device.resetting && device.status == '0) read_word[0] = 1'b1;  // it isn't over
-    if (at_isr) read_word = 32'(device.isr);
-    if (at_device && offset_q[3:2] != 2'd3) read_word = config_word;
-    if (job_q == MANAGES && known) read_word = config_word;
-  end
-
-  // -------------------------------------------------------------------------------------------------------------- acts
-  logic tells, interrupts, begins, resets, ends, finishes;
-  logic [15:0] vector;
-  wire ready = device.status[DRIVER_OK];
-  wire msix = msix_enabled[NUMBERS_W'(number_q)] && known;
-  wire sets = common && write_q && !device.resetting;
-  wire sets_queue = sets && word > 4'd5 && queue_known;
-  wire acceptable = (device.features & ~offered) == '0 && (device.features & NEEDED) == NEEDED;
-  wire walk_resets = device.resetting || queue.resetting;
-  wire walk_clean = (walk_queue_q == '0 || clean_q) && device.resetting && !queue.begun;
   wire last_queue = 32'(queue_q) == QUEUES - 1;
+  wire func_t who = func_t'(number_q - 16'(FIRST));
 
-  always_comb begin
-    device_new   = device;
-    queue_new    = queue;
-    device_write = 1'b0;
-    queue_write  = 1'b0;
-    config_write = 1'b0;
-    tells        = 1'b0;
-    interrupts   = 1'b0;
-    begins       = 1'b0;
-    resets       = 1'b0;     // one more is being reset
-    ends         = 1'b0;     // the reset of a queue is over
-    finishes     = 1'b0;     // of a function
-    vector       = queue.vector;
-    case (job_q)
-      ACCESS: begin
-        device_write = acts && known;
-        queue_write  = acts && sets_queue;
-        tells        = notifies && queue_known && queue.begun && !walk_resets;
-        if (at_isr && !write_q) device_new.isr = '0;
-        if (sets) begin
-          case (word)
-            4'd0: device_new.device_select = new_word;
-            4'd2: device_new.driver_select = new_word;
-            4'd3: begin
-              if (driver_halves && !device.status[FEATURES_OK]) device_new.features[32*driver_half+:32] = new_word;
-            end
-            4'd4: device_new.config_vector = vector_of(new_word[15:0]);
-            4'd5: begin
-              device_new.queue_select = new_word[31:16];
-              device_new.status       = device.status | (new_word[7:0] & ~(8'd1 << NEEDS_RESET));
-              if (!device.status[FEATURES_OK] && !acceptable) device_new.status[FEATURES_OK] = 1'b0;
-              if (!device_new.status[FEATURES_OK]) device_new.status[DRIVER_OK] = 1'b0;
-              begins = device_new.status[DRIVER_OK] && !ready;
-              resets = wstrb_q[0] && wdata_q[7:0] == '0;
-              if (resets) device_new.resetting = 1'b1;
-            end
-            default: ;
-          endcase
-        end
-        if (sets_queue) begin
-          case (word)
-            4'd6: begin
-              if (!queue.enabled) queue_new.size = new_word[15:0];
-              queue_new.vector = vector_of(new_word[31:16]);
-            end
-            4'd7: begin
-              if (new_word[15:0] == 16'd1 && !queue.enabled && queue.size != '0 && 32'(queue.size) <= QUEUE_SIZE)
-              begin
-                queue_new.enabled = 1'b1;
-                queue_new.begun   = ready;
-                tells             = ready;
-              end
-            end
-            4'd14: begin
-              resets              = new_word[16] && queue.enabled && !queue.resetting && device.features[RING_RESET];
-              queue_new.resetting = queue.resetting || resets;
-            end
-            4'd15:   ;
-            default: if (!queue.enabled) queue_new.addresses[half] = new_word;
-          endcase
-        end
-      end
-      BEGIN: begin
-        tells           = queue.enabled && !queue.begun && !queue.resetting;
-        queue_write     = acts && tells;
-        queue_new.begun = 1'b1;
-      end
-      MANAGES: begin
-        config_write          = acts && known && write_q;
-        device_write          = config_write;
-        device_new.generation = device.generation + 1'b1;
-      end
-      REQUEST: begin
-        device_write = acts && known && ready && queue_known;
-        if (!msix) device_new.isr[0] = 1'b1;
-        interrupts = device_write && msix;
-      end
-      FAULT: begin
-        device_write                   = acts && known && ready && !device.resetting;
-        device_new.status[NEEDS_RESET] = 1'b1;
-      end
-      WALK: begin
-        // What is stopped is as new once a look has found it quiet.
-        tells             = walk_resets && queue.begun;
-        finishes          = walk_clean && last_queue;
-        ends              = queue.resetting && !queue.begun;
-        device_write      = acts && finishes;
-        device_new        = new_device(device.generation);
-        queue_write       = acts && walk_resets;
-        queue_new.stopped = 1'b1;
-        if (!queue.begun) queue_new = NEW_QUEUE;
-        if (state_q == TELLS && tell_done && kind_q == TELL_LOOK && quiet) begin
-          queue_write     = 1'b1;
-          queue_new.begun = 1'b0;
-        end
-      end
-      default: begin  // FLR
-        device_write         = acts;
-        device_new.resetting = 1'b1;
-        device_new.flr       = 1'b1;
-        resets               = !device.resetting;
-      end
-    endcase
-    if ((job_q == MANAGES || job_q == FAULT) && device_write && ready) begin
-      device_new.isr[1] = 1'b1;
-      vector            = device.config_vector;
-      interrupts        = msix;
-    end
-  end
+  virtio_rules #(
+      .QUEUES(QUEUES),
+      .VECTORS(VECTORS),
+      .QUEUE_SIZE(QUEUE_SIZE)
+  ) u_rules (
+      .action({job_q, known, 16'(queue_q), write_q, offset_q, wdata_q, wstrb_q}),
+      .msix  (msix_enabled[NUMBERS_W'(number_q)] && known),
+      .clean (walk_queue_q == '0 || clean_q),
+      .stilled,
+      .device,
+      .virtq,
+      .config_word,
+      .selected,
+      .config_place,
+      .device_write,
+      .device_new,
+      .queue_write,
+      .queue_new,
+      .config_write,
+      .effect
+  );
+  virtio_store #(
+      .FUNCTIONS(FUNCTIONS),
+      .PAIRS(PAIRS),
+      .QUEUE_SIZE(QUEUE_SIZE)
+  ) u_store (
+      .clk,
+      .rst,
+      .cleared,
+      .who,
+      .queue_number(queue_t'(selected)),
+      .config_place,
+      .device_read (state_q == READS),
+      .queue_read  (state_q == LOOKS_UP),
+      .device,
+      .virtq,
+      .config_word,
+      .device_write(acts && device_write),
+      .device_new,
+      .queue_write ((acts && queue_write) || stilled),
+      .queue_new,
+      .config_write(acts && config_write),
+      .config_new  (wdata_q),
+      .config_strb (wstrb_q)
+  );
 
   // ----------------------------------------------------------------------------------------- what the engine is told
   logic [NUMBER_W-1:0] failed_number;
@@ -436,29 +216,25 @@ module virtio_registers
           event_index: device.features[EVENT_IDX],
           checksum: device.features[selected[0] ? NET_CSUM : NET_GUEST_CSUM],
           segment: selected[0] && (device.features[NET_HOST_TSO4] || device.features[NET_HOST_TSO6]),
-          size: queue.size,
+          size: virtq.size,
           vector: selected,
-          ring: {queue.addresses[1], queue.addresses[0][31:4], 4'd0},
-          driver: {queue.addresses[3], queue.addresses[2][31:2], 2'd0},
-          device: {queue.addresses[5], queue.addresses[4][31:2], 2'd0}
+          ring: {virtq.addresses[1], virtq.addresses[0][31:4], 4'd0},
+          driver: {virtq.addresses[3], virtq.addresses[2][31:2], 2'd0},
+          device: {virtq.addresses[5], virtq.addresses[4][31:2], 2'd0}
       };
 
   always_ff @(posedge clk) begin
     flr_done <= 1'b0;
     if (pause_q != '0) pause_q <= pause_q - 1'b1;
-    if (acts) resets_q <= resets_q + RESETS_W'(resets) - RESETS_W'(ends) - RESETS_W'(finishes);
+    if (acts) resets_q <= resets_q + RESETS_W'(effect.resets) - RESETS_W'(effect.ends) - RESETS_W'(effect.finishes);
     if (m_irq_ready) irq_q <= 1'b0;
-    if (acts && interrupts && vector != NO_VECTOR) begin
+    if (acts && effect.interrupts && effect.vector != NO_VECTOR) begin
       irq_q        <= 1'b1;
       irq_func_q   <= number_q;
-      irq_vector_q <= vector;
+      irq_vector_q <= effect.vector;
     end
 
     case (state_q)
-      CLEARS: begin
-        clear_q <= clear_q + 1'b1;
-        if (clear_q == '1) state_q <= WAITS;
-      end
       WAITS: begin
         if (take_flr) begin
           job_q    <= FLR;
@@ -505,27 +281,25 @@ module virtio_registers
       READS:    state_q <= LOOKS_UP;
       LOOKS_UP: state_q <= ACTS;
       ACTS: begin
-        rdata_q <= read_word;
+        rdata_q <= effect.rdata;
+        kind_q  <= effect.kind;
         case (job_q)
           ACCESS: begin
-            kind_q  <= notifies ? TELL_BELL : TELL_BEGIN;
-            state_q <= tells ? TELLS : RESPONDS;
-            if (begins) begin
+            state_q <= effect.tells ? TELLS : RESPONDS;
+            if (effect.begins) begin
               job_q   <= BEGIN;
               queue_q <= '0;
               state_q <= READS;
             end
           end
           BEGIN: begin
-            kind_q  <= TELL_BEGIN;
-            state_q <= tells ? TELLS : last_queue ? RESPONDS : LOOKS_UP;
-            if (!tells) queue_q <= queue_q + 1'b1;
+            state_q <= effect.tells ? TELLS : last_queue ? RESPONDS : LOOKS_UP;
+            if (!effect.tells) queue_q <= queue_q + 1'b1;
           end
           MANAGES: state_q <= RESPONDS;
           WALK: begin
-            kind_q  <= queue.stopped ? TELL_LOOK : TELL_STOP;
-            state_q <= tells ? TELLS : finishes && device.flr ? WIPES : WAITS;
-            clean_q <= walk_clean;
+            state_q      <= effect.tells ? TELLS : effect.finishes && device.flr ? WIPES : WAITS;
+            clean_q      <= effect.clean;
             walk_queue_q <= walk_queue_q + 1'b1;
             if (last_queue) begin
               walk_queue_q <= '0;
@@ -564,8 +338,7 @@ module virtio_registers
       default: if (write_q ? axil_req.bready : axil_req.rready) state_q <= WAITS;
     endcase
     if (rst) begin
-      state_q      <= CLEARS;
-      clear_q      <= '0;
+      state_q      <= WAITS;
       walk_func_q  <= '0;
       walk_queue_q <= '0;
       turn_q       <= 1'b0;

@@ -298,7 +298,7 @@ async def transfers(dut: Any) -> None:
             direction = handle._name.rsplit("_", 1)[-1]
             if direction in ("valid", "ready") or handle._name.endswith(("valid", "ready")):
                 handle.value = 0
-    dut.axil_rsp.value = 0
+    dut.axil_rsp.value = dut.window_req.value = 0
     dut.msix_enabled.value = dut.msix_masked.value = 0
     dut.s_axi_awburst.value = dut.s_axi_arburst.value = 1
     dut.s_axi_awuser.value = dut.s_axi_aruser.value = 0

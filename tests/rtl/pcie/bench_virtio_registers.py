@@ -1,14 +1,17 @@
 """What virtio's registers promise, after VIRTIO 1.2 (2.1, 2.2, 2.6.1, 3.1.1, 4.1.4, 5.1.4), to any number of drivers at
-once: accesses of any size, stalls, an engine that takes its time."""
+once: accesses of any size, stalls, an engine that takes its time. In virtio_by_window every second driver, from the
+first on, reaches its registers by the window in configuration space alone."""
 
 import random
 from collections import deque
+from functools import partial
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.bench_pcie_registers import REQ, RSP
+from pcie.configuration import Configuration
 from pcie.tlp import pack, unpack
 from pcie.virtio_driver import (
     ACKNOWLEDGE,
@@ -20,8 +23,10 @@ from pcie.virtio_driver import (
     NO_VECTOR,
     RING_PACKED,
     VERSION_1,
+    PciWindow,
     Structure,
     VirtioDriver,
+    Window,
 )
 from streams import PERIOD_PS, behaviour, cycles, until
 
@@ -42,6 +47,7 @@ STRUCTURES = {
     4: Structure(0, 0x2000, 12),
 }
 FAULT_VECTOR = 2
+WINDOW = 0x48  # the capability PCI_CFG
 
 
 class Engine:
@@ -106,10 +112,16 @@ class Bench:
         self.reset_done: list[int] = []
         self.wiped: list[int] = []
         self.turn = deque[object]()
+        self.configuration = Configuration(dut) if hasattr(dut, "cfg_valid") else None
         self.drivers = [self.driver(function) for function in range(self.functions)]
 
     def driver(self, function: int) -> VirtioDriver:
-        return VirtioDriver(_Window(self, function + self.first), STRUCTURES, lambda: cycles(self.dut.clk, 20))
+        func = function + self.first
+        window: Window = _Bar(self, func)
+        if self.configuration and function % 2 == 0:
+            read, write = self.configuration.read, self.configuration.write
+            window = PciWindow(WINDOW, partial(read, func), partial(write, func))
+        return VirtioDriver(window, STRUCTURES, lambda: cycles(self.dut.clk, 20))
 
     async def start(self, msix: bool = True) -> None:
         dut = self.dut
@@ -222,7 +234,7 @@ class Bench:
         return expected
 
 
-class _Window:
+class _Bar:
     """A function's BAR 0."""
 
     def __init__(self, bench: Bench, func: int) -> None:

@@ -47,8 +47,14 @@ module host_on_ultrascale
     output logic [2:0]           cfg_fc_sel,
     input  logic [3:0]           cfg_interrupt_msix_enable,
     input  logic [3:0]           cfg_interrupt_msix_mask,
-    input  logic [9:0]           cfg_ext_register_number,
-    output logic [31:0]          cfg_ext_read_data,
+    input  logic                 cfg_valid,
+    output logic                 cfg_ready,
+    input  logic [15:0]          cfg_func,
+    input  logic [9:0]           cfg_number,
+    input  logic [3:0]           cfg_wstrb,
+    input  logic [31:0]          cfg_wdata,
+    output logic                 cfg_hit,
+    output logic [31:0]          cfg_rdata,
     input  logic                 flr_valid,
     output logic                 flr_ready,
     input  logic [15:0]          flr_func,
@@ -106,11 +112,6 @@ module host_on_ultrascale
   ) u_shim (
       .*,
       .idle(shim_idle)
-  );
-  virtio_capabilities u_capabilities (
-      .number(cfg_ext_register_number),
-      .hit   (),
-      .data  (cfg_ext_read_data)
   );
   assign passed = tvalid && tready && tlast;
   assign idle   = core_idle && shim_idle;

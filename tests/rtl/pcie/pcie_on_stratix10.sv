@@ -93,6 +93,10 @@ module pcie_on_stratix10
       .FUNCTIONS(4)
   ) u_core (
       .*,
+      .window_func('0),
+      .window_bar ('0),
+      .window_req ('0),
+      .window_rsp (),
       .clear_valid(1'b0),
       .clear_ready(),
       .clear_func ('0),

@@ -33,6 +33,34 @@ class Window(Protocol):
         """Put it there."""
 
 
+@dataclass
+class PciWindow:
+    """The BARs by the window in configuration space (4.1.4.9), whose capability is at `place`.
+
+    `config_read` takes address and bytes, `config_write` address, bytes and value.
+    """
+
+    place: int
+    config_read: Callable[[int, int], Awaitable[int]]
+    config_write: Callable[[int, int, int], Awaitable[None]]
+
+    async def aim(self, bar: int, offset: int, size: int) -> None:
+        """Set what pci_cfg_data shows."""
+        await self.config_write(self.place + 4, 1, bar)
+        await self.config_write(self.place + 8, 4, offset)
+        await self.config_write(self.place + 12, 4, size)
+
+    async def read(self, bar: int, offset: int, size: int) -> int:
+        """An access by reading pci_cfg_data."""
+        await self.aim(bar, offset, size)
+        return await self.config_read(self.place + 16, size)
+
+    async def write(self, bar: int, offset: int, size: int, value: int) -> None:
+        """An access by writing it."""
+        await self.aim(bar, offset, size)
+        await self.config_write(self.place + 16, size, value)
+
+
 @dataclass(frozen=True)
 class Structure:
     """Where a structure lies (struct virtio_pci_cap)."""

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ways to registers, by TLPs and by a window in configuration space, become one, with function and BAR beside: an
+// access at a time, in turn if both wait. Each side has one access at a time.
+// Combinational. Backpressure: an access waits until the other side's is over.
+module pcie_accesses
+  import axi_pkg::*;
+(
+    input  logic        clk,
+    input  logic        rst,
+
+    input  logic [1:0][15:0] s_func,
+    input  logic [1:0][2:0]  s_bar,
+    input  axil_req_t [1:0]  s_req,
+    output axil_rsp_t [1:0]  s_rsp,
+
+    output logic [15:0] m_func,
+    output logic [2:0]  m_bar,
+    output axil_req_t   m_req,
+    input  axil_rsp_t   m_rsp,
+    output logic        idle
+);
+
+  logic busy_q, side_q;                 // whose access is under way, or was the last one
+  logic [1:0] asks;
+  for (genvar i = 0; i < 2; i++) begin : gen_asks
+    assign asks[i] = s_req[i].awvalid || s_req[i].wvalid || s_req[i].arvalid;
+  end
+  wire side = !busy_q && asks[!side_q] ? !side_q : side_q;
+  wire over = (m_rsp.bvalid && m_req.bready) || (m_rsp.rvalid && m_req.rready);
+
+  assign m_func = s_func[side];
+  assign m_bar  = s_bar[side];
+  assign m_req  = s_req[side];
+  always_comb begin
+    s_rsp       = '0;
+    s_rsp[side] = m_rsp;
+  end
+
+  always_ff @(posedge clk) begin
+    side_q <= side;
+    busy_q <= !over && (busy_q || asks != '0);
+    if (rst) begin
+      busy_q <= 1'b0;
+      side_q <= 1'b0;
+    end
+  end
+
+  assign idle = !busy_q && asks == '0;
+
+endmodule

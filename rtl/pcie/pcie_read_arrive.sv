@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completions of pcie_read's requests: each is looked at beside what its request still waits for, and its data go to
+// where they belong in pcie_read_store. They come in pieces of any whole DWs, those of different tags in any order.
+// One that fits no request is dropped (`unexpected`).
+// Latency: 2 cycles. Throughput: a beat a cycle. Backpressure: never.
+module pcie_read_arrive
+  import pcie_pkg::*;
+#(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned TAGS = 64,
+    parameter int unsigned READ_BYTES = 512,
+    localparam int unsigned LANES = DATA_W / 32,
+    localparam int unsigned LANE_W = $clog2(LANES),
+    localparam int unsigned PLACE_W = $clog2(READ_BYTES / 4),  // of a DW among a request's
+    localparam int unsigned TAG_W = $clog2(TAGS)
+) (
+    input  logic               clk,
+    input  logic               rst,
+
+    input  logic               issue,          // a request is sent: its DWs are `first` to `last`, from lane 0 on
+    input  logic [TAG_W-1:0]   tag,
+    input  logic [LANE_W-1:0]  first,
+    input  logic [PLACE_W-1:0] last,
+    input  logic [TAGS-1:0]    waits,          // tags that wait for data
+
+    input  logic               cpl_valid,
+    input  completion_t        cpl_header,
+    input  logic [DATA_W-1:0]  cpl_data,
+    input  logic               cpl_last,
+
+    output logic               put_valid,      // to the store
+    output logic [TAG_W-1:0]   put_tag,
+    output logic [PLACE_W-1:0] put_place,      // of the first DW
+    output logic [10:0]        put_count,      // DWs from there on
+    output logic [DATA_W-1:0]  put_data,
+    output logic               arrives,        // put_tag has all of its data, or an error
+    output logic               erroneous,      // it has an error
+    output logic               unexpected      // a completion was dropped
+);
+
+  if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
+    $fatal(1, "pcie_read_arrive: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+  end
+  if (TAGS < 4 || TAGS > 256 || 2 ** TAG_W != TAGS) begin : gen_bad_tags
+    $fatal(1, "pcie_read_arrive: TAGS must be a power of two from 4 to 256, not %0d", TAGS);
+  end
+  if (READ_BYTES < 128 || READ_BYTES > PAGE || 2 ** $clog2(READ_BYTES) != READ_BYTES) begin : gen_bad_read_bytes
+    $fatal(1, "pcie_read_arrive: READ_BYTES must be a power of two from 128 to 4096, not %0d", READ_BYTES);
+  end
+
+  typedef logic [TAG_W-1:0] tag_t;
+  typedef struct packed {
+    logic [LANE_W-1:0]  first;
+    logic [PLACE_W-1:0] last;
+  } span_t;
+
+  // Stage 1 holds a beat and looks up the request and how far its data have come; stage 2 the beat with its place in
+  // the store; then it is written, and a request whose last beat that is is done.
+  typedef struct packed {
+    tag_t               tag;
+    logic [PLACE_W-1:0] place;  // of the first DW
+    logic [10:0]        count;  // DWs from here on
+    logic               accept;
+    logic               ends;   // the request ends with this TLP
+    logic               error;
+  } piece_t;
+
+  logic [TAGS-1:0] begun_q;       // some of their data have come
+  logic in_q, in_last_q, within_q, put_q, put_last_q;
+  // Of the lower address only the lane counts: the number of bytes tells the rest.
+  // verilator lint_off UNUSEDSIGNAL
+  completion_t in_header_q;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [DATA_W-1:0] in_data_q, put_data_q;
+  piece_t begins, piece, piece_q, put_piece_q;
+  span_t span;
+  logic [PLACE_W:0] come;         // DWs, counted from lane 0 of the first beat
+  wire tag_t in_tag = tag_t'(in_header_q.tag);
+  wire [PLACE_W:0] at = begun_q[in_tag] ? come : (PLACE_W + 1)'(span.first);
+  wire [PLACE_W:0] remain = (PLACE_W + 1)'(span.last) + 1'b1 - at;
+  wire good = in_header_q.status == SUCCESSFUL;
+  wire whole = 32'(in_header_q.dwords) == 32'(remain);
+  wire fits = in_header_q.bytes == 13'({remain, 2'b00}) && at[LANE_W-1:0] == in_header_q.lower_addr[2+:LANE_W]
+      && in_header_q.dwords != 0 && 32'(in_header_q.dwords) <= 32'(remain);
+  wire known = 32'(in_header_q.tag) < TAGS && waits[in_tag];
+  wire opens = in_q && !within_q;
+
+  assign begins = '{
+          tag: in_tag,
+          place: at[PLACE_W-1:0],
+          count: in_header_q.dwords,
+          accept: known && (!good || fits),
+          ends: !good || whole,
+          error: !good || in_header_q.poisoned
+      };
+  always_comb begin
+    piece       = within_q ? piece_q : begins;
+    piece.place = within_q ? piece_q.place + PLACE_W'(LANES) : begins.place;
+    piece.count = within_q ? piece_q.count - 11'(LANES) : begins.count;
+  end
+
+  ram_dist #(
+      .WIDTH($bits(span_t)),
+      .DEPTH(TAGS)
+  ) u_spans (
+      .clk,
+      .wr_en  (issue),
+      .wr_addr(tag),
+      .wr_data({first, last}),
+      .rd_addr(in_tag),
+      .rd_data(span)
+  );
+  ram_dist #(
+      .WIDTH(PLACE_W + 1),
+      .DEPTH(TAGS)
+  ) u_come (
+      .clk,
+      .wr_en  (opens && begins.accept && good),
+      .wr_addr(in_tag),
+      .wr_data(at + (PLACE_W + 1)'(in_header_q.dwords)),
+      .rd_addr(in_tag),
+      .rd_data(come)
+  );
+
+  wire put_end = put_q && put_last_q && put_piece_q.accept && waits[put_piece_q.tag];
+  assign arrives    = put_end && put_piece_q.ends;
+  assign erroneous  = put_end && put_piece_q.error;
+
+  always_ff @(posedge clk) begin
+    in_q        <= cpl_valid;
+    in_last_q   <= cpl_last;
+    in_header_q <= cpl_header;
+    in_data_q   <= cpl_data;
+    if (in_q) begin
+      within_q <= !in_last_q;
+      piece_q  <= piece;
+    end
+    put_q       <= in_q;
+    put_last_q  <= in_last_q;
+    put_data_q  <= in_data_q;
+    put_piece_q <= piece;
+    unexpected  <= put_q && put_last_q && !(put_piece_q.accept && waits[put_piece_q.tag]);
+    if (opens && begins.accept && good) begun_q[in_tag] <= 1'b1;
+    if (issue) begun_q[tag] <= 1'b0;
+    if (rst) begin
+      in_q       <= 1'b0;
+      within_q   <= 1'b0;
+      put_q      <= 1'b0;
+      unexpected <= 1'b0;
+    end
+  end
+
+  assign put_valid = put_q && put_piece_q.accept;
+  assign put_tag   = put_piece_q.tag;
+  assign put_place = put_piece_q.place;
+  assign put_count = put_piece_q.count;
+  assign put_data  = put_data_q;
+
+endmodule

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which data of pcie_read's requests may leave: those of one ID, `order`, as they were issued, in a list;
+// a tag that is done leaves once it is the head of its list. Tags that may are offered: those that were heads when they
+// were done, and those that were done when they became heads, in turn.
+// Latency: 1 cycle from `over` to go_valid. Backpressure: a tag waits for go_ready; no tag waits for another's ID.
+module pcie_read_order #(
+    parameter int unsigned TAGS = 64,
+    parameter int unsigned ID_W = 6,
+    localparam int unsigned TAG_W = $clog2(TAGS)
+) (
+    input  logic             clk,
+    input  logic             rst,
+
+    input  logic             issue,        // a request is sent
+    input  logic [TAG_W-1:0] tag,
+    input  logic [ID_W-1:0]  order,
+    input  logic             over,         // a tag is done
+    input  logic [TAG_W-1:0] over_tag,
+
+    output logic             go_valid,
+    input  logic             go_ready,
+    output logic [TAG_W-1:0] go_tag,
+    input  logic             hand,         // the cycle after a tag was taken: not to be issued for its order
+    input  logic [TAG_W-1:0] hand_tag,
+    input  logic [ID_W-1:0]  hand_order,
+    output logic             idle
+);
+
+  if (TAGS < 4 || TAGS > 256 || 2 ** TAG_W != TAGS) begin : gen_bad_tags
+    $fatal(1, "pcie_read_order: TAGS must be a power of two from 4 to 256, not %0d", TAGS);
+  end
+  if (ID_W < 1 || ID_W > 8) begin : gen_bad_id_w
+    $fatal(1, "pcie_read_order: ID_W must be 1 to 8, not %0d", ID_W);
+  end
+
+  typedef logic [TAG_W-1:0] tag_t;
+
+  logic [TAGS-1:0] done_q, head_q;         // head: of its list
+  logic [2**ID_W-1:0] listed_q;            // the order has a list
+  logic [1:0] side_valid, side_room, side_idle;
+  tag_t [1:0] side_tag;
+  logic turn_q;
+  wire which = side_valid[turn_q] ? turn_q : !turn_q;
+
+  // The list of an ID: its last tag, and what follows a tag.
+  tag_t last_of_order, last_of_hand, follower;
+  wire more = last_of_hand != hand_tag;
+  wire follow = hand && more;
+  wire follower_done = done_q[follower] || (over && over_tag == follower);
+
+  for (genvar i = 0; i < 2; i++) begin : gen_tails  // one to read by who asks, one by who answers
+    ram_dist #(
+        .WIDTH(TAG_W),
+        .DEPTH(2 ** ID_W)
+    ) u_tails (
+        .clk,
+        .wr_en  (issue),
+        .wr_addr(order),
+        .wr_data(tag),
+        .rd_addr(i == 0 ? order : hand_order),
+        .rd_data(gen_tails[i].tail)
+    );
+    tag_t tail;
+  end
+  assign last_of_order = gen_tails[0].tail;
+  assign last_of_hand  = gen_tails[1].tail;
+
+  ram_dist #(
+      .WIDTH(TAG_W),
+      .DEPTH(TAGS)
+  ) u_followers (
+      .clk,
+      .wr_en  (issue && listed_q[order]),
+      .wr_addr(last_of_order),
+      .wr_data(tag),
+      .rd_addr(hand_tag),
+      .rd_data(follower)
+  );
+  stream_queue #(
+      .WIDTH(TAG_W),
+      .DEPTH(TAGS)
+  ) u_go_done (
+      .clk,
+      .rst,
+      .s_valid(over && head_q[over_tag]),
+      .s_ready(side_room[0]),
+      .s_data (over_tag),
+      .m_valid(side_valid[0]),
+      .m_ready(go_ready && !which),
+      .m_data (side_tag[0]),
+      .idle   (side_idle[0])
+  );
+  stream_queue #(
+      .WIDTH(TAG_W),
+      .DEPTH(TAGS)
+  ) u_go_follow (
+      .clk,
+      .rst,
+      .s_valid(follow && follower_done),
+      .s_ready(side_room[1]),
+      .s_data (follower),
+      .m_valid(side_valid[1]),
+      .m_ready(go_ready && which),
+      .m_data (side_tag[1]),
+      .idle   (side_idle[1])
+  );
+
+  always_ff @(posedge clk) begin
+    if (go_ready) turn_q <= !which;
+    if (over) done_q[over_tag] <= 1'b1;
+    if (follow) head_q[follower] <= 1'b1;
+    if (hand && !more) listed_q[hand_order] <= 1'b0;
+    if (issue) begin
+      done_q[tag]     <= 1'b0;
+      head_q[tag]     <= !listed_q[order];
+      listed_q[order] <= 1'b1;
+    end
+    if (rst) begin
+      turn_q   <= 1'b0;
+      listed_q <= '0;
+    end
+  end
+
+  assign go_valid = side_valid != '0;
+  assign go_tag   = side_tag[which];
+  assign idle     = side_idle == '1;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assert (!over || side_room == '1) else $error("%m: a tag is done twice");
+    end
+  end
+`else
+  wire unused = &{1'b0, side_room};
+`endif
+
+endmodule
