@@ -167,15 +167,18 @@ module transmit_gather
   wire take = state_q == WAIT && turn_valid && !sweep;
 
   turn_list #(
-      .ITEMS(QUEUES)
+      .ITEMS(QUEUES),
+      .NEWCOMERS(1'b1)
   ) u_turns (
       .clk,
       .rst,
       .add_valid(fresh_valid || add_again || back_valid),
       .add_item (fresh_valid ? fresh_queue : add_again ? queue_q : back_queue),
+      .add_first(fresh_valid),
       .m_valid  (turn_valid),
       .m_ready  (take),
       .m_item   (turn_queue),
+      .m_first  (),
       .idle     (turns_idle)
   );
 
