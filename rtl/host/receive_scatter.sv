@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays frames, each behind its virtio-net header, into the buffers that their queue has. Queues have turns; in a turn a
 // queue gets TURN_BYTES, each buffer counted as 64 bytes more, and what a turn gave too much the next ones lack. When
-// it has no buffer or frame left, or its turn is over, what it began is put aside.
+// it has no buffer or frame left, or its turn is over, what it began is put aside. After LOT frames a turn is cut when
+// one is due that is urgent; what is left of it, one turn's bytes at most, the next one has in addition.
 // With mergeable buffers a frame takes as many chains as it needs; their number is written into the header at the end,
 // unless it is 1. Else a frame that is longer than its chain is dropped, and nothing of the chain counts as written.
 // A queue that is not enabled goes on with a chain that it began, and then all its frames are dropped. One that failed

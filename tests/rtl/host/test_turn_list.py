@@ -1,5 +1,5 @@
-"""A list of turns: one item, few, a number that is no power of two, and so many that it lies in block RAM; and
-newcomers that go first."""
+"""A list of turns: one item, few, a number that is no power of two, and so many that it lies in block RAM; with
+newcomers that go first, and without."""
 
 import pytest
 import simulation
