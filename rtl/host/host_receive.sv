@@ -271,12 +271,13 @@ module host_receive
   wire wake_go = wake_valid && !change && !told_valid;
   wire again_go = again_valid && !change && !told_valid && !wake_valid;
   assign list_ready = !change && !told_valid && !wake_valid && !again_valid;
-  logic add_q;
+  logic add_q, add_first_q, turn_first;
   logic [QUEUE_W-1:0] add_queue_q;
   always_ff @(posedge clk) begin
     add_q       <= change || told_valid || wake_valid || again_valid || list_valid;
     add_queue_q <= change ? change_queue : told_valid ? told_queue : wake_valid ? wake_queue : again_valid ? visited
         : list_queue;
+    add_first_q <= list_valid && list_ready;
     if (rst) add_q <= 1'b0;
   end
 
@@ -295,15 +296,18 @@ module host_receive
       .idle   (told_idle)
   );
   turn_list #(
-      .ITEMS(QUEUES)
+      .ITEMS(QUEUES),
+      .NEWCOMERS(1'b1)
   ) u_turns (
       .clk,
       .rst,
       .add_valid(add_q),
       .add_item (add_queue_q),
+      .add_first(add_first_q),
       .m_valid  (turn_valid),
       .m_ready  (turn_valid && turn_ready),
       .m_item   (turn_queue),
+      .m_first  (turn_first),
       .idle     (turns_idle)
   );
 
@@ -337,6 +341,7 @@ module host_receive
       .turn_valid,
       .turn_ready,
       .turn_queue,
+      .turn_urgent     (turn_valid && turn_first),
       .again_valid,
       .again_ready     (again_go),
       .pop_valid,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays frames, each behind its virtio-net header, into the buffers that their queue has. Queues have turns; in a turn a
 // queue gets TURN_BYTES, each buffer counted as 64 bytes more, and what a turn gave too much the next ones lack. When
-// it has no buffer or frame left, or its turn is over, what it began is put aside.
+// it has no buffer or frame left, or its turn is over, what it began is put aside. After LOT frames a turn is cut when
+// one is due that is urgent; what is left of it, one turn's bytes at most, the next one has in addition.
 // With mergeable buffers a frame takes as many chains as it needs; their number is written into the header at the end,
 // unless it is 1. Else a frame that is longer than its chain is dropped, and nothing of the chain counts as written.
 // A queue that is not enabled goes on with a chain that it began, and then all its frames are dropped. One that failed
@@ -33,6 +34,7 @@ module receive_scatter
     input  logic               turn_valid,
     output logic               turn_ready,
     input  logic [QUEUE_W-1:0] turn_queue,
+    input  logic               turn_urgent,    // it is one for whom long turns end
     output logic               again_valid,    // the queue wants a further turn
     input  logic               again_ready,
 
@@ -83,6 +85,7 @@ module receive_scatter
 
   localparam int unsigned TURN_BYTES = 2048;
   localparam int unsigned BUFFER_COST = 64;
+  localparam int unsigned LOT = 4;        // frames
   typedef logic [19:0] credit_t;  // the upper half are numbers below 0
 
   typedef struct packed {
@@ -111,6 +114,7 @@ module receive_scatter
     logic [63:0] low_addr;   // of the header's num_buffers
     logic [63:0] high_addr;
     credit_t     credit;
+    logic        cut;        // the last turn was: what is left of its credit counts
     cells_t      freed;
     run_t        run;
   } context_t;
@@ -214,6 +218,8 @@ module receive_scatter
   logic freed_q;
   wire live = config_q.enabled || now_q.chain;
   wire broke = now_q.credit[19] || now_q.credit == 0;
+  logic [2:0] lot_q;             // frames that the turn may have before it is cut
+  logic cut_q;                   // it is, unless a frame or chain has begun
   logic [2:0] age_q;             // cycles of the turn, as far as answers about the queue take any
   wire buffer_fills = buffer.bytes >= now_q.left;
   wire bytes_t at = now_q.total - now_q.left;
@@ -223,7 +229,8 @@ module receive_scatter
   wire numbered = now_q.chains != 0;
 
   // A buffer is wanted for the frame, or to get to the chain's end.
-  wire wanting = state_q == PICK && live && !broke && age_q == 4 && (now_q.over || now_q.frame);
+  wire cuts = cut_q && !run_q && !now_q.chain && !now_q.over;
+  wire wanting = state_q == PICK && live && !broke && !cuts && age_q == 4 && (now_q.over || now_q.frame);
   wire may_run = run_q || (room && used_room);
   assign buffer_ready = wanting && may_run;
   wire take = buffer_valid && buffer_ready;
@@ -288,7 +295,7 @@ module receive_scatter
 
   // ------------------------------------------------------------------------------------------------------- the turn
   assign load = now_q.come && ((state_q == PICK && !now_q.over && !now_q.frame) || (piece_go && simple_end));
-  wire credit_t next_credit = broke ? now_q.credit + credit_t'(TURN_BYTES) : credit_t'(TURN_BYTES);
+  wire credit_t next_credit = (broke || now_q.cut ? now_q.credit : '0) + credit_t'(TURN_BYTES);
   assign idle = state_q == TURN && !turn_valid && !asking;
 
   function automatic cells_t cells_of(bytes_t total);
@@ -297,6 +304,8 @@ module receive_scatter
 
   always_ff @(posedge clk) begin
     freed_q <= event_valid;
+    cut_q   <= turn_urgent && lot_q == 0;
+    if (event_valid && lot_q != 0) lot_q <= lot_q - 1'b1;
     if (age_q != 4) age_q <= age_q + 1'b1;
     unique case (state_q)
       TURN: begin
@@ -310,10 +319,12 @@ module receive_scatter
         starts_q <= 1'b1;
         run_q    <= 1'b0;
         again_q  <= 1'b0;
+        lot_q    <= 3'(LOT);
         state_q  <= BEGIN;
       end
       BEGIN: begin
         now_q.credit <= next_credit;
+        now_q.cut    <= 1'b0;
         cells_q      <= cells_of(now_q.total);
         drop_kind_q  <= EVENT_OFF;
         state_q      <= PICK;
@@ -332,6 +343,11 @@ module receive_scatter
         end else if (!live) begin
           drop_kind_q <= EVENT_OFF;
           state_q     <= DROP;
+        end else if (cuts) begin
+          now_q.cut <= 1'b1;
+          if (now_q.credit > credit_t'(TURN_BYTES)) now_q.credit <= credit_t'(TURN_BYTES);
+          again_q   <= 1'b1;
+          state_q   <= STORE;
         end else if (take) begin
           run_q        <= !buffer.failed || run_q;
           fill_q       <= buffer_fills;

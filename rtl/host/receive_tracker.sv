@@ -239,9 +239,11 @@ module receive_tracker
       .rst,
       .add_valid(known_q || poke_valid),
       .add_item (known_q ? known_id_q : poke_id),
+      .add_first(1'b0),
       .m_valid  (look_valid),
       .m_ready  (look_ready),
       .m_item   (look_id),
+      .m_first  (),
       .idle     (looks_idle)
   );
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes turns over the queues that have buffers, makes a job of each chain of theirs and cuts its buffers into reads.
+// A queue that gets buffers after it had no turn for long goes first: turn_list.
 // A visit goes on while there are buffers, credit by bytes, and what a packet needs: a job, cells, and room for its
 // reads, and for its used element. A queue gets its own share of half of the jobs and cells, and beyond that no more
 // than it leaves free, of the other half: those whose memory is slow can't have all, however many they are. What a
@@ -167,15 +168,18 @@ module transmit_gather
   wire take = state_q == WAIT && turn_valid && !sweep;
 
   turn_list #(
-      .ITEMS(QUEUES)
+      .ITEMS(QUEUES),
+      .NEWCOMERS(1'b1)
   ) u_turns (
       .clk,
       .rst,
       .add_valid(fresh_valid || add_again || back_valid),
       .add_item (fresh_valid ? fresh_queue : add_again ? queue_q : back_queue),
+      .add_first(fresh_valid),
       .m_valid  (turn_valid),
       .m_ready  (take),
       .m_item   (turn_queue),
+      .m_first  (),
       .idle     (turns_idle)
   );
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The function engine as a whole: what functions carry at once, and that those whose memory is silent hold up no
-other."""
+"""The function engine as a whole: what functions carry at once, and that neither those whose memory is silent nor one
+that sends a thousand times as much hold up the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from headrace.card import Card
 from headrace.card.functions import Functions, Plugs, Side
+from headrace.evaluate.loads.host import frame
 
 CARD = Path(__file__).parent / "cards" / "functions"
 FUNCTIONS = 16
@@ -19,6 +21,8 @@ LATENCY_NS = 1_000
 FCS, GAP = 4, 20
 PACKETS_S = 40e6  # of all functions, each way
 WARM, SPAN = 10_000, 20_000
+QUIET_BIT_S = 100e6
+LATER = 1.04  # of the others' p99 latency beside a loud function, to that without it
 
 
 class Host:
@@ -60,6 +64,21 @@ class Host:
     def _counts(self, functions: Sequence[int]) -> list[int]:
         stats = [self.card.port_stats(self.ports[function]) for function in functions]
         return [each.rx_frames for each in stats] + [each.tx_frames for each in stats]
+
+    def latencies_ns(self, functions: Sequence[int], frames: int = 100) -> list[float]:
+        """Of so many frames of 64 bytes of each, from when its driver has one to hand over until it gets it back."""
+        for function in functions:
+            self.card.sink(self.ports[function], "memory")
+            sent = [frame(number, 64) for number in range(frames)]
+            self.card.source(self.ports[function], sent, timing=QUIET_BIT_S)
+        start_ns, gap_ns = self.card.stats().time_ns, 8 * (64 + GAP) / QUIET_BIT_S * 1e9
+        self.run(round(frames * gap_ns * CLOCK_HZ / 1e9) + WARM)
+        found = []
+        for function in functions:
+            got = self.card.received(self.ports[function])
+            assert [each.data for each in got] == [frame(number, 64) for number in range(frames)]
+            found += [each.timestamp_ns - start_ns - number * gap_ns for number, each in enumerate(got)]
+        return found
 
     def lost(self, function: int) -> int:
         return self.functions.counters(Side.RECEIVE, function).dropped_full
@@ -104,3 +123,13 @@ def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size:
     sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
     assert min(sum(sent), sum(received)) >= packets_s
     assert min(sent) >= 0.8 * max(sent)
+
+
+def test_functions_beside_one_that_sends_a_thousand_times_as_much_keep_their_latency(host: Host) -> None:
+    loud, *quiet = range(FUNCTIONS)
+    alone = np.percentile(host.latencies_ns(quiet), 99)
+    host.send([loud], 64, 1_000 * QUIET_BIT_S)
+    host.run(WARM)
+    beside = np.percentile(host.latencies_ns(quiet), 99)
+    assert host.rates([loud])[0] >= 20e6
+    assert beside <= LATER * alone

@@ -322,6 +322,41 @@ async def slow_queues_delay_no_others(dut: Any) -> None:
 
 
 @behaviour()
+async def a_long_turn_ends_for_a_queue_that_was_idle(dut: Any) -> None:
+    """Whenever the frame of the idle one comes, it waits for few of those that another queue's turn has."""
+    if not 1 < bench_queues(dut) <= 16:
+        return
+    loud, idle, waiting = 0, 1, 14
+    bench = Bench(dut, never, lambda _queue: 60)
+    await bench.start()
+    for queue in bench.queues:
+        bench.set(queue.number, True)
+    await bench.step(8 * bench.count)
+    delays = []
+    for offset in range(0, 60, 4):
+        bench.give(idle, [256])
+        for _ in range(bench.count):  # turns, after the idle one's own, when it gets its buffer
+            bench.give(loud, [256])
+            bench.send(loud, 64)
+            await bench.until(bench.settled, 1000)
+        for _ in range(waiting):
+            bench.send(loud, 64)
+        await bench.step(400)
+        got = bench.queues[loud].received
+        for _ in range(waiting):
+            bench.give(loud, [256])
+        await bench.step(offset)
+        bench.send(idle, 64)
+        begin, due = bench.cycle, bench.queues[idle].received + 1
+        await bench.until(lambda due=due: bench.queues[idle].received == due, 1000)
+        delays.append(bench.cycle - begin)
+        await bench.until(lambda got=got: bench.queues[loud].received == got + waiting, 1000)
+    dut._log.info("cycles from the frame to its used element: %s", delays)
+    frame = 3 + 80 // (len(dut.m_axi_wdata) // 8)
+    assert max(delays) - min(delays) <= 6 * frame + 8, delays
+
+
+@behaviour()
 async def rates(dut: Any) -> None:
     """As many frames as a turn of few cycles and the bus allow, with answers after 250 cycles."""
     for count in {1, min(16, bench_queues(dut))}:

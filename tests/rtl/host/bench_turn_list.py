@@ -1,4 +1,5 @@
-"""What a list of turns promises: who is added gets a turn, is never in the list twice, and nobody waits for ever."""
+"""What a list of turns promises: who is added gets a turn, is never in the list twice, and nobody waits for ever; with
+newcomers, that they go first."""
 
 import random
 from collections import Counter
@@ -15,9 +16,28 @@ ON_THE_WAY = 2  # cycles from a wish to the look whether the item is in the list
 async def begin(dut: Any) -> int:
     """Reset the list; gives its number of items."""
     dut.add_valid.value = 0
+    dut.add_first.value = 0
     dut.m_ready.value = 0
     await start(dut)
     return int(dut.ITEMS.value)
+
+
+async def add(dut: Any, item: int, first: bool = False) -> None:
+    dut.add_valid.value = 1
+    dut.add_item.value = item
+    dut.add_first.value = int(first)
+    await RisingEdge(dut.clk)
+    dut.add_valid.value = 0
+
+
+async def take(dut: Any) -> int:
+    """The next one's number, once it is there."""
+    dut.m_ready.value = 1
+    await RisingEdge(dut.clk)
+    await until(dut.clk, lambda: bool(dut.m_valid.value), LATENCY + 2)
+    item = int(dut.m_item.value)
+    dut.m_ready.value = 0
+    return item
 
 
 @behaviour()
@@ -35,6 +55,7 @@ async def who_is_added_gets_a_turn_and_is_never_listed_twice(dut: Any, add_stall
         item = random.choice(pool) if random.random() < 0.7 else pool[cycle % len(pool)]
         dut.add_valid.value = int(adding)
         dut.add_item.value = item if adding else random.randrange(items)
+        dut.add_first.value = random.getrandbits(1)
         ready = int(cycle >= 1100 or not next(takes))
         dut.m_ready.value = ready
         await RisingEdge(dut.clk)
@@ -42,7 +63,7 @@ async def who_is_added_gets_a_turn_and_is_never_listed_twice(dut: Any, add_stall
             wished[item].append(cycle)
         if dut.m_valid.value:
             now = int(dut.m_item.value)
-            assert offered in (None, now), "an offered item changed"
+            assert offered in (None, now) or dut.m_first.value, "an offered item changed"
             offered = None if ready else now
             if ready:
                 turns[now].append(cycle)
@@ -123,3 +144,54 @@ async def turns_are_fair(dut: Any) -> None:
             turns[int(dut.m_item.value)] += 1
     assert max(turns.values()) - min(turns[item] for item in range(items)) <= 1
     assert items < 8 or sum(turns.values()) >= 20 * items - LATENCY
+
+
+@behaviour()
+async def a_newcomer_goes_first_if_none_of_the_last_turns_was_its_own(dut: Any) -> None:
+    items = await begin(dut)
+    newcomer, *others = random.sample(range(items), items)
+    if not others:
+        return
+    for turns in (items - 1, items):  # of others, since its own
+        await add(dut, newcomer)
+        assert await take(dut) == newcomer
+        for turn in range(turns):
+            await add(dut, others[turn % len(others)])
+            assert await take(dut) == others[turn % len(others)]
+        for item in others:
+            await add(dut, item)
+        await cycles(dut.clk, LATENCY)
+        await add(dut, newcomer, first=True)
+        await cycles(dut.clk, LATENCY)
+        goes_first = bool(dut.NEWCOMERS.value) and turns == items
+        assert bool(dut.m_first.value) == goes_first
+        found = [await take(dut) for _ in range(items)]
+        assert found == ([newcomer, *others] if goes_first else [*others, newcomer])
+
+
+@behaviour()
+@cocotb.parametrize((("add_stalls", "take_stalls"), PAIRS))
+async def whoever_waits_gets_one_of_the_next_turns_whatever_goes_first(
+    dut: Any, add_stalls: Any, take_stalls: Any
+) -> None:
+    items = await begin(dut)
+    patient, *others = random.sample(range(items), items)
+    adds, takes = add_stalls(), take_stalls()
+    for _ in range(10):
+        await add(dut, patient)
+        before, cycle = 0, 0  # turns of others since it has been in the list
+        while True:
+            cycle += 1
+            dut.add_valid.value = int(bool(others) and not next(adds))
+            dut.add_item.value = random.choice(others or [patient])
+            dut.add_first.value = 1
+            ready = int(not next(takes))
+            dut.m_ready.value = ready
+            await RisingEdge(dut.clk)
+            if ready and dut.m_valid.value:
+                if int(dut.m_item.value) == patient:
+                    break
+                before += cycle > ON_THE_WAY
+                assert before <= items, "waits too long"
+            assert cycle < 100 * (items + LATENCY)
+        dut.m_ready.value = 0
