@@ -706,7 +706,7 @@ async def rates(dut: Any, every: bool, longest: int) -> None:
         await bench.set(queue)
     # The first look waits for a write; it, and for some queues the second one, is for half as many.
     burst = int(dut.BURST.value)
-    await until(dut.clk, lambda: bench.total > burst * len(queues), 1_000 + 400 * len(queues))
+    await until(dut.clk, lambda: bench.total > burst * len(queues), 4_000 + 400 * len(queues))
     begun, count = bench.total, 0
     while any(queue.due for queue in queues):
         await RisingEdge(dut.clk)
