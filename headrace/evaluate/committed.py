@@ -157,7 +157,7 @@ MEASUREMENTS = {
             ("switch_card", "pcie_core"),
             ("switch",),
             (*_HOST, f"{_LOADS}/host_rings.py", f"{_BENCH}/host.py"),
-            ("docs/performance.md",),
+            _TABLES,
             host_card.parameters,
         ),
         Measurement(
@@ -192,7 +192,7 @@ MEASUREMENTS = {
                 *(f"{_LOADS}/{name}.py" for name in ("emulations", "emulator_daemons", "emulator_hosts")),
                 f"{_BENCH}/emulator.py",
             ),
-            ("docs/performance.md",),
+            _TABLES,
             lambda: emulations.SMALL,
         ),
         Measurement(
