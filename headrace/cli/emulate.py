@@ -276,7 +276,8 @@ def _show_report(report: dict[str, Any]) -> None:
         f"steps late by {fidelity['late_s']['mean'] * 1e3:.1f} ms in the mean, "
         f"{fidelity['late_s']['max'] * 1e3:.1f} ms at most; "
         f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, "
-        f"{fidelity['processor_load']['max']:.0%} at most"
+        f"{fidelity['processor_load']['max']:.0%} at most; "
+        f"packets dropped by full queues of the machine: {fidelity['queueing']['packets_dropped']:,}"
     )
     _show_streams(report["traffic"])
     for line in (*report["not_applied"], *fidelity["doubtful"]):
