@@ -16,7 +16,7 @@ from headrace.cards.rpu.tables import Pattern, matcher_words
 
 SLOT, RULE, POSITION, NEXT, LEN_START, INTERRUPT = 0x18, 0x1C, 0x20, 0x24, 0x2C, 0x30
 JOBS = 8
-DOCUMENT, PROGRAM = ROOT / "README.md", Path("/bin/sh")
+DOCUMENT, PROGRAM = ROOT / "LICENSE", Path("/bin/sh")
 Found = list[tuple[int, int]]
 
 
