@@ -55,7 +55,7 @@ class Fidelity:
     def report(self) -> dict[str, Any]:
         """Seconds, parts of all processors, queueing that no scenario asked for, and in words what it makes doubtful.
 
-        Both are of the whole machine: what other programs do to it counts, as it does to the nodes.
+        Processors and queues are the whole machine's: what other programs do to them counts, as it does to the nodes.
         """
         late = sum(each > _LATE_PART * self.step_s for each in self.late_s)
         full = sum(each > _SATURATED for each in self.load)

@@ -308,7 +308,7 @@ def beside() -> Beside:
 
 def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulator, "run_points", run_here(emulator_load))
-    monkeypatch.setattr(emulator.switching, "build", lambda: None)
+    monkeypatch.setattr(emulator.emulator_card, "build", lambda: None)
     monkeypatch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
     loads = emulator.traffic_loads
     monkeypatch.setattr(

@@ -8,30 +8,31 @@ from dataclasses import dataclass, field
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, Row
 from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
+from headrace.synth.placement import ROUTERS
 
 _BRAM36_BITS = 36_864
 
 
 @dataclass(frozen=True)
 class Design:
-    """A design to synthesise, and to place where ``least_mhz`` says what its Fmax must be. ``cam`` entries of a memory
-    by the formula of the thesis are named beside it; ``boundaries``: levels that aren't flattened; ``router``:
-    nextpnr's."""
+    """A design to synthesise, and to place where ``least_mhz`` says what its Fmax must be. ``cam``: the size of as
+    many entries by the formula of the thesis stands beside it; ``boundaries``: levels that aren't flattened;
+    ``router``: nextpnr's."""
 
     what: str
     module: str
     target: str
     parameters: dict[str, int] = field(default_factory=dict)
     least_mhz: float | None = None
-    cam: int | None = None
+    cam: bool = False
     boundaries: int = 0
-    router: str = "router1"
+    router: str = ROUTERS[0]
 
     @property
     def command(self) -> str:
         """That repeats it."""
         options = f" --boundaries {self.boundaries}" * bool(self.boundaries)
-        options += f" --router {self.router}" * (self.router != "router1")
+        options += f" --router {self.router}" * (self.router != ROUTERS[0])
         options += " --no-pnr" * (self.target == "ecp5" and self.least_mhz is None)
         settings = "".join(f" -P {name}={value}" for name, value in self.parameters.items())
         return f"headrace synth {self.module} --target {self.target}{options}{settings}"
@@ -43,22 +44,21 @@ def _functions(count: int, target: str) -> Design:
     if target == "xcup":
         return Design(f"function engine, {count} functions, 512 bits", "host_engine", target, parameters, boundaries=1)
     parameters |= {"DATA_W": 128, "STORE_KB": 16, "SEGMENT": 0}
-    least = 100 if count == 16 else None
-    what = f"function engine, {count} functions, 128 bits"
+    what, least = f"function engine, {count} functions, 128 bits", 100 if count == 16 else None
     return Design(what, "host_engine", target, parameters, least_mhz=least, boundaries=1)
 
 
 DESIGNS = (
     Design("exact part of a table, 4,096 entries of 264 bits", "exact_table", "xcup",
-           {"KEY_W": KEY_BITS, "ENTRIES": 4096}, cam=4096),
+           {"KEY_W": KEY_BITS, "ENTRIES": 4096}, cam=True),
     Design("ternary part of a table, 128 entries of 264 bits", "ternary_table", "xcup",
-           {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}, cam=128),
+           {"KEY_W": KEY_BITS, "ENTRIES": 128, "CHUNK_W": 5}, cam=True),
     # A pipeline that fits an ECP5: without custom actions, for its LUTs and multipliers; 4 KB a port each way, for its
     # 208 block RAMs; its LUTs are RAMs of 16 words.
     Design("the switch's whole pipeline, 256 bits", "switch_engine", "ecp5",
            {"PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
             "CUSTOM": 0, "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4},
-           least_mhz=80, router="router2"),
+           least_mhz=80, router=ROUTERS[1]),
     _functions(16, "xcup"),
     _functions(256, "xcup"),
     _functions(16, "ecp5"),
@@ -94,7 +94,7 @@ def _size(design: Design, report: synth.SynthReport) -> Row:
     fpga, luts, rams = ("UltraScale+", "LUTs", "BRAM36") if design.target == "xcup" else ("ECP5", "LUT4", "DP16KD")
     note = f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} {rams}; "
     if design.cam:
-        note += f"a CAM by the thesis' formula {cam_bits(design.cam, 5) / _BRAM36_BITS:,.0f}; "
+        note += f"a CAM by the thesis' formula {cam_bits(design.parameters['ENTRIES'], 5) / _BRAM36_BITS:,.0f}; "
     return Row("fit", f"{design.what}, {fpga}", "-", found.luts, luts, None, MEASURED, note + design.command)
 
 

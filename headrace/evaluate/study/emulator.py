@@ -199,7 +199,7 @@ def measure(
         known = stack.enter_context(PointsFile(store, measured_on, modules)) if store else None
         if address is None and any(point.table == _CARD for point in chosen):
             report("switch cards", None)
-            switching.build()
+            emulator_card.build()
         results = run_points(
             run,
             [point.arguments for point in chosen],

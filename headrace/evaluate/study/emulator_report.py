@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.evaluate.study import emulator_switching_report as switching
 from headrace.evaluate.study.emulator_published import COVERAGE
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.files import figure, files_list, grid, grid_or_nothing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -138,7 +138,7 @@ def singles_table(study: EmulatorStudy) -> str:
         for row in study.singles
     ]
     head = ["Mb/s of payload", "between nodes (TCP)", "within a node (UDP)", "lost of that", "whole messages"]
-    return grid(head, lines) if lines else ""
+    return grid_or_nothing(head, lines)
 
 
 def five_table(study: EmulatorStudy) -> str:
@@ -148,7 +148,7 @@ def five_table(study: EmulatorStudy) -> str:
         for row in study.streams
         if row.what == "five streams"
     ]
-    return grid(["five streams", "hops", "Mb/s", "messages lost"], lines) if lines else ""
+    return grid_or_nothing(["five streams", "hops", "Mb/s", "messages lost"], lines)
 
 
 def grid_table(study: EmulatorStudy) -> str:
@@ -165,7 +165,7 @@ def grid_table(study: EmulatorStudy) -> str:
         ]
         for row in rows
     ]
-    return grid(["20 streams", "hops", "Mb/s", "published", "ratio", "messages lost"], lines) if lines else ""
+    return grid_or_nothing(["20 streams", "hops", "Mb/s", "published", "ratio", "messages lost"], lines)
 
 
 def summary_table(study: EmulatorStudy) -> Table:

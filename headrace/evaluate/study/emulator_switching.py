@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import emulator_card, emulator_fabrics
+from headrace.evaluate.loads import emulator_fabrics
 from headrace.evaluate.loads.emulator import FIVE
 from headrace.evaluate.loads.emulator_card import Cut
 from headrace.evaluate.loads.emulator_fabrics import Datagrams, Pair, Stream
@@ -213,8 +213,3 @@ def _giga(bps: float | None) -> float | None:
 
 def _samples_bps(found: Filtered) -> float:
     return 32 * found.samples * found.packets * found.clock_hz / found.cycles
-
-
-def build() -> None:
-    """Builds the cards, if need be."""
-    emulator_card.build()

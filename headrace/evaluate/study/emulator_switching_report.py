@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.evaluate.study.emulator_switching import CARD, OVS, SOFTWARE, Switching
-from headrace.evaluate.study.files import grid
+from headrace.evaluate.study.files import grid_or_nothing
 
 NAMES = {CARD: "the card, modelled, nodes take no time", OVS: "Open vSwitch here", SOFTWARE: "the kernel (`software`)"}
 
@@ -16,14 +16,10 @@ def _gbit(value: float | None) -> str:
     )
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return grid(head, lines) if lines else ""
-
-
 def pairs_table(found: Switching) -> str:
     """Two nodes on each fabric; empty: none."""
     lines = [[NAMES[row.fabric], _gbit(row.gbit_s), f"{row.round_trip_us:,.1f}"] for row in found.pairs]
-    return _table(["two nodes", "Gb/s of one TCP connection", "a ping's round trip, us"], lines)
+    return grid_or_nothing(["two nodes", "Gb/s of one TCP connection", "a ping's round trip, us"], lines)
 
 
 def small_table(found: Switching) -> str:
@@ -37,7 +33,7 @@ def small_table(found: Switching) -> str:
         for row in found.small
     ]
     head = ["Gb/s of data", "the card, modelled: packets", "64 KB that it cuts", "Open vSwitch here: packets"]
-    return _table([*head, "64 KB that the kernel cuts", "published: Open vSwitch", "published: FPGA"], lines)
+    return grid_or_nothing([*head, "64 KB that the kernel cuts", "published: Open vSwitch", "published: FPGA"], lines)
 
 
 def six_table(found: Switching) -> str:
@@ -54,7 +50,7 @@ def six_table(found: Switching) -> str:
     if rows:
         sums = [None if None in column else sum(each or 0.0 for each in column) for column in zip(*rows, strict=True)]
         lines.append(line("all together", sums, found.lost))
-    return _table(["Gb/s of images", *(NAMES[each] for each in (CARD, OVS, SOFTWARE)), "messages lost"], lines)
+    return grid_or_nothing(["Gb/s of images", *(NAMES[each] for each in (CARD, OVS, SOFTWARE)), "messages lost"], lines)
 
 
 def filter_table(found: Switching) -> str:
@@ -72,4 +68,6 @@ def filter_table(found: Switching) -> str:
         "filtered in the card, a line, modelled",
         "not filtered by the node",
     ]
-    return _table([*head, "in the node, C++", "in the node, NumPy", "not filtered, as a multiple of NumPy"], lines)
+    return grid_or_nothing(
+        [*head, "in the node, C++", "in the node, NumPy", "not filtered, as a multiple of NumPy"], lines
+    )

@@ -39,6 +39,11 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def grid_or_nothing(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same, but nothing without rows."""
+    return grid(head, rows) if rows else ""
+
+
 def figure(name: str, figures: Mapping[str, str]) -> str:
     """A figure and its caption in markdown; nothing if it wasn't drawn."""
     return f"![{figures[name]}]({name}.png)\n\n*{figures[name]}.*" if name in figures else ""
