@@ -279,6 +279,12 @@ def _show_report(report: dict[str, Any]) -> None:
         f"{fidelity['processor_load']['max']:.0%} at most; "
         f"packets dropped by full queues of the machine: {fidelity['queueing']['packets_dropped']:,}"
     )
+    if (line := fidelity["delay_line"]) is not None:
+        late_ms = {part: late_s * 1e3 for part, late_s in line["late_s"].items()}
+        print(
+            f"frames that were delayed: {line['frames']:,}; late by {late_ms['median']:.2f} ms (median), "
+            f"{late_ms['p99']:.2f} ms (p99), {late_ms['max']:.2f} ms at most"
+        )
     _show_streams(report["traffic"])
     for line in (*report["not_applied"], *fidelity["doubtful"]):
         print(line)

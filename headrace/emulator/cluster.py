@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 from headrace.emulator import control, kernel, timeline
 from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
-from headrace.emulator.fabric import NOT_APPLIED
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.inside import LOAD
 from headrace.emulator.keeper import EmulationJob
@@ -377,7 +376,7 @@ class _Controller:
             "time_s": self._step.time_s,
             "links_changed": self._changes,
             "coverage": sum(self._coverage) / len(self._coverage),
-            "not_applied": [NOT_APPLIED],
+            "not_applied": [],
             "hosts": self._hosts(),
             "fidelity": self._fidelity.report(),
             "traffic": self._traffic.streams(),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from headrace.emulator.fabric.delays import LATE_PART
 
 _SATURATED = 0.95
 _LATE_PART = 0.1  # of a time step
@@ -52,8 +55,9 @@ class Fidelity:
         self.late_s.append(late_s)
         self.busy_s.append(busy_s)
 
-    def report(self) -> dict[str, Any]:
+    def report(self, delayed: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Seconds, parts of all processors, queueing that no scenario asked for, and in words what it makes doubtful.
+        ``delayed``: how frames were, if there is a delay line (see ``DelayLine``).
 
         Processors and queues are the whole machine's: what other programs do to them counts, as it does to the nodes.
         """
@@ -79,14 +83,31 @@ class Fidelity:
                 f"packets waited for a processor in {self.waited} of {len(self.late_s)} steps: delays are longer than "
                 "the scenario says"
             )
+        if delayed is not None:
+            doubtful += _delay_doubts(delayed)
         return {
             "processors": os.cpu_count(),
             "late_s": _summary(self.late_s),
             "controller_s": _summary(self.busy_s),
             "processor_load": _summary(self.load),
             "queueing": {"packets_dropped": self.dropped, "steps_waited": self.waited},
+            "delay_line": delayed,
             "doubtful": doubtful,
         }
+
+
+def _delay_doubts(delayed: Mapping[str, Any]) -> list[str]:
+    found = []
+    if delayed["late"] > _MANY * delayed["frames"]:
+        found.append(
+            f"{delayed['late']:,} of {delayed['frames']:,} frames left the delay line late by more than "
+            f"{LATE_PART:.0%} of their delay: delays are longer than the scenario says"
+        )
+    if lost := delayed["dropped"] + delayed["missed"]:
+        found.append(
+            f"{lost:,} frames were dropped before the delay line, which had too many: not all losses are the scenario's"
+        )
+    return found
 
 
 def _summary(values: list[float]) -> dict[str, float]:

@@ -57,6 +57,7 @@ class SharedFabric(SoftwareFabric):
 
     def __init__(self, share: Share, phys: int, network: int) -> None:
         """``network``: file descriptor of the host's, see ``outside``."""
+        super().__init__()
         self._share, self._phys = share, phys
         self._within = ("nsenter", f"--net=/proc/{os.getpid()}/fd/{network}", "--")
 

@@ -89,7 +89,7 @@ class World:
             self._loop()
             traffic = self._traffic.streams()
             self._stop_programs()
-        return self._report(built_s) | {"traffic": traffic}
+            return self._report(built_s) | {"traffic": traffic}
 
     # ---------------------------------------------------------------------------------------------- building
 
@@ -111,10 +111,7 @@ class World:
         gc.collect()
         gc.freeze()  # nodes and their processes are forks: what there is now is shared
         kernel.batch("ip", ["link set lo up"])
-        for name in ("all", "default"):
-            path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
-            if path.exists():
-                path.write_text("1")
+        kernel.no_ipv6()
         for index in range(len(scenario.nodes)) if self._share is None else self._share.nodes():
             name = scenario.nodes[index]
             self._nodes.append(Node(index, name, BASE / "nodes" / name, self._hosts, self._roots.get(index)))
@@ -274,8 +271,8 @@ class World:
         wakeup.clear()
         fabric = self._links.fabric
         for pid, _ in kernel.ended_children():
-            if pid == fabric.pid:
-                raise HeadraceError(fabric.why())
+            if said := fabric.ended(pid):
+                raise HeadraceError(said)
             for node in self._nodes:
                 if pid == node.pid:
                     raise node.gone()
@@ -283,21 +280,12 @@ class World:
             if isinstance(key.data, Node):
                 self._hear(key.data)
             elif key.data == "fabric":
-                self._attend_fabric()
+                fabric.attend()
             elif key.fileobj is self._listener:
                 control.serve(self._listener, self._answer)
             elif key.fileobj is self._keeper:
                 self._keeper.recv(1)
                 self._stop()
-
-    def _attend_fabric(self) -> None:
-        fabric = self._links.fabric
-        try:
-            fabric.attend()
-        except HeadraceError:
-            if fabric.pid is not None:
-                raise HeadraceError(fabric.why()) from None
-            raise
 
     def _hear(self, node: Node, key: str = "") -> bool:
         """Notes what a node says. Whether that is a message with ``key``. Raises HeadraceError for a program that
@@ -429,7 +417,7 @@ class World:
             "links_changed": self._changes,
             "coverage": sum(self._coverage) / len(self._coverage),
             "not_applied": self._links.fabric.not_applied(),
-            "fidelity": self._fidelity.report(),
+            "fidelity": self._fidelity.report(self._links.fabric.delayed()),
         }
 
 

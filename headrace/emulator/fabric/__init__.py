@@ -2,8 +2,8 @@
 network of the emulator's own.
 
 A kind of fabric carries frames between two ports while they are joined, and drops all others. PHYs lose their carrier
-with their link. What goes to a PHY is held to the link's rate and lost as the link loses (each frame by itself), at the
-fabric's port towards the receiver: by the kernel, or by the switch card, which delays it, too.
+with their link. What goes to a PHY is held to the link's rate, lost as the link loses (each frame by itself) and
+delayed, at the fabric's port towards the receiver: by the kernel and a process that delays, or by the switch card.
 """
 
 from __future__ import annotations
@@ -20,16 +20,11 @@ from headrace.errors import HeadraceError
 Ends = tuple[int, int]
 """Two ports, from 0."""
 
-NOT_APPLIED = "links have no delay: the rtl fabric has it, with LINKS = 1"
-
 _EVERY = "1,6 0 0 4294967295"  # classic BPF: it matches
-_ALWAYS_DROP = "1,6 0 0 2"  # classic BPF: return TC_ACT_SHOT
-_BURST_BYTES = 3200
-_BURST_S = 0.004
-_QUEUE_S = 0.1
+ALWAYS_DROP = "1,6 0 0 2"
+"""Classic BPF: return TC_ACT_SHOT."""
 _DELAY_STEP_NS = 1000  # of less no fabric with real programs makes a difference, and each change takes time
 _FASTEST_BPS = 1e11  # of a token bucket
-_MODULO = 1 << 32
 
 
 class Arriving(NamedTuple):
@@ -46,18 +41,20 @@ Changes = Mapping[int, tuple[Arriving, Arriving]]
 
 
 class Fabric(AbstractContextManager["Fabric"], Protocol):
-    """A kind of fabric. ``pid``: its process, if it is one."""
-
-    pid: int | None
+    """A kind of fabric."""
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
         """No more frames between the lost pairs of ports, from now on between the found ones. Raises HeadraceError."""
 
-    def hold(self, changes: Changes) -> None:
-        """Ports hold what leaves them to something else. Raises HeadraceError."""
+    def hold(self, changes: Changes, gone: Sequence[int]) -> None:
+        """Ports hold what leaves them to something else; those that are ``gone`` have lost their link, and are down.
+        Raises HeadraceError."""
 
     def not_applied(self) -> list[str]:
         """What of links' states it hasn't made true, in words."""
+
+    def delayed(self) -> dict[str, Any] | None:
+        """How it has delayed frames, where a process does: see ``DelayLine``. Raises HeadraceError."""
 
     def files(self) -> Iterable[int]:
         """File descriptors to look at, by ``attend``, when they can be read."""
@@ -65,20 +62,8 @@ class Fabric(AbstractContextManager["Fabric"], Protocol):
     def attend(self) -> None:
         """Does what is due. Raises HeadraceError when the fabric has gone."""
 
-    def why(self) -> str:
-        """What it said last, when its process has ended."""
-
-
-class HeldByKernel:
-    """A fabric whose ports' interfaces hold frames to rate (a token bucket) and loss, not to delay."""
-
-    def hold(self, changes: Changes) -> None:
-        """Changes filters and queues at the interfaces' egress. Raises HeadraceError."""
-        batch("tc", [line for port, states in changes.items() for line in _lines(port, *states)])
-
-    def not_applied(self) -> list[str]:
-        """Delay."""
-        return [NOT_APPLIED]
+    def ended(self, pid: int) -> str:
+        """What there is to say of the end of a process; nothing: it is none of the fabric's."""
 
 
 def port_name(port: int) -> str:
@@ -112,15 +97,21 @@ def check(kind: str, ports: int, parameters: Mapping[str, Any]) -> None:
         build_card_for(ports, parameters)
 
 
-def redirect(here: str, *there: str) -> str:
-    """What ``tc`` is told so that all that an interface receives is sent by another one, or by several."""
+def redirect(here: str, *there: str, side: str = "ingress") -> str:
+    """What ``tc`` is told so that all that an interface receives (``egress``: sends) is sent by another one instead, or
+    by several."""
     copies = "".join(f"action mirred egress mirror dev {name} " for name in there[:-1])
-    return _filter(here, "ingress", 1, _EVERY, f"{copies}action mirred egress redirect dev {there[-1]}")
+    return set_filter(here, side, 1, _EVERY, f"{copies}action mirred egress redirect dev {there[-1]}")
 
 
 def drop_the_rest(name: str) -> list[str]:
     """What ``tc`` is told so that nothing else that a new interface receives reaches the kernel."""
-    return [f"qdisc add dev {name} clsact", _filter(name, "ingress", 9, _ALWAYS_DROP, "direct-action")]
+    return [f"qdisc add dev {name} clsact", set_filter(name, "ingress", 9, ALWAYS_DROP, "direct-action")]
+
+
+def set_filter(name: str, side: str, preference: int, program: str, action: str) -> str:
+    """What ``tc`` is told so that an interface has a filter in classic BPF, instead of one there may be."""
+    return f"filter replace dev {name} {side} pref {preference} handle 1 bpf bytecode '{program}' {action}"
 
 
 class Links:
@@ -145,7 +136,8 @@ class Links:
 
     def change(self, lost: Sequence[Ends], found: Sequence[Ends], states: Mapping[Ends, LinkState]) -> None:
         """Takes links away, makes new ones, and holds all to their states. Raises HeadraceError."""
-        batch("ip", [f"link set {port_name(port)} down" for ends in lost for port in self._own(ends)])
+        gone = [port for ends in lost for port in self._own(ends)]
+        batch("ip", [f"link set {port_name(port)} down" for port in gone])
         changes = {}
         for ends, state in states.items():
             for port, way in zip(ends, state.arriving(), strict=True):
@@ -160,46 +152,10 @@ class Links:
                 if wanted != before:
                     changes[port] = before, wanted
                     self._set[port] = wanted
-        if changes:
-            self.fabric.hold(changes)
+        if changes or gone:
+            self.fabric.hold(changes, gone)
         self.fabric.join(lost, found)
         batch("ip", [f"link set {port_name(port)} up" for ends in found for port in self._own(ends)])
 
     def _own(self, ends: Ends) -> list[int]:
         return [port for port in ends if port in self._set]
-
-
-def queue_bytes(rate_bps: float) -> int:
-    """That wait for a rate before others are dropped: of 0.1 s, or a few frames."""
-    return max(10 * _BURST_BYTES, round(rate_bps / 8 * _QUEUE_S))
-
-
-def _lines(port: int, before: Arriving, after: Arriving) -> list[str]:
-    name, lines = port_name(port), []
-    if before.loss != after.loss:
-        lines.append(
-            _filter(name, "egress", 1, _dropping(after.loss), "direct-action")
-            if after.loss > 0
-            else f"filter del dev {name} egress pref 1"
-        )
-    if before.rate_bps != after.rate_bps:
-        if math.isinf(after.rate_bps):
-            lines.append(f"qdisc del dev {name} root")
-        else:
-            burst = max(_BURST_BYTES, round(after.rate_bps / 8 * _BURST_S))
-            limit = burst + queue_bytes(after.rate_bps)
-            rate = max(8, round(after.rate_bps))
-            lines.append(f"qdisc replace dev {name} root tbf rate {rate}bit burst {burst} limit {limit}")
-    return lines
-
-
-def _filter(name: str, side: str, preference: int, program: str, action: str) -> str:
-    return f"filter replace dev {name} {side} pref {preference} handle 1 bpf bytecode '{program}' {action}"
-
-
-def _dropping(loss: float) -> str:
-    """Classic BPF that returns TC_ACT_SHOT with this probability, otherwise TC_ACT_OK: a random number below it?"""
-    below = min(round(loss * _MODULO), _MODULO)
-    if below == _MODULO:
-        return _ALWAYS_DROP
-    return f"4,32 0 0 {_MODULO - 4096 + 56},53 1 0 {below},6 0 0 2,6 0 0 0"  # SKF_AD_OFF + SKF_AD_RANDOM

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from headrace.emulator.fabric import Ends, HeldByKernel, port_name, redirect
+from headrace.emulator.fabric import Ends, port_name, redirect
+from headrace.emulator.fabric.held import HeldByKernel
 from headrace.emulator.kernel import batch
 
 
 class SoftwareFabric(HeldByKernel):
-    """Without a process."""
-
-    pid: int | None = None
+    """Without a process, but for the delay line."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        pass
+        self.close()
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
         """Changes the filters at the ports' ingress. Raises HeadraceError."""
@@ -33,7 +32,3 @@ class SoftwareFabric(HeldByKernel):
 
     def attend(self) -> None:
         """Nothing is ever due."""
-
-    def why(self) -> str:
-        """It has no process that ends."""
-        return ""

@@ -13,16 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from headrace.card.control import ask
-from headrace.emulator.fabric import (
-    Arriving,
-    Changes,
-    Ends,
-    HeldByKernel,
-    drop_the_rest,
-    port_name,
-    queue_bytes,
-    redirect,
-)
+from headrace.emulator.fabric import Arriving, Changes, Ends, drop_the_rest, port_name, redirect
+from headrace.emulator.fabric.held import HeldByKernel, queue_bytes
 from headrace.emulator.fabric.openflow import Controller
 from headrace.emulator.kernel import batch, begin_child
 from headrace.engines.netem import LEAST_BPS, MOST_DELAY_NS, Loss, Netem, netem_text
@@ -80,9 +72,9 @@ def netem(arriving: Arriving) -> Netem:
 
 
 class _Switch(HeldByKernel):
-    pid: int | None = None
-
     def __init__(self) -> None:
+        super().__init__()
+        self._pid: int | None = None
         self._stack = ExitStack()
         self._controller: Controller | None = None
 
@@ -91,6 +83,7 @@ class _Switch(HeldByKernel):
         self._stack.callback(self._controller.close)
 
     def __exit__(self, *error: Any) -> None:
+        self.close()
         self._stack.close()
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
@@ -105,7 +98,18 @@ class _Switch(HeldByKernel):
     def attend(self) -> None:
         """Raises HeadraceError when the switch has gone."""
         if self._controller is not None:
-            self._controller.attend()
+            try:
+                self._controller.attend()
+            except HeadraceError:
+                raise HeadraceError(self._why()) from None
+
+    def ended(self, pid: int) -> str:
+        """Its process, or the delay line."""
+        return self._why() if pid == self._pid else super().ended(pid)
+
+    def _why(self) -> str:
+        """What it said last, when its process has ended."""
+        raise NotImplementedError
 
 
 class OvsFabric(_Switch):
@@ -123,10 +127,10 @@ class OvsFabric(_Switch):
             words += ["--", "add-port", ovs.BRIDGE, name, "--", "set", "interface", name, f"ofport_request={port + 1}"]
         switch.vsctl(*words)
         self._control(switch.folder / f"{ovs.BRIDGE}.mgmt")
-        self.pid = switch.process
+        self._pid = switch.process
         return self
 
-    def why(self) -> str:
+    def _why(self) -> str:
         """Its log is its own."""
         return "Open vSwitch has ended"
 
@@ -148,13 +152,13 @@ class CardFabric(_Switch):
 
     def __enter__(self) -> Self:
         socket = self._folder / "switch.openflow"
-        self.pid = os.fork()
-        if self.pid == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             self._card(socket)
         deadline = time.monotonic() + _START_S
         while not socket.exists():
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                raise HeadraceError(self.why())
+            if os.waitpid(self._pid, os.WNOHANG)[0]:
+                raise HeadraceError(self._why())
             if time.monotonic() > deadline:
                 raise HeadraceError("the switch card does not start")
             time.sleep(0.01)
@@ -192,10 +196,12 @@ class CardFabric(_Switch):
         finally:
             os._exit(code)
 
-    def hold(self, changes: Changes) -> None:
+    def hold(self, changes: Changes, gone: Sequence[int]) -> None:
         """All of them in one request. Raises HeadraceError."""
         if not self._parameters["LINKS"]:
-            super().hold(changes)
+            super().hold(changes, gone)
+            return
+        if not changes:
             return
         from headrace.cards.switch.service import CONTROL
 
@@ -209,7 +215,7 @@ class CardFabric(_Switch):
             raise HeadraceError("the switch card does not answer") from None
 
     def not_applied(self) -> list[str]:
-        """With LINKS, delays beyond the card's; otherwise all."""
+        """With LINKS, delays beyond the card's."""
         if not self._parameters["LINKS"]:
             return super().not_applied()
         longest_s = MOST_DELAY_NS / 1e9
@@ -223,7 +229,7 @@ class CardFabric(_Switch):
     def _log(self) -> Path:
         return self._folder / "switch.log"
 
-    def why(self) -> str:
+    def _why(self) -> str:
         """The last line that it said."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         return f"the switch card has ended{f': {lines[-1]}' if lines else ''}"

@@ -16,7 +16,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headrace.emulator import kernel
@@ -222,10 +221,7 @@ def leave_network() -> int:
     """Goes into a new network; gives the node's, as a file descriptor."""
     node = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     kernel.unshare(kernel.NEWNET)
-    for name in ("all", "default"):
-        path = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
-        if path.exists():
-            path.write_text("1")
+    kernel.no_ipv6()
     return node
 
 
