@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,14 +36,53 @@ def scenario(folder: Path, places: Sequence[Sequence[float]], more: str = "", ra
 
 def record(folder: Path, nodes: int, steps: Sequence[Sequence[tuple[int, int]]]) -> Path:
     """Links at each step, as headrace emulate run --record writes them."""
-    state = {"distance_m": 1.0, "delay_ns": 0, "rate_bps": 5e7, "loss": 0.0}
     lines: list[dict[str, Any]] = [{"nodes": [f"n{number}" for number in range(1, nodes + 1)]}]
     for number, links in enumerate(steps):
-        found = [{"nodes": pair, **state} for pair in links]
+        found = [link(*pair) for pair in links]
         lines.append({"time_s": float(number), "positions": [[0.0] * 3] * nodes, "links": found})
     path = folder / "links.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
+
+
+def two_nodes(
+    folder: Path, fabric: str, parameters: Mapping[str, Any], states: Sequence[Mapping[str, Any]]
+) -> tuple[Path, Path]:
+    """A scenario of two nodes, and the record of how their link is at each step."""
+    words = ", ".join(f"{key} = {value}" for key, value in parameters.items())
+    more = f'phys = 1\nrouting = "shortest"\nfabric = "{fabric}"\nfabric_parameters = {{{words}}}'
+    lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2"]}]
+    for number, state in enumerate(states):
+        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * 2, "links": [link(0, 1, **state)]})
+    replay = folder / "links.jsonl"
+    replay.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return scenario(folder, [(0, 0)] * 2, more), replay
+
+
+def link(a: int, b: int, **state: Any) -> dict[str, Any]:
+    """Of a record: between two nodes (their indices), without delay and loss unless it is said."""
+    return {"nodes": [a, b], "distance_m": 1.0, "delay_ns": 0, "rate_bps": 5e7, "loss": 0.0, **state}
+
+
+def know_neighbours(emulation: Emulation) -> None:
+    """The two nodes don't ask for addresses."""
+    for node, other in ((1, 2), (2, 1)):
+        mac = f"02:00:00:{other:02x}:00:00"
+        emulation.run(f"n{node}", ["ip", "neigh", "replace", f"10.0.0.{other}", "lladdr", mac, "dev", "phy0"])
+
+
+def ping(emulation: Emulation, *words: str) -> tuple[int, float]:
+    """Echo requests of n1 to n2: how many were answered, and the shortest time of one in ms."""
+    said = emulation.run("n1", ["ping", "-q", *words, "n2"]).stdout
+    fastest = re.search(r"rtt [^=]*= ([0-9.]+)/", said)
+    return int(said.split(" received")[0].split()[-1]), float(fastest[1]) if fastest else math.inf
+
+
+def echo_requests(emulation: Emulation) -> int:
+    """That n2 has got."""
+    lines = [line.split() for line in emulation.run("n2", ["cat", "/proc/net/snmp"]).stdout.splitlines()]
+    names, values = (line for line in lines if line[0] == "Icmp:")
+    return int(values[names.index("InEchos")])
 
 
 def family(pid: int) -> set[int]:

@@ -321,6 +321,8 @@ class World:
             case {"command": "telemetry"}:
                 more = telemetry.of(self.scenario, self._hold, self._jammed, self._unjammed.links)
                 return self.status() | more, None
+            case {"command": "delay-line"}:
+                return {"delay_line": self._links.fabric.delayed()}, None
             case {"command": "hold", "on": bool(on)}:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None

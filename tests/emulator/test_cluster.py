@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -40,6 +41,18 @@ def test_neighbours_come_together_and_hosts_are_joined(hosts: Hosts) -> None:
         assert " 0% packet loss" in said and "ttl=60" in said
         report = emulation.stop()
         assert not any(host["lost"] for host in report["hosts"])
+
+
+@pytest.mark.live
+def test_links_between_hosts_and_on_one_have_their_delay(hosts: Hosts) -> None:
+    """Each of the five is 1,000 km long."""
+    far = LINE.replace("00, 0]", "00e4, 0]").replace("range_m = 150", "range_m = 1.5e6")
+    with scenario_file(far) as path, over_hosts(hosts, path) as emulation:
+        assert len(emulation.status()["links"]) == 5
+        ping = emulation.start("n1", ["ping", "-c", "3", "-i", "0.1", "n6"], stdout=subprocess.PIPE, text=True)
+        found = re.search(r" 0% packet loss.*rtt [^=]*= ([0-9.]+)/", ping.communicate()[0], re.DOTALL)
+        assert found is not None and float(found[1]) >= 2 * 5 * 1e9 / 299_792_458
+        assert emulation.stop()["not_applied"] == []
 
 
 TRAFFIC = """

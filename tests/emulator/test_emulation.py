@@ -134,10 +134,14 @@ def test_stop_leaves_nothing(tmp_path: Path) -> None:
     assert main(["emulate", "status", "--name", emulation.name]) == 1
 
 
-@pytest.mark.parametrize("fabric", ["software", "rtl"])
-def test_nothing_is_left_when_any_process_is_killed(fabric: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fabric", "apart_m", "processes"), [("software", 100, 6), ("software", 60_000, 7), ("rtl", 100, 7)]
+)
+def test_nothing_is_left_when_any_process_is_killed(fabric: str, apart_m: int, processes: int, tmp_path: Path) -> None:
+    """Far links have a delay line."""
     parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
-    path = scenario(tmp_path, LINE[:2], f'phys = 1\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}')
+    more = f'phys = 1\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}'
+    path = scenario(tmp_path, [(0, 0), (apart_m, 0)], more, f"range_m = {apart_m}")
     path.write_text(path.read_text() + '[programs.wait]\ncommand = "sleep 1000"\nnodes = ["n2"]\n')
     number, count = 0, 1
     while number < count:
@@ -146,7 +150,7 @@ def test_nothing_is_left_when_any_process_is_killed(fabric: str, tmp_path: Path)
         pids = family(emulation.pid)
         spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
         count = len(pids)
-        assert count == (7 if fabric == "rtl" else 6)
+        assert count == processes
         victim = sorted(pids)[number]
         os.kill(victim, signal.SIGKILL)
         nothing_left(emulation, pids, spaces)

@@ -66,6 +66,25 @@ def test_packets_that_wait_for_a_processor_in_many_steps_make_delays_doubtful(
     assert any("waited for a processor in 1 of" in line for line in found["doubtful"]) is doubtful
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, None),
+        ({"late": 50}, None),
+        ({"late": 51}, "51 of 1,000 frames left the delay line late by more than 10% of their delay"),
+        ({"dropped": 2, "missed": 3}, "5 frames were dropped before the delay line"),
+    ],
+)
+def test_frames_that_leave_late_or_never_make_delays_and_losses_doubtful(
+    more: dict[str, int], said: str | None
+) -> None:
+    delayed = {"frames": 1000, "late": 0, "dropped": 0, "missed": 0, **more}
+    found = Fidelity(1.0).report(delayed)
+    assert found["delay_line"] == delayed
+    assert len(found["doubtful"]) == (said is not None)
+    assert said is None or found["doubtful"][0].startswith(said)
+
+
 def test_the_kernels_own_counts_are_read() -> None:
     run = Fidelity(1.0)
     run.step(0.0, 0.0)

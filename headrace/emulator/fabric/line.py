@@ -197,7 +197,7 @@ class _Process:
                 elif level == _SOL_PACKET and kind == _AUXDATA:
                     status, _, _, _, _, tag, protocol = _AUX.unpack(data)
                     if status & _TAGGED:
-                        frame = _tagged(frame, protocol if status & _TAG_HAS_PROTOCOL else _VLAN, tag)
+                        frame = with_tag(frame, protocol if status & _TAG_HAS_PROTOCOL else _VLAN, tag)
             self._delays.add(port, came_ns, frame)
 
     def _leave(self) -> None:
@@ -210,7 +210,7 @@ class _Process:
                 pass  # the link goes just now
 
 
-def _tagged(frame: bytes, protocol: int, tag: int) -> bytes:
+def with_tag(frame: bytes, protocol: int, tag: int) -> bytes:
     """With the VLAN tag, which the kernel gives beside the frame."""
     flags, segments, header, segment, start, offset = _OFFLOAD.unpack_from(frame)
     more = 4 if flags & 1 else 0  # a checksum is left to the receiver
