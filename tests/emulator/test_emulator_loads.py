@@ -8,7 +8,7 @@ import pytest
 
 from headrace.emulator.wiring import next_hops
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads import emulator, emulator_fabrics
+from headrace.evaluate.loads import emulator, emulator_delay, emulator_fabrics
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S, by_hops
 
 
@@ -74,3 +74,13 @@ def test_six_nodes_of_three_connections_stream_at_the_same_time() -> None:
     found = emulator_fabrics.six_nodes("software", 0.2, 2)
     assert [(each.source, each.destination) for each in found] == list(emulator.FIVE[6])
     assert all(each.bps > 0 and not each.lost for each in found)
+
+
+@pytest.mark.live
+def test_round_trips_and_frames_of_the_delay_line_are_measured() -> None:
+    found = emulator_delay.delayed(0.002, 5)
+    fastest, mean, slowest = found.round_trip_s
+    assert 0.004 <= fastest <= mean <= slowest
+    assert 0 < found.late_median_s <= found.late_p99_s <= found.late_max_s
+    flood = emulator_delay.flooded(1514, 0.2)
+    assert flood.per_second > 0 and 0 <= flood.missed < 1

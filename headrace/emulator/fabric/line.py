@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import socket
 import struct
@@ -128,6 +129,8 @@ class _Process:
         kernel.unshare(kernel.NEWNET)
         kernel.no_ipv6()
         kernel.be_punctual()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # a socket a port
         self._buffer = memoryview(bytearray(_LONGEST_FRAME))
         self._epoll = select.epoll()
         self._epoll.register(control, select.EPOLLIN)
