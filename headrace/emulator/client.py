@@ -77,8 +77,8 @@ def wait_for_stream(
             found = control.ask(name, command="stream", stream=stream)
             if show is not None:
                 show(found)
-            if found["done"]:
-                return found
+            if found["done"]:  # the destination may have been asked before the last message came
+                return control.ask(name, command="stream", stream=stream)
             time.sleep(every_s)
         except KeyboardInterrupt:
             if found["stopped"]:
@@ -116,6 +116,7 @@ class Emulation:
         for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay), ("--share", share)):
             words += [option, str(value)] if value is not None else []
         words += ["--hold"] if hold else []
+        self._said = ""
         self._process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
@@ -153,9 +154,10 @@ class Emulation:
     def wait(self) -> str | None:
         """Until it has ended; what went wrong, None: nothing."""
         assert self._process.stderr is not None
-        said = "" if self._process.stderr.closed else self._process.stderr.read()
-        self._process.stderr.close()
-        lines = said.strip().splitlines()
+        if not self._process.stderr.closed:
+            self._said = self._process.stderr.read()
+            self._process.stderr.close()
+        lines = self._said.strip().splitlines()
         return (lines or ["it failed"])[-1].removeprefix("headrace: ") if self._process.wait() else None
 
     def ask(self, command: str, **more: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
 from headrace.emulator.fabric import NOT_APPLIED
 from headrace.emulator.fidelity import Fidelity
-from headrace.emulator.inside import LOAD
+from headrace.emulator.inside import LOOK_S, MEET_S, roles, traffic_role
 from headrace.emulator.keeper import EmulationJob
 from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import address, read
@@ -69,8 +69,6 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     scenario = read(job.scenario, job.fabric)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
-    if scenario.processes != "none":
-        raise HeadraceError("processes: not over several hosts yet", 2)
     if scenario.hardware:
         raise HeadraceError("hardware: not over several hosts yet", 2)
     with control.listen(job.name) as listener:
@@ -178,7 +176,8 @@ class _Controller:
 
     def request(self, node: str, request: Mapping[str, Any]) -> None:
         """Asks a node's load generator for something. Raises HeadraceError."""
-        self._on(node, {"command": "ask-process", "node": node, "role": LOAD, "request": dict(request)})
+        role = traffic_role(self.scenario)
+        self._on(node, {"command": "ask-process", "node": node, "role": role, "request": dict(request)})
 
     def hear(self, nodes: Sequence[str]) -> dict[str, Said]:
         """What the load generators say of their streams that can be reached. Raises HeadraceError."""
@@ -220,10 +219,20 @@ class _Controller:
         self._start_s = time.monotonic()
         self._apply(self._unjammed)
         self._noted(self._start_s, self._start_s)
+        if roles(self.scenario):
+            self._meet()
         for demand in self.scenario.traffic:
             self._traffic.start(demand)
         hosts = f"{len(self._workers)} host{'s' if len(self._workers) > 1 else ''}"
         self._tell(f"the emulation {self._job.name} is up on {hosts} after {self._built_s:.1f} s")
+
+    def _meet(self) -> None:
+        """Waits until the nodes' own processes have found each other and their neighbours; some may not."""
+        deadline = time.monotonic() + MEET_S
+        while time.monotonic() < deadline:
+            if not any(share["nodes"] for share in self._ask(_request, {"command": "apart"}).values()):
+                return
+            time.sleep(LOOK_S)
 
     def _noted(self, due: float, began: float) -> None:
         ended = time.monotonic()
@@ -340,6 +349,7 @@ class _Controller:
                 other = links.setdefault(tuple(link["nodes"]), link)
                 for key in ("sent", "bytes"):  # of a port that is elsewhere: 0
                     other[key] = [max(pair) for pair in zip(other[key], link[key], strict=True)]
+        coordinator = [share["coordinator"] for share in shares.values() if share["coordinator"]]
         found = []
         for index, name in enumerate(scenario.nodes):
             place = {"name": name, "address": address(index), "position_m": self._step.positions[index], "programs": {}}
@@ -353,8 +363,15 @@ class _Controller:
             "jammed": self._jams(),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
+            "coordinator": coordinator[0] if coordinator else self._unheard(),
             "hosts": self._hosts(),
         }
+
+    def _unheard(self) -> dict[str, Any] | None:
+        """A master coordinator whose host is lost; None: there is none."""
+        if (node := self.scenario.coordinator) is None:
+            return None
+        return {"node": self.scenario.nodes[node], "heard": 0, "reached": [], "of": len(self.scenario.nodes) - 1}
 
     def _hosts(self) -> list[dict[str, Any]]:
         return [
@@ -425,28 +442,24 @@ def _held(name: str) -> Emulation:
     return _HELD[name].emulation
 
 
-def _step(name: str, line: str) -> None:
+def _request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
     emulation = _held(name)
     try:
-        emulation.ask("step", links=line)
-    except HeadraceError as error:
+        return emulation.ask(**request)
+    except control.Ended as error:
         raise HeadraceError(emulation.wait() or str(error)) from None
+
+
+def _step(name: str, line: str) -> None:
+    _request(name, {"command": "step", "links": line})
 
 
 def _status(name: str) -> dict[str, Any]:
-    emulation = _held(name)
-    try:
-        return emulation.status()
-    except HeadraceError as error:
-        raise HeadraceError(emulation.wait() or str(error)) from None
-
-
-def _request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    return _held(name).ask(**request)
+    return _request(name, {"command": "status"})
 
 
 def _hear(name: str, nodes: Mapping[str, Sequence[str]], dask_worker: Any) -> dict[str, Said]:
-    said: dict[str, Said] = _held(name).ask("hear", nodes=list(nodes[dask_worker.address]))["said"]
+    said: dict[str, Said] = _request(name, {"command": "hear", "nodes": list(nodes[dask_worker.address])})["said"]
     return said
 
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from emulator_bench import scenario
@@ -14,19 +15,29 @@ from patience import HANG_S, until
 
 from headrace.cli import main
 from headrace.emulator import cluster, control
-from headrace.emulator.client import Elsewhere, entering, wait_for_stream
+from headrace.emulator.client import Elsewhere, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
+from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
 from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, over_hosts, spread, three_hosts
 
+MANET = LINE.replace('routing = "shortest"', 'processes = "manet"\ncoordinator = "n1"')
 PLACES = [(0, 0), (100, 0)]
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[Hosts]:
-    """Three of them; the last test that takes them kills one."""
+def three() -> Iterator[Hosts]:
     with three_hosts() as found:
         yield found
+
+
+@pytest.fixture
+def hosts(three: Hosts) -> Hosts:
+    """Three of them, whatever tests before have done to them."""
+    for number, worker in enumerate(three.workers):
+        if worker.poll() is not None:
+            three.again(number)
+    return three
 
 
 @pytest.mark.live
@@ -99,6 +110,52 @@ def test_commands_run_in_nodes_of_other_hosts(hosts: Hosts) -> None:
 
 
 @pytest.mark.live
+def test_the_nodes_own_processes_find_each_other_over_hosts_and_go_on_without_one(hosts: Hosts) -> None:
+    with scenario_file(MANET) as path, over_hosts(hosts, path) as emulation:
+
+        def processes_of(number: int) -> list[dict[str, Any]]:
+            return list(control.ask(emulation.name, command="processes", node=f"n{number}")["processes"])
+
+        def control_of(number: int) -> dict[str, Any]:
+            return next(each for each in processes_of(number) if each["role"] == "control")
+
+        def reached() -> list[str]:
+            return list(emulation.status()["coordinator"]["reached"])
+
+        def connected(number: int) -> set[str]:
+            return set(control_of(number)["connections"])
+
+        assert [connected(number) for number in (2, 3, 6)] == [{"1", "3"}, {"2", "4"}, {"5"}]  # once it is up
+        until(lambda: reached() == ["n2", "n3", "n4", "n5", "n6"], "who has a route to n1")
+        far = wait_for_stream(emulation.name, traffic(emulation.name, "n6", "n1", kind="command", count=5))
+        assert (far["received"], far["lost"], far["hops"], far["by"]) == (5, 0, 5, "acknowledgement")
+        assert next(route for route in control_of(1)["routes"] if route["to"] == 6)["via"] == 2
+
+        control.ask(emulation.name, command="jam", target="n2:n3", loss=1.0)  # on two hosts
+        until(lambda: (connected(2), connected(3)) == ({"1"}, {"4"}), "the loss of the link")
+        until(lambda: reached() == ["n2"], "what is left")
+        assert emulation.status()["coordinator"]["heard"] == 5  # out of band
+        control.ask(emulation.name, command="jam", target="n2:n3", loss=0.0)
+        until(lambda: len(reached()) == 5, "the link again")
+
+        hosts.workers[-1].kill()
+        assert emulation.line() == "headrace: host 10.9.0.3 is lost: n5, n6 are down"
+        until(lambda: connected(4) == {"3"}, "the loss of n5")
+        until(lambda: emulation.status()["coordinator"]["heard"] == 3, "the loss of management connections")
+        assert reached() == ["n2", "n3", "n4"]
+        near = wait_for_stream(emulation.name, traffic(emulation.name, "n1", "n4", kind="image", count=5))
+        assert near["received"] == 5 and near["hops"] == 3
+        with pytest.raises(HeadraceError, match=r"^node n6 is down: its host is lost$"):
+            control_of(6)
+
+        pid = next(each["pid"] for each in processes_of(4) if each["role"] == "messenger")
+        emulation.start("n4", ["kill", "-KILL", str(pid)], here=True).wait()
+        assert emulation.line() == "headrace: host 10.9.0.2: node n4: program messenger was killed by signal 9"
+        assert emulation.controller.wait() == 1
+        assert not any(hosts.has(number, emulation.name) for number in range(2))
+
+
+@pytest.mark.live
 def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: Hosts) -> None:
     found = spread(hosts)
     assert found.hosts == [["n1", "n2"], ["n3", "n4"], ["n5", "n6"]]
@@ -138,7 +195,6 @@ def test_neighbours_are_on_the_same_host_and_hosts_are_even() -> None:
     ("more", "said"),
     [
         ('fabric = "ovs"', "headrace: fabric ovs: several hosts have the software fabric\n"),
-        ('processes = "manet"', "headrace: processes: not over several hosts yet\n"),
         ("", "headrace: cluster nowhere: "),
     ],
 )
