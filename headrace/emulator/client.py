@@ -28,7 +28,7 @@ class Elsewhere(HeadraceError):
     emulation."""
 
     def __init__(self, name: str, node: str, host: str, cluster: str, worker: str) -> None:
-        super().__init__(f"node {node} is on the host {host}: shells and captures are for there")
+        super().__init__(f"node {node} is on the host {host}")
         self.name, self.node, self.host, self.cluster, self.worker = name, node, host, cluster, worker
 
 

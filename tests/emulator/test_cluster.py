@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import pytest
@@ -19,7 +23,8 @@ from headrace.emulator.client import Elsewhere, entering, traffic, wait_for_stre
 from headrace.emulator.cluster import split
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
-from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, over_hosts, spread, three_hosts
+from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, OverHosts, over_hosts, spread, three_hosts
+from headrace.evaluate.loads.switch_network import HEADRACE
 
 MANET = LINE.replace('routing = "shortest"', 'processes = "manet"\ncoordinator = "n1"')
 PLACES = [(0, 0), (100, 0)]
@@ -40,19 +45,6 @@ def hosts(three: Hosts) -> Hosts:
     return three
 
 
-@pytest.mark.live
-def test_neighbours_come_together_and_hosts_are_joined(hosts: Hosts) -> None:
-    with scenario_file(LINE) as path, over_hosts(hosts, path) as emulation:
-        found = emulation.status()
-        assert [node["host"] for node in found["nodes"]] == [f"10.9.0.{n}" for n in (1, 1, 2, 2, 3, 3)]
-        assert [link["nodes"] for link in found["links"]] == [[f"n{n}", f"n{n + 1}"] for n in range(1, 6)]
-        ping = emulation.start("n1", ["ping", "-c", "3", "-i", "0.1", "n6"], stdout=subprocess.PIPE, text=True)
-        said = ping.communicate()[0]
-        assert " 0% packet loss" in said and "ttl=60" in said
-        report = emulation.stop()
-        assert not any(host["lost"] for host in report["hosts"])
-
-
 TRAFFIC = """
 [traffic.far]
 from = "n1"
@@ -67,46 +59,98 @@ count = 4
 """
 
 
+@pytest.fixture(scope="class")
+def line(three: Hosts) -> Iterator[OverHosts]:
+    with scenario_file(LINE + TRAFFIC) as path, over_hosts(three, path) as emulation:
+        yield emulation
+        report = emulation.stop()
+        assert not any(host["lost"] for host in report["hosts"])
+        assert [each["name"] for each in report["traffic"]] == ["far", "near"]
+
+
 @pytest.mark.live
-def test_streams_between_hosts_are_accounted_for_by_acknowledgements(hosts: Hosts) -> None:
-    with scenario_file(LINE + TRAFFIC) as path, over_hosts(hosts, path) as emulation:
-        far, near = (wait_for_stream(emulation.name, name) for name in ("far", "near"))
+class TestWithOneEmulation:
+    """What is asked for where ``run`` was called."""
+
+    def test_neighbours_come_together_and_hosts_are_joined(self, line: OverHosts) -> None:
+        found = line.status()
+        assert [node["host"] for node in found["nodes"]] == [f"10.9.0.{n}" for n in (1, 1, 2, 2, 3, 3)]
+        assert [link["nodes"] for link in found["links"]] == [[f"n{n}", f"n{n + 1}"] for n in range(1, 6)]
+        ping = line.start("n1", ["ping", "-c", "3", "-i", "0.1", "n6"], stdout=subprocess.PIPE, text=True)
+        said = ping.communicate()[0]
+        assert " 0% packet loss" in said and "ttl=60" in said
+
+    def test_streams_between_hosts_are_accounted_for_by_acknowledgements(self, line: OverHosts) -> None:
+        far, near = (wait_for_stream(line.name, name) for name in ("far", "near"))
         assert (far["by"], near["by"]) == ("acknowledgement", "arrival")
         assert (far["sent"], near["sent"], near["received"]) == (40, 4, 4)
         assert far["sent"] == far["received"] + far["lost"] + far["in_flight"] and far["received"] > 0
         assert far["hops"] == 1 and far["bytes"] == 100 * far["received"]
         trips = far["round_trip_s"]
         assert far["latency_s"] == {part: trip_s / 2 for part, trip_s in trips.items()} and trips["p50"] > 0
-        [load] = control.ask(emulation.name, command="processes", node="n6")["processes"]
+        [load] = control.ask(line.name, command="processes", node="n6")["processes"]
         assert load["role"] == "load" and load["receiving"]["1"]["received"] == far["received"]
-        assert [each["name"] for each in emulation.stop()["traffic"]] == ["far", "near"]
 
-
-@pytest.mark.live
-def test_commands_run_in_nodes_of_other_hosts(hosts: Hosts) -> None:
-    with scenario_file(LINE) as path, over_hosts(hosts, path) as emulation:
-
-        def start(node: str, *words: str) -> subprocess.Popen[str]:
-            pipe = subprocess.PIPE
-            return emulation.start(node, words, here=True, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-
-        script = "hostname; ls /run/headrace; echo wrong >&2; head -c 3000000 /dev/zero | tr '\\0' x; cat; exit 7"
-        command = start("n6", "sh", "-c", script)
-        out, said = command.communicate()
+    def test_a_command_in_a_node_has_input_output_and_an_exit_code(self, line: OverHosts) -> None:
+        script = "hostname; ls /run/headrace/links.json; echo wrong >&2; cat; exit 7"
+        command = line.start("n6", ["sh", "-c", script], here=True, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+        out, said = command.communicate("x" * 3_000_000)
         assert (command.returncode, said) == (7, "wrong\n")
-        assert out == "n6\nlinks.json\n" + "x" * 3_000_000
+        assert out == "n6\n/run/headrace/links.json\n" + "x" * 3_000_000
+        with pytest.raises(Elsewhere, match=r"^node n1 is on the host 10\.9\.0\.1$"):
+            entering(line.name, "n1")
 
-        ping = start("n1", "ping", "-i", "0.1", "n6")  # its lines come while it runs, and Ctrl-C is for it
+    def test_ctrl_c_is_for_a_command_whose_lines_come_while_it_runs(self, line: OverHosts) -> None:
+        ping = line.start("n1", ["ping", "-i", "0.1", "n6"], here=True, stdin=DEVNULL, stdout=PIPE, text=True)
         assert ping.stdout is not None
         ping.stdout.readline()
         assert "ttl=60" in ping.stdout.readline()
         ping.send_signal(signal.SIGINT)
         out = ping.communicate()[0]
         assert "ping statistics" in out and ping.returncode == 128 + signal.SIGINT
-        until(lambda: "ping" not in start("n1", "ps", "-eo", "comm").communicate()[0], "the end of ping")
+        until(lambda: "ping" not in processes(line, "n1"), "the end of ping")
 
-        with pytest.raises(Elsewhere, match=r"^node n1 is on the host 10\.9\.0\.1: shells and captures are for there$"):
-            entering(emulation.name, "n1")
+    def test_a_capture_is_written_here_and_whole_after_ctrl_c(self, line: OverHosts, tmp_path: Path) -> None:
+        file = tmp_path / "n6.pcap"
+        words = [*HEADRACE, "emulate", "capture", "--name", line.name, "n6:phy0", "-w", str(file), "icmp"]
+        with subprocess.Popen(words, stderr=PIPE, text=True) as capture:
+            assert capture.stderr is not None
+            until(lambda: "listening on phy0" in capture.stderr.readline(), "tcpdump")
+            ping = line.start("n1", ["ping", "-c", "3", "-i", "0.1", "n6"], stdout=DEVNULL)
+            assert ping.wait() == 0
+            until(lambda: file.stat().st_size >= 24 + 6 * (16 + 98), "six packets in the file")
+            capture.send_signal(signal.SIGINT)
+            assert "6 packets captured" in capture.stderr.read()
+        assert capture.returncode == 0
+        said = subprocess.run(["tcpdump", "-nr", str(file)], capture_output=True, text=True, check=True).stdout
+        assert said.count("10.0.0.1 > 10.0.0.6: ICMP echo request") == 3
+        assert said.count("10.0.0.6 > 10.0.0.1: ICMP echo reply") == 3
+        assert subprocess.run([*words[:-2], "/none/n6.pcap"], capture_output=True, text=True, check=False).stderr == (
+            "headrace: /none/n6.pcap: No such file or directory\n"
+        )
+
+    def test_a_shell_has_a_terminal_of_the_same_size(self, line: OverHosts) -> None:
+        end, own = os.openpty()
+        termios.tcsetwinsize(own, (33, 77))
+        words = ["setsid", "--ctty", "--wait", *HEADRACE, "emulate", "shell", "--name", line.name, "n6"]
+        with subprocess.Popen(
+            words, stdin=own, stdout=own, stderr=own, env={**os.environ, "SHELL": "/bin/sh"}
+        ) as shell:
+            os.close(own)
+            screen = Screen(end)
+            screen.type("hostname; stty size; echo $((2 * 21))\n")
+            screen.wait(r"n6\s+33 77\s+42\s")
+            termios.tcsetwinsize(end, (44, 88))
+            until(lambda: screen.type("stty size\n") or screen.wait(r"\d\d (77|88)\s")[1] == "88", "the new size")
+            screen.type("echo sl$((1))eps; sleep 100000\n")
+            screen.wait("sl1eps")
+            screen.type("\x03")
+            screen.type("echo d$((1))ne\n")
+            screen.wait("d1ne")
+            screen.type("exit 3\n")
+            assert shell.wait() == 3
+        os.close(end)
+        until(lambda: "sleep" not in processes(line, "n6"), "the end of what was interrupted")
 
 
 @pytest.mark.live
@@ -167,6 +211,28 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
     assert found.cut["sent"] == found.cut["received"] + found.cut["lost"]
     assert found.lost == ["10.9.0.3"]
     assert found.left == 0
+
+
+def processes(emulation: OverHosts, node: str) -> str:
+    """The names of those in a node."""
+    return str(emulation.start(node, ["ps", "-eo", "comm"], stdout=PIPE, text=True).communicate()[0])
+
+
+class Screen:
+    """What a terminal shows, whose other end is a file descriptor."""
+
+    def __init__(self, end: int) -> None:
+        self._end, self._shown = end, ""
+
+    def type(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def wait(self, pattern: str) -> re.Match[str]:
+        """For what wasn't waited for yet."""
+        while not (found := re.search(pattern, self._shown)):
+            self._shown += os.read(self._end, 4096).decode()
+        self._shown = self._shown[found.end() :]
+        return found
 
 
 def test_a_share_ends_when_its_controller_is_not_heard_of() -> None:
