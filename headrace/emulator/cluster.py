@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.emulator import control, kernel, timeline
+from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
 from headrace.emulator.fabric import NOT_APPLIED
@@ -108,7 +108,7 @@ class _Controller:
         network = random.randrange(256)
         self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
         self._alive = set(range(len(hosts)))
-        self._stopping = False
+        self._stopping, self._hold = False, job.hold
         self._number, self._unjammed, self._step = 0, first, first
         self._jammed: dict[Pair, float] = {}
         self._wiring = Wiring(len(scenario.nodes), scenario.phys)
@@ -236,7 +236,7 @@ class _Controller:
 
     def _noted(self, due: float, began: float) -> None:
         ended = time.monotonic()
-        self._fidelity.step(0.0 if self._job.hold else max(0.0, began - due), ended - began)
+        self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
         if self._record is not None:
             self._record.add(self._step)
 
@@ -271,7 +271,7 @@ class _Controller:
             for file in (listener, wakeup):
                 selector.register(file, selectors.EVENT_READ)
             while not self._stopping:
-                due = math.inf if self._job.hold else self._start_s + (self._number + 1) * self.scenario.step_s
+                due = math.inf if self._hold else self._start_s + (self._number + 1) * self.scenario.step_s
                 if due <= time.monotonic():
                     if not self._advance():
                         return
@@ -304,6 +304,11 @@ class _Controller:
         match request:
             case {"command": "status"}:
                 return self._status(), None
+            case {"command": "telemetry"}:
+                return self._telemetry(), None
+            case {"command": "hold", "on": bool(on)}:
+                self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
+                return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
                 if self.gone(name):
                     raise HeadraceError(f"node {name} is down: its host is lost")
@@ -311,14 +316,15 @@ class _Controller:
                 place = {"host": self._shares[0].hosts[number], "worker": self._workers[number]}
                 return {**place, "cluster": self._client.scheduler.address}, None
             case {"command": "step"}:
-                if not self._job.hold:
-                    raise HeadraceError("steps come by themselves: use --hold", 2)
+                if not self._hold:
+                    raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self._status(), None
             case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
-                for pair in jammed_pairs(self.scenario.nodes, target, float(loss)):
-                    self._jammed[pair] = float(loss)
+                pairs = jammed_pairs(self.scenario.nodes, target, float(loss))
+                jammed = self._jammed | dict.fromkeys(pairs, float(loss))
+                self._jammed = {pair: loss for pair, loss in jammed.items() if loss}
                 self._apply(self._unjammed)
                 return {"links": self._jams()}, None
             case {"command": "traffic", **table}:
@@ -336,12 +342,25 @@ class _Controller:
         raise HeadraceError(f"unknown request over several hosts: {request}", 2)
 
     def _jams(self) -> list[list[str]]:
-        return [[self.scenario.nodes[node] for node in pair] for pair, loss in sorted(self._jammed.items()) if loss]
+        return [[self.scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)]
 
     def _status(self) -> dict[str, Any]:
         """As a single host's, and each node has its ``host`` and whether it is ``down``."""
+        return self._joined(self._ask(_status))
+
+    def _telemetry(self) -> dict[str, Any]:
+        """The same. PHYs of a host that is lost have counted nothing."""
+        scenario, shares = self.scenario, self._ask(_request, {"command": "telemetry"})
+        nothing = [telemetry.NOTHING._asdict()] * scenario.phys
+        counters = [
+            shares[host]["counters"][node] if (host := self._host(node)) in shares else nothing
+            for node in range(len(scenario.nodes))
+        ]
+        more = telemetry.of(scenario, self._hold, self._jammed, self._unjammed.links)
+        return self._joined(shares) | more | {"counters": counters}
+
+    def _joined(self, shares: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
         scenario, hosts = self.scenario, self._shares[0].hosts
-        shares = self._ask(_status)
         nodes = {node["name"]: node for share in shares.values() for node in share["nodes"]}
         links: dict[tuple[str, ...], dict[str, Any]] = {}
         for share in shares.values():

@@ -334,7 +334,7 @@ class World:
                 return self.status(), None
             case {"command": "telemetry"}:
                 more = telemetry.of(self.scenario, self._hold, self._jammed, self._unjammed.links)
-                return self.status() | more, None
+                return self.status() | more | {"counters": telemetry.of_phys(self.scenario)}, None
             case {"command": "hold", "on": bool(on)}:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import select
 import signal
 import subprocess
 import termios
@@ -21,6 +23,7 @@ from headrace.cli import main
 from headrace.emulator import cluster, control
 from headrace.emulator.client import Elsewhere, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
+from headrace.emulator.dashboard.monitor import Monitor, Port
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
 from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, OverHosts, over_hosts, spread, three_hosts
@@ -61,7 +64,8 @@ count = 4
 
 @pytest.fixture(scope="class")
 def line(three: Hosts) -> Iterator[OverHosts]:
-    with scenario_file(LINE + TRAFFIC) as path, over_hosts(three, path) as emulation:
+    text, name = "step_s = 0.2\n" + LINE + TRAFFIC, f"line-{os.getpid()}"
+    with scenario_file(text) as path, over_hosts(three, path, name) as emulation:
         yield emulation
         report = emulation.stop()
         assert not any(host["lost"] for host in report["hosts"])
@@ -212,6 +216,40 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
     assert found.lost == ["10.9.0.3"]
     assert found.left == 0
 
+    def test_a_dashboard_knows_phys_latencies_and_routes_of_all_hosts(self, line: OverHosts) -> None:
+        async def look() -> None:
+            monitor = Monitor(line.name)
+            watching = asyncio.create_task(monitor.watch())
+            try:
+                ends = [zip(link["nodes"], link["phys"], strict=True) for link in line.status()["links"]]
+                ways = {Port(int(node[1:]) - 1, int(phy[3:])) for both in ends for node, phy in both}
+                while not all(monitor.latency_s(way) >= 0 for way in ways):
+                    await asyncio.sleep(0.1)
+                assert len(ways) == 10 and monitor.route(0, 5) == ([0, 1, 2, 3, 4, 5], True)
+                assert monitor.state is not None and monitor.state["hold"]
+                assert all(phys[0]["sent_bytes"] for phys in monitor.state["counters"])
+                await monitor.ask("jam", target="n3:n4", loss=0.5)
+                await monitor.refresh()
+                assert monitor.state["jams"] == [{"nodes": ["n3", "n4"], "loss": 0.5, "link": True}]
+                await monitor.ask("jam", target="n3:n4", loss=0.0)
+            finally:
+                watching.cancel()
+                await monitor.close()
+
+        asyncio.run(asyncio.wait_for(look(), HANG_S))
+        probes = ["pgrep", "-f", f"headrace.emulator.probe {line.name}"]
+        until(lambda: not subprocess.run(probes, stdout=PIPE, check=False).stdout, "the end of the probes")
+
+    def test_steps_are_held_and_let_go(self, line: OverHosts) -> None:
+        before = control.ask(line.name, command="step")["step"]
+        control.ask(line.name, command="hold", on=False)
+        until(lambda: line.status()["step"] > before + 1, "steps that come by themselves")
+        with pytest.raises(HeadraceError, match="^steps come by themselves: hold it first, or use --hold$"):
+            control.ask(line.name, command="step")
+        control.ask(line.name, command="hold", on=True)
+        held = line.status()["step"]
+        assert control.ask(line.name, command="step")["step"] == held + 1
+
 
 def processes(emulation: OverHosts, node: str) -> str:
     """The names of those in a node."""
@@ -230,6 +268,7 @@ class Screen:
     def wait(self, pattern: str) -> re.Match[str]:
         """For what wasn't waited for yet."""
         while not (found := re.search(pattern, self._shown)):
+            assert select.select([self._end], [], [], HANG_S)[0], self._shown
             self._shown += os.read(self._end, 4096).decode()
         self._shown = self._shown[found.end() :]
         return found

@@ -268,7 +268,7 @@ class Monitor:
             if self._ended is not None:
                 await self._ended
         if self._probe is not None and self._probe.returncode is None:
-            self._probe.kill()
+            self._probe.terminate()
             await self._reading
 
 

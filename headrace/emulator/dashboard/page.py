@@ -186,7 +186,9 @@ class Page:
             ).props("data-testid=map-kind")
             with ui.row().classes("gap-x-2 gap-y-0 text-caption items-center"):
                 ui.label("load")
-                for words, colour in [*colours.legend(), ("jammed", colours.JAMMED)]:
+                assert monitor.state is not None
+                down = [("down", colours.DOWN)] if "hosts" in monitor.state else []
+                for words, colour in [*colours.legend(), ("jammed", colours.JAMMED), *down]:
                     with ui.row().classes("gap-1 items-center no-wrap"):
                         ui.element("div").style(f"width:12px;height:4px;background:{colour}")
                         ui.label(words)
@@ -415,7 +417,7 @@ class Page:
         self._about.text = (
             f"{told['address']}, at "
             + ", ".join(f"{axis:.0f}" for axis in told["position_m"])
-            + " m; "
+            + f" m{drawing.on_host(told)}; "
             + (
                 f"{len(joined)} connections: {', '.join(name for _, _, name in joined.values())}"
                 if joined
