@@ -550,11 +550,14 @@ def dashboard_command(
         str | None,
         typer.Option(metavar="TOKEN", help="Asked of browsers.", show_default="none on loopback, otherwise random"),
     ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The scenario runs over several hosts: see run.")
+    ] = None,
 ) -> None:
     """Show an emulation in the browser: a map, graphs of all links, jams, routes. Until Ctrl-C."""
     from headrace.emulator.dashboard import DashboardJob, serve
 
-    serve(DashboardJob(name, file, host, port, token), common.tell)
+    serve(DashboardJob(name, file, host, port, token, cluster), common.tell)
 
 
 @app.command("stop", epilog=_examples("stop"))

@@ -97,7 +97,8 @@ def _process(handle: int) -> int:
 class Emulation:
     """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
     ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being
-    built, how many are done, and of how many. Raises HeadraceError."""
+    built, how many are done, and of how many; ``cluster``: over the hosts of the Dask cluster with that address. Raises
+    HeadraceError."""
 
     def __init__(
         self,
@@ -110,11 +111,13 @@ class Emulation:
         replay: str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
         share: Share | None = None,
+        cluster: str | None = None,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
-        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay), ("--share", share)):
-            words += [option, str(value)] if value is not None else []
+        options = {"fabric": fabric, "record": record, "replay": replay, "share": share, "cluster": cluster}
+        for option, value in options.items():
+            words += [f"--{option}", str(value)] if value is not None else []
         words += ["--hold"] if hold else []
         self._said = ""
         self._process = subprocess.Popen(
@@ -192,7 +195,7 @@ class Emulation:
     def run(self, node: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Runs a command in a node, until it ends; gives its exit code and what it writes. Raises HeadraceError."""
         return subprocess.run(
-            [*entering(self.name, node), *words],
+            self._words(node, words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -202,4 +205,11 @@ class Emulation:
 
     def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Starts a command in a node; ``options`` are ``subprocess.Popen``'s. Raises HeadraceError."""
-        return subprocess.Popen([*entering(self.name, node), *words], **options)
+        return subprocess.Popen(self._words(node, words), **options)
+
+    def _words(self, node: str, words: Sequence[str]) -> list[str]:
+        try:
+            return [*entering(self.name, node), *words]
+        except Elsewhere:
+            call = "import sys; from headrace.cli import main; sys.exit(main())"
+            return [sys.executable, "-P", "-c", call, "emulate", "exec", "--name", self.name, node, "--", *words]

@@ -39,8 +39,9 @@ LEASE_S = 90.0  # more than Dask takes to give up a worker
 _RENEW_S = 2.0
 
 
-def split(nodes: int, hosts: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
-    """For each node the number of its host: about as many nodes on each, and neighbours together."""
+def split(nodes: int, hosts: int, pairs: Iterable[Pair], fixed: Mapping[int, int] | None = None) -> tuple[int, ...]:
+    """For each node the number of its host: about as many nodes on each, and neighbours together. ``fixed``: of nodes
+    whose host is given; each changes places with one there."""
     beside: list[list[int]] = [[] for _ in range(nodes)]
     for a, b in sorted(pairs):
         beside[a].append(b)
@@ -56,6 +57,12 @@ def split(nodes: int, hosts: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
     found = [0] * nodes
     for place, node in enumerate(order):
         found[node] = place * hosts // nodes
+    for node, host in (fixed or {}).items():
+        others = [other for other in range(nodes) if found[other] == host and other not in (fixed or {})]
+        if others and found[node] != host:
+            before = found[node]
+            found[max(others, key=lambda other: sum(found[each] == before for each in beside[other]))] = before
+        found[node] = host
     return tuple(found)
 
 
@@ -69,8 +76,9 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     scenario = read(job.scenario, job.fabric)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
-    if scenario.hardware:
-        raise HeadraceError("hardware: not over several hosts yet", 2)
+    for each in scenario.hardware:
+        if each.host is None:
+            raise HeadraceError(f"hardware {each.name}: no key host: which one of several {each.interface} is at", 2)
     with control.listen(job.name) as listener:
         try:
             client = Client(cluster)  # type: ignore[no-untyped-call]
@@ -99,12 +107,20 @@ class _Controller:
             workers.setdefault(urlsplit(worker).hostname or worker, worker)
         if not workers:
             raise HeadraceError("the cluster has no workers")
-        hosts = sorted(workers)[: len(scenario.nodes)]
-        self._workers = [workers[host] for host in hosts]
+        wanted = {each.node: each.host for each in scenario.hardware if each.host is not None}
+        for each in scenario.hardware:
+            if each.host not in workers:
+                there = f"the cluster has workers at {', '.join(sorted(workers))}"
+                raise HeadraceError(f"hardware {each.name}: host {each.host}: {there}", 2)
+        hosts = sorted(sorted(workers, key=lambda host: (host not in wanted.values(), host))[: len(scenario.nodes)])
         first = self._timeline.next(frozenset())
         if first is None:
             raise HeadraceError("there are no steps")
-        of = split(len(scenario.nodes), len(hosts), first.links)
+        fixed = {node: hosts.index(host) for node, host in wanted.items()}
+        of = split(len(scenario.nodes), len(hosts), first.links, fixed)
+        hosts = [host for number, host in enumerate(hosts) if number in of]
+        of = tuple(sorted(set(of)).index(number) for number in of)
+        self._workers = [workers[host] for host in hosts]
         network = random.randrange(256)
         self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
         self._alive = set(range(len(hosts)))

@@ -17,16 +17,17 @@ from typing import Any
 
 import pytest
 from emulator_bench import scenario
+from network import add_pair, host_behind, ip
 from patience import HANG_S, until
 
 from headrace.cli import main
 from headrace.emulator import cluster, control
-from headrace.emulator.client import Elsewhere, entering, traffic, wait_for_stream
+from headrace.emulator.client import Elsewhere, Emulation, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
 from headrace.emulator.dashboard.monitor import Monitor, Port
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
-from headrace.evaluate.loads.emulator_hosts import LINE, Hosts, OverHosts, over_hosts, spread, three_hosts
+from headrace.evaluate.loads.emulator_hosts import LINE, SCHEDULER, Hosts, OverHosts, over_hosts, spread, three_hosts
 from headrace.evaluate.loads.switch_network import HEADRACE
 
 MANET = LINE.replace('routing = "shortest"', 'processes = "manet"\ncoordinator = "n1"')
@@ -204,6 +205,38 @@ def test_the_nodes_own_processes_find_each_other_over_hosts_and_go_on_without_on
 
 
 @pytest.mark.live
+def test_a_device_is_a_node_of_the_host_that_its_interface_is_at(
+    hosts: Hosts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+
+    def scenario_at(host: str) -> None:
+        text = LINE.replace("nodes = 6", 'nodes = ["n1", "n2", "n3", "n4", "n5", "box"]')
+        path.write_text(text + f'[hardware.box]\ninterface = "eth7"\nhost = "{host}"\n')
+
+    def said(*more: str) -> str:
+        assert main(["emulate", "run", str(path), *more]) in (1, 2)
+        return capsys.readouterr().err
+
+    scenario_at("10.9.0.9")
+    cluster = ["--cluster", SCHEDULER]
+    there = "the cluster has workers at 10.9.0.1, 10.9.0.2, 10.9.0.3"
+    assert said(*cluster) == f"headrace: hardware box: host 10.9.0.9: {there}\n"
+    scenario_at("10.9.0.2")
+    assert said() == "headrace: hardware box: host 10.9.0.2: that is for several hosts, by --cluster\n"
+    assert said(*cluster) == "headrace: host 10.9.0.2: hardware box: eth7: No such device\n"
+    add_pair("eth7", "device")
+    with host_behind("device", "10.0.0.6/24") as device:
+        ip("link", "set", "eth7", "netns", hosts.words[1][-1])
+        ip("link", "set", "eth7", "up", there=hosts.words[1])
+        with Emulation(path, hold=True, cluster=SCHEDULER) as emulation:
+            assert [node["host"][-1] for node in emulation.status()["nodes"]] == list("112332")
+            assert emulation.run("n5", ["ping", "-c", "1", "box"]).returncode == 0
+            assert subprocess.run([*device, "ping", "-c", "1", "10.0.0.5"], stdout=DEVNULL, check=False).returncode == 0
+        ip("link", "del", "eth7", there=hosts.words[1])
+
+
+@pytest.mark.live
 def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: Hosts) -> None:
     found = spread(hosts)
     assert found.hosts == [["n1", "n2"], ["n3", "n4"], ["n5", "n6"]]
@@ -296,10 +329,19 @@ def test_neighbours_are_on_the_same_host_and_hosts_are_even() -> None:
     assert split(2, 1, [(0, 1)]) == (0, 0)
 
 
+def test_a_node_whose_host_is_given_changes_places_with_one_that_is_nearer() -> None:
+    line = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    assert split(6, 3, line, {5: 1}) == (0, 0, 1, 2, 2, 1)
+    assert split(6, 3, line, {0: 0, 5: 2}) == split(6, 3, line)
+    assert split(4, 2, line[:3], {0: 1, 1: 1, 2: 1}) == (1, 1, 1, 0)
+    assert split(2, 2, [], {0: 1, 1: 1}) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ('fabric = "ovs"', "headrace: fabric ovs: several hosts have the software fabric\n"),
+        ('[hardware.n1]\ninterface = "eth7"', "headrace: hardware n1: no key host: which one of several eth7 is at\n"),
         ("", "headrace: cluster nowhere: "),
     ],
 )

@@ -82,10 +82,11 @@ class Building:
 
 
 class Monitor:
-    """An emulation, by ``name``. ``scenario``: the one that is started here, None: one that others run."""
+    """An emulation, by ``name``. ``scenario``: the one that is started here, also over the hosts of a Dask
+    ``cluster``; None: one that others run."""
 
-    def __init__(self, name: str, scenario: Path | None = None) -> None:
-        self.name, self.scenario = name, scenario
+    def __init__(self, name: str, scenario: Path | None = None, cluster: str | None = None) -> None:
+        self.name, self.scenario, self._cluster = name, scenario, cluster
         self.building = Building()
         self.tick = 0
         self._forget()
@@ -240,7 +241,9 @@ class Monitor:
 
         try:
             self._own = await asyncio.to_thread(
-                lambda: Emulation(scenario, name=self.name, fabric=fabric, hold=hold, progress=progress)
+                lambda: Emulation(
+                    scenario, name=self.name, fabric=fabric, hold=hold, progress=progress, cluster=self._cluster
+                )
             )
         except HeadraceError as error:
             now.error = str(error)

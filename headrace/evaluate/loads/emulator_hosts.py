@@ -36,7 +36,7 @@ range_m = 150
 """Two nodes on each host: whoever speaks with the other end does it over all of them."""
 
 _HEAD = "10.9.0.254"
-_SCHEDULER = f"tcp://{_HEAD}:8786"
+SCHEDULER = f"tcp://{_HEAD}:8786"
 _DASK = [sys.executable, "-m", "dask"]
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -94,7 +94,7 @@ class Hosts:
         until(there, "the workers of all hosts")
 
     def _worker(self, number: int) -> subprocess.Popen[bytes]:
-        words = [*_DASK, "worker", _SCHEDULER, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+        words = [*_DASK, "worker", SCHEDULER, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
         return self._stack.enter_context(running([*self.words[number], *words], **_QUIET))
 
     def has(self, number: int, name: str) -> bool:
@@ -170,7 +170,7 @@ def _workers() -> int:
     from distributed import Client
 
     try:
-        with Client(_SCHEDULER, timeout=5) as client:  # type: ignore[no-untyped-call]
+        with Client(SCHEDULER, timeout=5) as client:  # type: ignore[no-untyped-call]
             return len(client.scheduler_info(n_workers=-1)["workers"])
     except OSError:
         return 0
@@ -179,7 +179,7 @@ def _workers() -> int:
 @contextmanager
 def over_hosts(hosts: Hosts, scenario: Path, name: str = "spread") -> Iterator[OverHosts]:
     """Runs a scenario over the hosts, held at its first step. Raises HeadraceError."""
-    words = [*HEADRACE, "emulate", "run", str(scenario), "--hold", "--json", "--cluster", _SCHEDULER, "--name", name]
+    words = [*HEADRACE, "emulate", "run", str(scenario), "--hold", "--json", "--cluster", SCHEDULER, "--name", name]
     with running(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as controller:
         assert controller.stderr is not None
         said = controller.stderr.readline().decode().strip()
