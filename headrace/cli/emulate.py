@@ -464,7 +464,8 @@ def _enter(name: str, node: str, command: list[str], terminal: bool = False) -> 
 
         if terminal:
             command = ["env", f"TERM={os.environ.get('TERM', 'dumb')}", *command]
-        raise typer.Exit(remote.run(there, command, _write_through, source=0, terminal=terminal)) from None
+        source = -1 if sys.stdin is None else 0
+        raise typer.Exit(remote.run(there, command, _write_through, source=source, terminal=terminal)) from None
     try:
         os.execvp(words[0], words)
     except OSError as error:

@@ -14,6 +14,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -77,8 +78,10 @@ def wait_for_stream(
             found = control.ask(name, command="stream", stream=stream)
             if show is not None:
                 show(found)
-            if found["done"]:  # the destination may have been asked before the last message came
-                return control.ask(name, command="stream", stream=stream)
+            if found["done"]:
+                with suppress(control.Ended):  # the destination may have been asked before the last message came
+                    found = control.ask(name, command="stream", stream=stream)
+                return found
             time.sleep(every_s)
         except KeyboardInterrupt:
             if found["stopped"]:

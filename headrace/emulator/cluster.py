@@ -139,6 +139,8 @@ class _Controller:
     def _ask(self, function: Callable[..., Any], *arguments: Any, only: Iterable[int] | None = None) -> dict[int, Any]:
         """What each host that is there gives, or each of a few, by its number. Raises HeadraceError with what one says
         is wrong."""
+        if not self._alive:
+            raise HeadraceError("all hosts are lost")
         asked = self._alive if only is None else self._alive.intersection(only)
         if not asked:
             return {}

@@ -23,6 +23,7 @@ from headrace.errors import HeadraceError
 HISTORY = 120
 """So many seconds back graphs go."""
 
+_END_S = 5.0  # that the probe has to end those on other hosts
 _LONGEST_LINE = 1 << 24
 
 
@@ -272,6 +273,9 @@ class Monitor:
                 await self._ended
         if self._probe is not None and self._probe.returncode is None:
             self._probe.terminate()
+            await asyncio.wait((self._reading,), timeout=_END_S)
+            with suppress(ProcessLookupError):
+                self._probe.kill()
             await self._reading
 
 
