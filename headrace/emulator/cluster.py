@@ -174,6 +174,14 @@ class _Controller:
                 self._apply(self._unjammed)
         return given
 
+    def _ask_all(self, command: str) -> dict[int, Any]:
+        """What all shares say at a time when no host is lost. Raises HeadraceError."""
+        while True:
+            before = set(self._alive)
+            found = self._ask(_request, {"command": command})
+            if self._alive == before:
+                return found
+
     def _lose(self, number: int) -> None:
         self._alive.discard(number)
         names = [self.scenario.nodes[node] for node in self._shares[number].nodes()]
@@ -295,7 +303,7 @@ class _Controller:
                         return
                     continue
                 if time.monotonic() - self._asked_s >= _RENEW_S:
-                    self._ask(_status)
+                    self._ask(_request, {"command": "status"})
                 until = min(due, self._asked_s + _RENEW_S)
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, until - time.monotonic()))]
                 wakeup.clear()
@@ -364,11 +372,11 @@ class _Controller:
 
     def _status(self) -> dict[str, Any]:
         """As a single host's, and each node has its ``host`` and whether it is ``down``."""
-        return self._joined(self._ask(_status))
+        return self._joined(self._ask_all("status"))
 
     def _telemetry(self) -> dict[str, Any]:
         """The same. PHYs of a host that is lost have counted nothing."""
-        scenario, shares = self.scenario, self._ask(_request, {"command": "telemetry"})
+        scenario, shares = self.scenario, self._ask_all("telemetry")
         nothing = [telemetry.NOTHING._asdict()] * scenario.phys
         counters = [
             shares[host]["counters"][node] if (host := self._host(node)) in shares else nothing
@@ -489,10 +497,6 @@ def _request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _step(name: str, line: str) -> None:
     _request(name, {"command": "step", "links": line})
-
-
-def _status(name: str) -> dict[str, Any]:
-    return _request(name, {"command": "status"})
 
 
 def _hear(name: str, nodes: Mapping[str, Sequence[str]], dask_worker: Any) -> dict[str, Said]:

@@ -16,14 +16,17 @@ from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import pytest
+from browser import CHROMIUM, NO_CHROMIUM, Map, choose, chromium, dashboard, visit
 from emulator_bench import scenario
 from network import add_pair, host_behind, ip
 from patience import HANG_S, until
+from playwright.sync_api import expect
 
 from headrace.cli import main
 from headrace.emulator import cluster, control
 from headrace.emulator.client import Elsewhere, Emulation, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
+from headrace.emulator.dashboard import colours
 from headrace.emulator.dashboard.monitor import Monitor, Port
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
@@ -234,6 +237,40 @@ def test_a_device_is_a_node_of_the_host_that_its_interface_is_at(
             assert emulation.run("n5", ["ping", "-c", "1", "box"]).returncode == 0
             assert subprocess.run([*device, "ping", "-c", "1", "10.0.0.5"], stdout=DEVNULL, check=False).returncode == 0
         ip("link", "del", "eth7", there=hosts.words[1])
+
+
+@pytest.mark.live
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+def test_a_dashboard_runs_a_scenario_over_hosts_and_shows_what_is_down(hosts: Hosts) -> None:
+    name = f"shown-{os.getpid()}"
+    with (
+        scenario_file(LINE) as path,
+        dashboard(str(path), "--cluster", SCHEDULER, "--name", name) as running,
+        chromium() as browser,
+    ):
+        page = visit(browser, running.url)
+        shown = Map(page)
+        assert set(shown.links()) == {f"n{n}:n{n + 1}" for n in range(1, 6)}
+
+        def down() -> list[str]:
+            graph = next(each for each in shown.series() if each["type"] == "graph")
+            return [node["name"] for node in graph["data"] if node["itemStyle"]["color"] == colours.DOWN]
+
+        assert down() == []
+        hosts.workers[-1].kill()
+        until(lambda: down() == ["n5", "n6"], "nodes that are down on the map")
+        assert set(shown.links()) == {"n1:n2", "n2:n3", "n3:n4"}
+        page.get_by_role("tab", name="Nodes").click()
+        for node, place in (
+            ("n4", "on 10.9.0.2; 1 connections: n3"),
+            ("n5", "down: its host 10.9.0.3 is lost; no conn"),
+        ):
+            choose(page, "Node", node)
+            expect(page.get_by_test_id("about")).to_contain_text(place)
+        assert page.faults == []  # type: ignore[attr-defined]
+        page.context.close()
+        assert running.interrupt() == ""
+        assert not any(hosts.has(number, name) for number in range(2))
 
 
 @pytest.mark.live

@@ -384,7 +384,7 @@ class Page:
         choices = dict(enumerate(self._monitor.names))
         self._which = ui.select(choices, value=self._view.node, label="Node", with_input=len(choices) > 12)
         self._which.classes("w-40").props("data-testid=node").on_value_change(lambda event: self._select(event.value))
-        self._about = ui.label().classes("text-body2")
+        self._about = ui.label().classes("text-body2").props("data-testid=about")
         self._phys = _table("PHYs", phy="PHY", to="to", out="sends", back="receives", latency="latency",
                             metres="distance", loss="loss", frames="frames out/in", octets="bytes out/in")  # fmt: skip
         self._phys.props("data-testid=phys")
