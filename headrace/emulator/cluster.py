@@ -7,7 +7,6 @@ itself.
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import random
@@ -18,10 +17,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.emulator import control, kernel, telemetry, timeline
+from headrace.emulator import control, kernel, telemetry, timeline, workers
 from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
 from headrace.emulator.fabric import NOT_APPLIED
@@ -70,28 +70,20 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     """Runs it on the workers of a Dask cluster, by its scheduler's address, until its end, SIGINT, SIGTERM or
     ``headrace emulate stop``; then nothing is left of it. Gives the report: see ``World``, and the hosts with their
     nodes. Raises HeadraceError."""
-    from distributed import Client
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     scenario = read(job.scenario, job.fabric)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
     for each in scenario.hardware:
         if each.host is None:
             raise HeadraceError(f"hardware {each.name}: no key host: which one of several {each.interface} is at", 2)
-    with control.listen(job.name) as listener:
+    with control.listen(job.name) as listener, workers.connect(cluster) as client:
+        controller = _Controller(job, client, tell)
         try:
-            client = Client(cluster)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise HeadraceError(f"cluster {cluster}: {str(error).splitlines()[0]}") from None
-        with client:
-            controller = _Controller(job, client, tell)
-            try:
-                controller.build()
-                controller.loop(listener)
-                return controller.report()
-            finally:
-                controller.end()
+            controller.build()
+            controller.loop(listener)
+            return controller.report()
+        finally:
+            controller.end()
 
 
 class _Controller:
@@ -102,17 +94,17 @@ class _Controller:
         self._timeline: timeline.Timeline = (
             timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
         )
-        workers: dict[str, str] = {}  # one a host
-        for worker in client.scheduler_info(n_workers=-1)["workers"]:
-            workers.setdefault(urlsplit(worker).hostname or worker, worker)
-        if not workers:
+        at: dict[str, str] = {}  # a worker of each host
+        for worker in sorted(workers.there(client)):
+            at.setdefault(urlsplit(worker).hostname or worker, worker)
+        if not at:
             raise HeadraceError("the cluster has no workers")
         wanted = {each.node: each.host for each in scenario.hardware if each.host is not None}
         for each in scenario.hardware:
-            if each.host not in workers:
-                there = f"the cluster has workers at {', '.join(sorted(workers))}"
+            if each.host not in at:
+                there = f"the cluster has workers at {', '.join(sorted(at))}"
                 raise HeadraceError(f"hardware {each.name}: host {each.host}: {there}", 2)
-        hosts = sorted(sorted(workers, key=lambda host: (host not in wanted.values(), host))[: len(scenario.nodes)])
+        hosts = sorted(sorted(at, key=lambda host: (host not in wanted.values(), host))[: len(scenario.nodes)])
         first = self._timeline.next(frozenset())
         if first is None:
             raise HeadraceError("there are no steps")
@@ -120,7 +112,7 @@ class _Controller:
         of = split(len(scenario.nodes), len(hosts), first.links, fixed)
         hosts = [host for number, host in enumerate(hosts) if number in of]
         of = tuple(sorted(set(of)).index(number) for number in of)
-        self._workers = [workers[host] for host in hosts]
+        self._workers = [at[host] for host in hosts]
         network = random.randrange(256)
         self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
         self._alive = set(range(len(hosts)))
@@ -146,23 +138,14 @@ class _Controller:
             return {}
         if only is None:
             self._asked_s = time.monotonic()
-        try:
-            # A worker that has gone is connected to for half a minute: it isn't asked.
-            there = self._client.scheduler_info(n_workers=-1)["workers"]
-            numbers = {self._workers[number]: number for number in asked}
-            workers = [worker for worker in numbers if worker in there]
-            found = {}
-            if workers:
-                found = self._client.run(function, self._job.name, *arguments, workers=workers, on_error="return")
-        except OSError:
-            raise HeadraceError("the cluster's scheduler is lost") from None
+        numbers = {self._workers[number]: number for number in asked}
+        found = workers.call(self._client, numbers, function, self._job.name, *arguments)
         given, lost = {}, []
         for worker, number in numbers.items():
-            answer = found.get(worker)
-            if isinstance(answer, HeadraceError):
-                raise HeadraceError(f"host {self._shares[0].hosts[number]}: {answer}", answer.exit_code)
-            if isinstance(answer, BaseException) or worker not in found:
+            if worker not in found:
                 lost.append(number)
+            elif isinstance(answer := found[worker], HeadraceError):
+                raise HeadraceError(f"host {self._shares[0].hosts[number]}: {answer}", answer.exit_code)
             else:
                 given[number] = answer
         for number in lost:
@@ -317,12 +300,8 @@ class _Controller:
         """Nothing is left on the hosts that are there."""
         if self._record is not None:
             self._record.close()
-        workers = [self._workers[number] for number in self._alive]
-        if workers:
-            try:
-                self._client.run(_end, self._job.name, workers=workers, on_error="return")
-            except OSError:
-                pass  # they end by themselves
+        with suppress(HeadraceError):  # they end by themselves
+            workers.call(self._client, [self._workers[number] for number in self._alive], _end, self._job.name)
 
     # ------------------------------------------------------------------------------------------------- answers
 

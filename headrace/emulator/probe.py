@@ -148,7 +148,7 @@ def _send(link: socket.socket, mark: bytes, node: int, phy: int, number: int, se
 
 def _on_hosts(name: str, status: Mapping[str, Any], out: TextIO) -> None:
     """Hands on what the probes of all hosts write, until they end. Raises HeadraceError."""
-    from headrace.emulator import remote
+    from headrace.emulator import remote, workers
 
     places = [_place(name, host["nodes"][0]) for host in status["hosts"]]
     there = [place for place in places if place is not None]
@@ -165,7 +165,7 @@ def _on_hosts(name: str, status: Mapping[str, Any], out: TextIO) -> None:
                     out.flush()
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with remote.connected(there[0]) as client, contextlib.ExitStack() as stack:
+    with workers.connect(there[0].cluster) as client, contextlib.ExitStack() as stack:
         threads = []
         for each in there:
             command = remote.Command(client, each, ["-m", "headrace.emulator.probe", name], module=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from headrace.emulator import workers
 from headrace.emulator.client import Elsewhere, entering
 from headrace.errors import HeadraceError
 
@@ -42,7 +42,7 @@ def run(
     """Runs a command in a node of another host until it ends; gives its exit code, as a shell does. ``files``: as of
     ``entering``. Its input is what the file descriptor ``source`` gives, -1: nothing; with ``terminal`` that is one,
     and the command has one, too. Ctrl-C is the command's, the second one kills it. Raises HeadraceError."""
-    with connected(there) as client, contextlib.ExitStack() as stack:
+    with workers.connect(there.cluster) as client, contextlib.ExitStack() as stack:
         size = termios.tcgetwinsize(source) if terminal else None
         command = Command(client, there, words, files=files, reads=source >= 0, size=size)
         stack.callback(command.kill)
@@ -55,17 +55,6 @@ def run(
             for piece in command.more():
                 write(*piece)
     return command.code if command.code >= 0 else 128 - command.code
-
-
-def connected(there: Elsewhere) -> Any:
-    """A client of the cluster, for a ``with`` statement. Raises HeadraceError."""
-    from distributed import Client
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        return Client(there.cluster)  # type: ignore[no-untyped-call]
-    except OSError as error:
-        raise HeadraceError(f"cluster {there.cluster}: {str(error).splitlines()[0]}") from None
 
 
 class Command:
@@ -113,13 +102,12 @@ class Command:
                 self.signal(signal.SIGKILL)
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        there = self._there
-        try:
-            if there.worker in self._client.scheduler_info(n_workers=-1)["workers"]:
-                return self._client.run(function, self._token, *arguments, workers=[there.worker])[there.worker]
-        except OSError:
-            pass
-        raise HeadraceError(f"the host {there.host} is lost")
+        found = workers.call(self._client, [self._there.worker], function, self._token, *arguments)
+        if self._there.worker not in found:
+            raise HeadraceError(f"the host {self._there.host} is lost")
+        if isinstance(answer := found[self._there.worker], HeadraceError):
+            raise answer
+        return answer
 
 
 def _feed_from(source: int, command: Command) -> None:

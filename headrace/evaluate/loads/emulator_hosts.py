@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from headrace.emulator import control
 from headrace.emulator.client import traffic, wait_for_stream
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import pings, scenario_file
-from headrace.evaluate.loads.switch_network import HEADRACE, running, until
+from headrace.evaluate.loads.switch_network import HEADRACE, PATIENCE_S, running, until
 from headrace.net import netlink
 from headrace.net.namespaces import host_behind, ip, own_network
 
@@ -37,6 +38,7 @@ range_m = 150
 
 _HEAD = "10.9.0.254"
 SCHEDULER = f"tcp://{_HEAD}:8786"
+_CONNECT = "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"
 _DASK = [sys.executable, "-m", "dask"]
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -147,6 +149,8 @@ def three_hosts() -> Iterator[Hosts]:
     """This thread is where their cables meet, and the cluster's scheduler is there, too. Raises HeadraceError."""
     with own_network(), ExitStack() as stack:
         found = Hosts(stack)
+        stack.callback(os.environ.pop, _CONNECT, None)
+        os.environ[_CONNECT] = f"{PATIENCE_S}s"  # who is busy isn't lost
         ip("link", "set", "lo", "up")
         ip("link", "add", "wire", "type", "bridge")
         ip("addr", "add", f"{_HEAD}/24", "dev", "wire")
