@@ -461,9 +461,9 @@ class Page:
 
     async def _show_processes(self) -> None:
         """What the node's own processes say, where it has some; they are asked only while they are looked at."""
-        node, tab = self._view.node, self._tabs.value if self._monitor.state else None
-        if node is None or tab != "nodes" or not self._monitor.knows_traffic:
-            return
+        node = self._view.node
+        if node is None or not self._monitor.knows_traffic or self._tabs.value != "nodes":
+            return  # a node is chosen on a board alone
         try:
             said = await self._monitor.ask("processes", node=self._monitor.names[node])
         except HeadraceError:
