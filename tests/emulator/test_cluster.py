@@ -160,6 +160,41 @@ class TestWithOneEmulation:
         os.close(end)
         until(lambda: "sleep" not in processes(line, "n6"), "the end of what was interrupted")
 
+    def test_a_dashboard_knows_phys_latencies_and_routes_of_all_hosts(self, line: OverHosts) -> None:
+        async def look() -> None:
+            monitor = Monitor(line.name)
+            watching = asyncio.create_task(monitor.watch())
+            try:
+                ends = [zip(link["nodes"], link["phys"], strict=True) for link in line.status()["links"]]
+                ways = {Port(int(node[1:]) - 1, int(phy[3:])) for both in ends for node, phy in both}
+                while not all(monitor.latency_s(way) >= 0 for way in ways):
+                    await asyncio.sleep(0.1)
+                assert len(ways) == 10 and monitor.route(0, 5) == ([0, 1, 2, 3, 4, 5], True)
+                await monitor.refresh()
+                assert monitor.state is not None and monitor.state["hold"]
+                assert all(phys[0]["sent_bytes"] for phys in monitor.state["counters"])
+                await monitor.ask("jam", target="n3:n4", loss=0.5)
+                await monitor.refresh()
+                assert monitor.state["jams"] == [{"nodes": ["n3", "n4"], "loss": 0.5, "link": True}]
+                await monitor.ask("jam", target="n3:n4", loss=0.0)
+            finally:
+                watching.cancel()
+                await monitor.close()
+
+        asyncio.run(asyncio.wait_for(look(), HANG_S))
+        probes = ["pgrep", "-f", f"headrace.emulator.probe {line.name}"]
+        until(lambda: not subprocess.run(probes, stdout=PIPE, check=False).stdout, "the end of the probes")
+
+    def test_steps_are_held_and_let_go(self, line: OverHosts) -> None:
+        before = control.ask(line.name, command="step")["step"]
+        control.ask(line.name, command="hold", on=False)
+        until(lambda: line.status()["step"] > before + 1, "steps that come by themselves")
+        with pytest.raises(HeadraceError, match="^steps come by themselves: hold it first, or use --hold$"):
+            control.ask(line.name, command="step")
+        control.ask(line.name, command="hold", on=True)
+        held = line.status()["step"]
+        assert control.ask(line.name, command="step")["step"] == held + 1
+
 
 @pytest.mark.live
 def test_the_nodes_own_processes_find_each_other_over_hosts_and_go_on_without_one(hosts: Hosts) -> None:
@@ -285,40 +320,6 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
     assert found.cut["sent"] == found.cut["received"] + found.cut["lost"]
     assert found.lost == ["10.9.0.3"]
     assert found.left == 0
-
-    def test_a_dashboard_knows_phys_latencies_and_routes_of_all_hosts(self, line: OverHosts) -> None:
-        async def look() -> None:
-            monitor = Monitor(line.name)
-            watching = asyncio.create_task(monitor.watch())
-            try:
-                ends = [zip(link["nodes"], link["phys"], strict=True) for link in line.status()["links"]]
-                ways = {Port(int(node[1:]) - 1, int(phy[3:])) for both in ends for node, phy in both}
-                while not all(monitor.latency_s(way) >= 0 for way in ways):
-                    await asyncio.sleep(0.1)
-                assert len(ways) == 10 and monitor.route(0, 5) == ([0, 1, 2, 3, 4, 5], True)
-                assert monitor.state is not None and monitor.state["hold"]
-                assert all(phys[0]["sent_bytes"] for phys in monitor.state["counters"])
-                await monitor.ask("jam", target="n3:n4", loss=0.5)
-                await monitor.refresh()
-                assert monitor.state["jams"] == [{"nodes": ["n3", "n4"], "loss": 0.5, "link": True}]
-                await monitor.ask("jam", target="n3:n4", loss=0.0)
-            finally:
-                watching.cancel()
-                await monitor.close()
-
-        asyncio.run(asyncio.wait_for(look(), HANG_S))
-        probes = ["pgrep", "-f", f"headrace.emulator.probe {line.name}"]
-        until(lambda: not subprocess.run(probes, stdout=PIPE, check=False).stdout, "the end of the probes")
-
-    def test_steps_are_held_and_let_go(self, line: OverHosts) -> None:
-        before = control.ask(line.name, command="step")["step"]
-        control.ask(line.name, command="hold", on=False)
-        until(lambda: line.status()["step"] > before + 1, "steps that come by themselves")
-        with pytest.raises(HeadraceError, match="^steps come by themselves: hold it first, or use --hold$"):
-            control.ask(line.name, command="step")
-        control.ask(line.name, command="hold", on=True)
-        held = line.status()["step"]
-        assert control.ask(line.name, command="step")["step"] == held + 1
 
 
 def processes(emulation: OverHosts, node: str) -> str:
