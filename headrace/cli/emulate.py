@@ -6,12 +6,15 @@ import json as json_format
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.emulator.client import Elsewhere
 
 _RUN_EPILOG = """Examples:
 
@@ -452,37 +455,40 @@ def exec_command(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
     name: Name = "default",
 ) -> None:
-    """Run a command in a node. Its exit code is the command's. In a node of another host it has no input."""
-    from headrace.emulator.client import Elsewhere
+    """Run a command in a node. Its exit code is the command's."""
+    _enter(name, node, command[1:] if command[0] == "--" else command)
 
-    command = command[1:] if command[0] == "--" else command
+
+def _enter(name: str, node: str, command: list[str], terminal: bool = False) -> None:
+    """``terminal``: the command wants the one that there is, on whichever host it runs."""
+    from headrace.emulator.client import Elsewhere, entering
+
     try:
-        _enter(name, node, command)
+        words = [*entering(name, node), *command]
     except Elsewhere as there:
         from headrace.emulator import remote
 
-        def write(file: int, data: bytes) -> None:
-            out = sys.stdout.buffer if file == 1 else sys.stderr.buffer
-            out.write(data)
-            out.flush()
-
-        raise typer.Exit(remote.run(there, command, write)) from None
-
-
-def _enter(name: str, node: str, command: list[str]) -> None:
-    from headrace.emulator.client import entering
-
-    words = [*entering(name, node), *command]
+        if terminal:
+            command = ["env", f"TERM={os.environ.get('TERM', 'dumb')}", *command]
+        source = -1 if sys.stdin is None else 0
+        raise typer.Exit(remote.run(there, command, _write_through, source=source, terminal=terminal)) from None
     try:
         os.execvp(words[0], words)
     except OSError as error:
         raise HeadraceError(f"{words[0]}: {error.strerror}: it is in Debian's util-linux") from None
 
 
+def _write_through(file: int, data: bytes) -> None:
+    out = sys.stdout.buffer if file == 1 else sys.stderr.buffer
+    out.write(data)
+    out.flush()
+
+
 @app.command("shell", epilog=_examples("shell"))
 def shell_command(node: NodeName, name: Name = "default") -> None:
     """Open a shell in a node."""
-    _enter(name, node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'])
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    _enter(name, node, ["sh", "-c", 'exec "$(command -v "$SHELL" || echo sh)"'], terminal)
 
 
 @app.command("capture", epilog=_examples("capture"))
@@ -493,12 +499,36 @@ def capture_command(
     name: Name = "default",
 ) -> None:
     """Capture what a node sends and receives, by tcpdump, until Ctrl-C."""
-    from headrace.emulator.client import entering
+    from headrace.emulator.client import Elsewhere, entering
 
     node, _, phy = target.partition(":")
-    words = [*entering(name, node, files=False), "tcpdump", "-i", phy or "any", "-U", "-w", str(write.absolute())]
-    words += ["-Z", "root", *(expression or [])]
+
+    def tcpdump(file: str) -> list[str]:
+        return ["tcpdump", "-i", phy or "any", "-U", "-w", file, "-Z", "root", *(expression or [])]
+
+    try:
+        words = [*entering(name, node, files=False), *tcpdump(str(write.absolute()))]
+    except Elsewhere as there:
+        raise typer.Exit(_capture_there(there, tcpdump("-"), write)) from None
     os.execvp(words[0], words)
+
+
+def _capture_there(there: Elsewhere, words: list[str], write: Path) -> int:
+    from headrace.emulator import remote
+
+    try:
+        with write.open("wb") as file:
+
+            def take(number: int, data: bytes) -> None:
+                if number == 1:
+                    file.write(data)
+                    file.flush()
+                else:
+                    _write_through(number, data)
+
+            return remote.run(there, words, take, files=False)
+    except OSError as error:
+        raise HeadraceError(f"{write}: {error.strerror}") from None
 
 
 @app.command("jam", epilog=_examples("jam"))
@@ -527,11 +557,14 @@ def dashboard_command(
         str | None,
         typer.Option(metavar="TOKEN", help="Asked of browsers.", show_default="none on loopback, otherwise random"),
     ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The scenario runs over several hosts: see run.")
+    ] = None,
 ) -> None:
     """Show an emulation in the browser: a map, graphs of all links, jams, routes. Until Ctrl-C."""
     from headrace.emulator.dashboard import DashboardJob, serve
 
-    serve(DashboardJob(name, file, host, port, token), common.tell)
+    serve(DashboardJob(name, file, host, port, token, cluster), common.tell)
 
 
 @app.command("stop", epilog=_examples("stop"))

@@ -23,14 +23,22 @@ def main() -> int:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--replay", type=Path)
     parser.add_argument("--share", type=Share.read)
+    parser.add_argument("--cluster")
     kernel.die_with_parent()
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        job = EmulationJob(**vars(parser.parse_args()))
-        run(job, tell, lambda part, done, of: tell(f"building {done} {of} {part}"))
+        given = vars(parser.parse_args())
+        cluster = given.pop("cluster")
+        job = EmulationJob(**given)
+        if cluster is None:
+            run(job, tell, lambda part, done, of: tell(f"building {done} {of} {part}"))
+        else:
+            from headrace.emulator import cluster as hosts
+
+            hosts.run(job, cluster, tell)
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return error.exit_code

@@ -14,6 +14,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,7 +29,7 @@ class Elsewhere(HeadraceError):
     emulation."""
 
     def __init__(self, name: str, node: str, host: str, cluster: str, worker: str) -> None:
-        super().__init__(f"node {node} is on the host {host}: shells and captures are for there")
+        super().__init__(f"node {node} is on the host {host}")
         self.name, self.node, self.host, self.cluster, self.worker = name, node, host, cluster, worker
 
 
@@ -78,6 +79,8 @@ def wait_for_stream(
             if show is not None:
                 show(found)
             if found["done"]:
+                with suppress(control.Ended):  # the destination may have been asked before the last message came
+                    found = control.ask(name, command="stream", stream=stream)
                 return found
             time.sleep(every_s)
         except KeyboardInterrupt:
@@ -97,7 +100,8 @@ def _process(handle: int) -> int:
 class Emulation:
     """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
     ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being
-    built, how many are done, and of how many. Raises HeadraceError."""
+    built, how many are done, and of how many; ``cluster``: over the hosts of the Dask cluster with that address. Raises
+    HeadraceError."""
 
     def __init__(
         self,
@@ -110,12 +114,15 @@ class Emulation:
         replay: str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
         share: Share | None = None,
+        cluster: str | None = None,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
-        for option, value in (("--fabric", fabric), ("--record", record), ("--replay", replay), ("--share", share)):
-            words += [option, str(value)] if value is not None else []
+        options = {"fabric": fabric, "record": record, "replay": replay, "share": share, "cluster": cluster}
+        for option, value in options.items():
+            words += [f"--{option}", str(value)] if value is not None else []
         words += ["--hold"] if hold else []
+        self._said = ""
         self._process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
@@ -153,9 +160,10 @@ class Emulation:
     def wait(self) -> str | None:
         """Until it has ended; what went wrong, None: nothing."""
         assert self._process.stderr is not None
-        said = "" if self._process.stderr.closed else self._process.stderr.read()
-        self._process.stderr.close()
-        lines = said.strip().splitlines()
+        if not self._process.stderr.closed:
+            self._said = self._process.stderr.read()
+            self._process.stderr.close()
+        lines = self._said.strip().splitlines()
         return (lines or ["it failed"])[-1].removeprefix("headrace: ") if self._process.wait() else None
 
     def ask(self, command: str, **more: Any) -> dict[str, Any]:
@@ -190,7 +198,7 @@ class Emulation:
     def run(self, node: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Runs a command in a node, until it ends; gives its exit code and what it writes. Raises HeadraceError."""
         return subprocess.run(
-            [*entering(self.name, node), *words],
+            self._words(node, words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -200,4 +208,11 @@ class Emulation:
 
     def start(self, node: str, words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Starts a command in a node; ``options`` are ``subprocess.Popen``'s. Raises HeadraceError."""
-        return subprocess.Popen([*entering(self.name, node), *words], **options)
+        return subprocess.Popen(self._words(node, words), **options)
+
+    def _words(self, node: str, words: Sequence[str]) -> list[str]:
+        try:
+            return [*entering(self.name, node), *words]
+        except Elsewhere:
+            call = "import sys; from headrace.cli import main; sys.exit(main())"
+            return [sys.executable, "-P", "-c", call, "emulate", "exec", "--name", self.name, node, "--", *words]

@@ -7,7 +7,6 @@ itself.
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import random
@@ -18,14 +17,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.emulator import control, kernel, timeline
+from headrace.emulator import control, kernel, telemetry, timeline, workers
 from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
 from headrace.emulator.fidelity import Fidelity
-from headrace.emulator.inside import LOAD
+from headrace.emulator.inside import LOOK_S, MEET_S, roles, traffic_role
 from headrace.emulator.keeper import EmulationJob
 from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import address, read
@@ -38,8 +38,9 @@ LEASE_S = 90.0  # more than Dask takes to give up a worker
 _RENEW_S = 2.0
 
 
-def split(nodes: int, hosts: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
-    """For each node the number of its host: about as many nodes on each, and neighbours together."""
+def split(nodes: int, hosts: int, pairs: Iterable[Pair], fixed: Mapping[int, int] | None = None) -> tuple[int, ...]:
+    """For each node the number of its host: about as many nodes on each, and neighbours together. ``fixed``: of nodes
+    whose host is given; each changes places with one there."""
     beside: list[list[int]] = [[] for _ in range(nodes)]
     for a, b in sorted(pairs):
         beside[a].append(b)
@@ -55,6 +56,12 @@ def split(nodes: int, hosts: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
     found = [0] * nodes
     for place, node in enumerate(order):
         found[node] = place * hosts // nodes
+    for node, host in (fixed or {}).items():
+        others = [other for other in range(nodes) if found[other] == host and other not in (fixed or {})]
+        if others and found[node] != host:
+            before = found[node]
+            found[max(others, key=lambda other: sum(found[each] == before for each in beside[other]))] = before
+        found[node] = host
     return tuple(found)
 
 
@@ -62,29 +69,20 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     """Runs it on the workers of a Dask cluster, by its scheduler's address, until its end, SIGINT, SIGTERM or
     ``headrace emulate stop``; then nothing is left of it. Gives the report: see ``World``, and the hosts with their
     nodes. Raises HeadraceError."""
-    from distributed import Client
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     scenario = read(job.scenario, job.fabric)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
-    if scenario.processes != "none":
-        raise HeadraceError("processes: not over several hosts yet", 2)
-    if scenario.hardware:
-        raise HeadraceError("hardware: not over several hosts yet", 2)
-    with control.listen(job.name) as listener:
+    for each in scenario.hardware:
+        if each.host is None:
+            raise HeadraceError(f"hardware {each.name}: no key host: which one of several {each.interface} is at", 2)
+    with control.listen(job.name) as listener, workers.connect(cluster) as client:
+        controller = _Controller(job, client, tell)
         try:
-            client = Client(cluster)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise HeadraceError(f"cluster {cluster}: {str(error).splitlines()[0]}") from None
-        with client:
-            controller = _Controller(job, client, tell)
-            try:
-                controller.build()
-                controller.loop(listener)
-                return controller.report()
-            finally:
-                controller.end()
+            controller.build()
+            controller.loop(listener)
+            return controller.report()
+        finally:
+            controller.end()
 
 
 class _Controller:
@@ -95,21 +93,29 @@ class _Controller:
         self._timeline: timeline.Timeline = (
             timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
         )
-        workers: dict[str, str] = {}  # one a host
-        for worker in client.scheduler_info(n_workers=-1)["workers"]:
-            workers.setdefault(urlsplit(worker).hostname or worker, worker)
-        if not workers:
+        at: dict[str, str] = {}  # a worker of each host
+        for worker in sorted(workers.there(client)):
+            at.setdefault(urlsplit(worker).hostname or worker, worker)
+        if not at:
             raise HeadraceError("the cluster has no workers")
-        hosts = sorted(workers)[: len(scenario.nodes)]
-        self._workers = [workers[host] for host in hosts]
+        wanted = {each.node: each.host for each in scenario.hardware if each.host is not None}
+        for each in scenario.hardware:
+            if each.host not in at:
+                there = f"the cluster has workers at {', '.join(sorted(at))}"
+                raise HeadraceError(f"hardware {each.name}: host {each.host}: {there}", 2)
+        hosts = sorted(sorted(at, key=lambda host: (host not in wanted.values(), host))[: len(scenario.nodes)])
         first = self._timeline.next(frozenset())
         if first is None:
             raise HeadraceError("there are no steps")
-        of = split(len(scenario.nodes), len(hosts), first.links)
+        fixed = {node: hosts.index(host) for node, host in wanted.items()}
+        of = split(len(scenario.nodes), len(hosts), first.links, fixed)
+        hosts = [host for number, host in enumerate(hosts) if number in of]
+        of = tuple(sorted(set(of)).index(number) for number in of)
+        self._workers = [at[host] for host in hosts]
         network = random.randrange(256)
         self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
         self._alive = set(range(len(hosts)))
-        self._stopping = False
+        self._stopping, self._hold = False, job.hold
         self._number, self._unjammed, self._step = 0, first, first
         self._jammed: dict[Pair, float] = {}
         self._wiring = Wiring(len(scenario.nodes), scenario.phys)
@@ -124,28 +130,21 @@ class _Controller:
     def _ask(self, function: Callable[..., Any], *arguments: Any, only: Iterable[int] | None = None) -> dict[int, Any]:
         """What each host that is there gives, or each of a few, by its number. Raises HeadraceError with what one says
         is wrong."""
+        if not self._alive:
+            raise HeadraceError("all hosts are lost")
         asked = self._alive if only is None else self._alive.intersection(only)
         if not asked:
             return {}
         if only is None:
             self._asked_s = time.monotonic()
-        try:
-            # A worker that has gone is connected to for half a minute: it isn't asked.
-            there = self._client.scheduler_info(n_workers=-1)["workers"]
-            numbers = {self._workers[number]: number for number in asked}
-            workers = [worker for worker in numbers if worker in there]
-            found = {}
-            if workers:
-                found = self._client.run(function, self._job.name, *arguments, workers=workers, on_error="return")
-        except OSError:
-            raise HeadraceError("the cluster's scheduler is lost") from None
+        numbers = {self._workers[number]: number for number in asked}
+        found = workers.call(self._client, numbers, function, self._job.name, *arguments)
         given, lost = {}, []
         for worker, number in numbers.items():
-            answer = found.get(worker)
-            if isinstance(answer, HeadraceError):
-                raise HeadraceError(f"host {self._shares[0].hosts[number]}: {answer}", answer.exit_code)
-            if isinstance(answer, BaseException) or worker not in found:
+            if worker not in found:
                 lost.append(number)
+            elif isinstance(answer := found[worker], HeadraceError):
+                raise HeadraceError(f"host {self._shares[0].hosts[number]}: {answer}", answer.exit_code)
             else:
                 given[number] = answer
         for number in lost:
@@ -156,6 +155,14 @@ class _Controller:
             if self._built_s:
                 self._apply(self._unjammed)
         return given
+
+    def _ask_all(self, command: str) -> dict[int, Any]:
+        """What all shares say at a time when no host is lost. Raises HeadraceError."""
+        while True:
+            before = set(self._alive)
+            found = self._ask(_request, {"command": command})
+            if self._alive == before:
+                return found
 
     def _lose(self, number: int) -> None:
         self._alive.discard(number)
@@ -177,7 +184,8 @@ class _Controller:
 
     def request(self, node: str, request: Mapping[str, Any]) -> None:
         """Asks a node's load generator for something. Raises HeadraceError."""
-        self._on(node, {"command": "ask-process", "node": node, "role": LOAD, "request": dict(request)})
+        role = traffic_role(self.scenario)
+        self._on(node, {"command": "ask-process", "node": node, "role": role, "request": dict(request)})
 
     def hear(self, nodes: Sequence[str]) -> dict[str, Said]:
         """What the load generators say of their streams that can be reached. Raises HeadraceError."""
@@ -219,14 +227,24 @@ class _Controller:
         self._start_s = time.monotonic()
         self._apply(self._unjammed)
         self._noted(self._start_s, self._start_s)
+        if roles(self.scenario):
+            self._meet()
         for demand in self.scenario.traffic:
             self._traffic.start(demand)
         hosts = f"{len(self._workers)} host{'s' if len(self._workers) > 1 else ''}"
         self._tell(f"the emulation {self._job.name} is up on {hosts} after {self._built_s:.1f} s")
 
+    def _meet(self) -> None:
+        """Waits until the nodes' own processes have found each other and their neighbours; some may not."""
+        deadline = time.monotonic() + MEET_S
+        while time.monotonic() < deadline:
+            if not any(share["nodes"] for share in self._ask(_request, {"command": "apart"}).values()):
+                return
+            time.sleep(LOOK_S)
+
     def _noted(self, due: float, began: float) -> None:
         ended = time.monotonic()
-        self._fidelity.step(0.0 if self._job.hold else max(0.0, began - due), ended - began)
+        self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
         if self._record is not None:
             self._record.add(self._step)
 
@@ -261,13 +279,13 @@ class _Controller:
             for file in (listener, wakeup):
                 selector.register(file, selectors.EVENT_READ)
             while not self._stopping:
-                due = math.inf if self._job.hold else self._start_s + (self._number + 1) * self.scenario.step_s
+                due = math.inf if self._hold else self._start_s + (self._number + 1) * self.scenario.step_s
                 if due <= time.monotonic():
                     if not self._advance():
                         return
                     continue
                 if time.monotonic() - self._asked_s >= _RENEW_S:
-                    self._ask(_status)
+                    self._ask(_request, {"command": "status"})
                 until = min(due, self._asked_s + _RENEW_S)
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, until - time.monotonic()))]
                 wakeup.clear()
@@ -281,12 +299,8 @@ class _Controller:
         """Nothing is left on the hosts that are there."""
         if self._record is not None:
             self._record.close()
-        workers = [self._workers[number] for number in self._alive]
-        if workers:
-            try:
-                self._client.run(_end, self._job.name, workers=workers, on_error="return")
-            except OSError:
-                pass  # they end by themselves
+        with suppress(HeadraceError):  # they end by themselves
+            workers.call(self._client, [self._workers[number] for number in self._alive], _end, self._job.name)
 
     # ------------------------------------------------------------------------------------------------- answers
 
@@ -294,6 +308,11 @@ class _Controller:
         match request:
             case {"command": "status"}:
                 return self._status(), None
+            case {"command": "telemetry"}:
+                return self._telemetry(), None
+            case {"command": "hold", "on": bool(on)}:
+                self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
+                return {"hold": on}, None
             case {"command": "node", "node": str(name)}:
                 if self.gone(name):
                     raise HeadraceError(f"node {name} is down: its host is lost")
@@ -301,14 +320,15 @@ class _Controller:
                 place = {"host": self._shares[0].hosts[number], "worker": self._workers[number]}
                 return {**place, "cluster": self._client.scheduler.address}, None
             case {"command": "step"}:
-                if not self._job.hold:
-                    raise HeadraceError("steps come by themselves: use --hold", 2)
+                if not self._hold:
+                    raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self._status(), None
             case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
-                for pair in jammed_pairs(self.scenario.nodes, target, float(loss)):
-                    self._jammed[pair] = float(loss)
+                pairs = jammed_pairs(self.scenario.nodes, target, float(loss))
+                jammed = self._jammed | dict.fromkeys(pairs, float(loss))
+                self._jammed = {pair: loss for pair, loss in jammed.items() if loss}
                 self._apply(self._unjammed)
                 return {"links": self._jams()}, None
             case {"command": "traffic", **table}:
@@ -326,12 +346,25 @@ class _Controller:
         raise HeadraceError(f"unknown request over several hosts: {request}", 2)
 
     def _jams(self) -> list[list[str]]:
-        return [[self.scenario.nodes[node] for node in pair] for pair, loss in sorted(self._jammed.items()) if loss]
+        return [[self.scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)]
 
     def _status(self) -> dict[str, Any]:
         """As a single host's, and each node has its ``host`` and whether it is ``down``."""
+        return self._joined(self._ask_all("status"))
+
+    def _telemetry(self) -> dict[str, Any]:
+        """The same. PHYs of a host that is lost have counted nothing."""
+        scenario, shares = self.scenario, self._ask_all("telemetry")
+        nothing = [telemetry.NOTHING._asdict()] * scenario.phys
+        counters = [
+            shares[host]["counters"][node] if (host := self._host(node)) in shares else nothing
+            for node in range(len(scenario.nodes))
+        ]
+        more = telemetry.of(scenario, self._hold, self._jammed, self._unjammed.links)
+        return self._joined(shares) | more | {"counters": counters}
+
+    def _joined(self, shares: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
         scenario, hosts = self.scenario, self._shares[0].hosts
-        shares = self._ask(_status)
         nodes = {node["name"]: node for share in shares.values() for node in share["nodes"]}
         links: dict[tuple[str, ...], dict[str, Any]] = {}
         for share in shares.values():
@@ -339,6 +372,7 @@ class _Controller:
                 other = links.setdefault(tuple(link["nodes"]), link)
                 for key in ("sent", "bytes"):  # of a port that is elsewhere: 0
                     other[key] = [max(pair) for pair in zip(other[key], link[key], strict=True)]
+        coordinator = [share["coordinator"] for share in shares.values() if share["coordinator"]]
         found = []
         for index, name in enumerate(scenario.nodes):
             place = {"name": name, "address": address(index), "position_m": self._step.positions[index], "programs": {}}
@@ -352,8 +386,15 @@ class _Controller:
             "jammed": self._jams(),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
+            "coordinator": coordinator[0] if coordinator else self._unheard(),
             "hosts": self._hosts(),
         }
+
+    def _unheard(self) -> dict[str, Any] | None:
+        """A master coordinator whose host is lost; None: there is none."""
+        if (node := self.scenario.coordinator) is None:
+            return None
+        return {"node": self.scenario.nodes[node], "heard": 0, "reached": [], "of": len(self.scenario.nodes) - 1}
 
     def _hosts(self) -> list[dict[str, Any]]:
         return [
@@ -424,28 +465,20 @@ def _held(name: str) -> Emulation:
     return _HELD[name].emulation
 
 
-def _step(name: str, line: str) -> None:
-    emulation = _held(name)
-    try:
-        emulation.ask("step", links=line)
-    except HeadraceError as error:
-        raise HeadraceError(emulation.wait() or str(error)) from None
-
-
-def _status(name: str) -> dict[str, Any]:
-    emulation = _held(name)
-    try:
-        return emulation.status()
-    except HeadraceError as error:
-        raise HeadraceError(emulation.wait() or str(error)) from None
-
-
 def _request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    return _held(name).ask(**request)
+    emulation = _held(name)
+    try:
+        return emulation.ask(**request)
+    except control.Ended as error:
+        raise HeadraceError(emulation.wait() or str(error)) from None
+
+
+def _step(name: str, line: str) -> None:
+    _request(name, {"command": "step", "links": line})
 
 
 def _hear(name: str, nodes: Mapping[str, Sequence[str]], dask_worker: Any) -> dict[str, Said]:
-    said: dict[str, Said] = _held(name).ask("hear", nodes=list(nodes[dask_worker.address]))["said"]
+    said: dict[str, Said] = _request(name, {"command": "hear", "nodes": list(nodes[dask_worker.address])})["said"]
     return said
 
 

@@ -20,6 +20,11 @@ _CLIENT_S = 2.0
 _ANSWER_S = 600.0
 _CREDENTIALS = struct.Struct("iII")
 
+
+class Ended(HeadraceError):
+    """The emulation doesn't run, or no longer."""
+
+
 Answer = tuple[dict[str, Any], int | None]
 """What is said, and a file descriptor to go with it."""
 
@@ -52,13 +57,13 @@ def is_up(name: str) -> bool:
 
 def ask(name: str, **request: Any) -> dict[str, Any]:
     """What an emulation answers; ``fd`` is a file descriptor that came with it. Raises HeadraceError when none runs,
-    or with what it says is wrong."""
+    (``Ended``), or with what it says is wrong."""
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(_ANSWER_S)
         try:
             link.connect(_address(name))
         except OSError:
-            raise HeadraceError(f"no emulation {name} runs: start one with headrace emulate run") from None
+            raise Ended(f"no emulation {name} runs: start one with headrace emulate run") from None
         try:
             link.sendall(json.dumps(request).encode() + b"\n")
             data, descriptors = b"", []
@@ -66,8 +71,10 @@ def ask(name: str, **request: Any) -> dict[str, Any]:
                 part, more, _, _ = socket.recv_fds(link, 1 << 16, 1)
                 descriptors += more
                 if not part:
-                    raise HeadraceError(f"the emulation {name} has ended")
+                    raise Ended(f"the emulation {name} has ended")
                 data += part
+        except ConnectionError:
+            raise Ended(f"the emulation {name} has ended") from None
         except OSError as error:
             raise HeadraceError(f"the emulation {name}: {error.strerror or error}") from None
     answer: dict[str, Any] = json.loads(data)

@@ -44,10 +44,13 @@ def silent(phys: int) -> list[str]:
 
 
 def attach(hardware: Sequence[Hardware], nodes: Sequence[Node], phys: int, network: int) -> None:
-    """Joins the interfaces, which are in the network of a file descriptor, to nodes. Raises HeadraceError."""
+    """Joins the interfaces, which are in the network of a file descriptor, to nodes that are here. Raises
+    HeadraceError."""
+    here = {node.index: node for node in nodes}
     outside = ("nsenter", f"--net=/proc/{os.getpid()}/fd/{network}", "--")
     for each in hardware:
-        node = nodes[each.node]
+        if (node := here.get(each.node)) is None:
+            continue
         name = _DEVICE if each.phy is None else f"phy{each.phy}"
         line = f"link add link {each.interface} name {name} netns {node.pid} type macvlan mode passthru"
         try:

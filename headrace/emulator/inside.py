@@ -17,12 +17,13 @@ from headrace.emulator.processes.component import CONTROL, MESSENGER, MPHY, Seat
 from headrace.emulator.processes.control_processor import management_address
 from headrace.emulator.processes.loop import ask, tell
 from headrace.emulator.scenario import Scenario, address
+from headrace.emulator.share import Share, join_bridges
 from headrace.emulator.wiring import index_of
 from headrace.errors import HeadraceError
 
 LOAD = "load"
+MEET_S, LOOK_S = 30.0, 0.02
 _MANAGEMENT = "mgmt"
-_MEET_S, _LOOK_S = 30.0, 0.02
 
 
 def roles(scenario: Scenario) -> list[str]:
@@ -33,8 +34,13 @@ def roles(scenario: Scenario) -> list[str]:
     return [CONTROL, MESSENGER, *phys, *([MPHY] if scenario.coordinator is not None else [])]
 
 
+def traffic_role(scenario: Scenario) -> str:
+    """Of the process of a node that makes its traffic."""
+    return LOAD if scenario.processes == "none" else MESSENGER
+
+
 class Inside:
-    """The own processes of all nodes. ``hear``: notes the next thing that a node says."""
+    """The own processes of these nodes. ``hear``: notes the next thing that a node says."""
 
     def __init__(self, scenario: Scenario, nodes: Sequence[Node], hear: Callable[[Node], Any]) -> None:
         self._scenario, self._nodes, self._hear = scenario, nodes, hear
@@ -43,8 +49,9 @@ class Inside:
 
     # -------------------------------------------------------------------------------------------------- processes
 
-    def build(self) -> None:
-        """The management network, which no physics is in. Raises HeadraceError."""
+    def build(self, share: Share | None, network: int) -> None:
+        """The management network, which no physics is in; it is that of all hosts. ``network``: as of
+        ``SharedFabric``. Raises HeadraceError."""
         if MPHY not in self._roles:
             return
         lines = [f"link add {_MANAGEMENT} type bridge mcast_snooping 0", f"link set {_MANAGEMENT} up"]
@@ -54,6 +61,8 @@ class Inside:
                 f"link set m{node.index} master {_MANAGEMENT} up",
             ]
         kernel.batch("ip", lines)
+        if share is not None:
+            join_bridges(share, network, _MANAGEMENT)
         for node in self._nodes:
             own = f"{management_address(node.index + 1)}/16"
             node.tell("ip", lines=[f"addr add {own} dev mgmt0", "link set mgmt0 up"], force=False, answer=False)
@@ -72,30 +81,36 @@ class Inside:
         for node in self._nodes if self._roles else ():
             while not node.programs.keys() >= set(self._roles):
                 self._hear(node)
-        if self._roles:
-            self._wait()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Until the processes have found each other and their neighbours; some may not, such as over links that lose
         all."""
-        waiting = {self._socket(node, CONTROL) for node in self._nodes}
-        others = [role for role in self._roles if role != CONTROL]
-        deadline = time.monotonic() + _MEET_S
+        waiting = list(self._nodes)
+        deadline = time.monotonic() + MEET_S
         with selectors.DefaultSelector() as selector:
             for node in self._nodes:
                 selector.register(node, selectors.EVENT_READ, node)
-            while waiting and time.monotonic() < deadline:
-                said = ask(waiting, {"do": "ready", "roles": others})
-                waiting -= {path for path, answer in said.items() if not answer.get("missing", [""])}
-                for key, _ in selector.select(_LOOK_S):
+            while (waiting := self._apart(waiting)) and time.monotonic() < deadline:
+                for key, _ in selector.select(LOOK_S):
                     self._hear(key.data)  # such as that a process has failed
 
-    def tell_links(self, index: int, links: list[dict[str, Any]]) -> None:
+    def apart(self) -> list[str]:
+        """The nodes whose processes haven't found each other or their neighbours yet."""
+        return [node.name for node in self._apart(self._nodes)]
+
+    def _apart(self, nodes: Sequence[Node]) -> list[Node]:
+        if not self._roles:
+            return []
+        paths = [self._socket(node, CONTROL) for node in nodes]
+        said = ask(paths, {"do": "ready", "roles": [role for role in self._roles if role != CONTROL]})
+        return [node for node, path in zip(nodes, paths, strict=True) if said.get(path, {}).get("missing", [""])]
+
+    def tell_links(self, node: Node, links: list[dict[str, Any]]) -> None:
         """A node's links; its control processor hears when others are joined."""
         joined = [(link["phy"], link["number"], link["address"]) for link in links]
-        if self._roles and joined != self._links[index]:
-            self._links[index] = joined
-            tell(self._socket(self._nodes[index], CONTROL), {"do": "links", "links": links})
+        if self._roles and joined != self._links[node.index]:
+            self._links[node.index] = joined
+            tell(self._socket(node, CONTROL), {"do": "links", "links": links})
 
     def stats(self, name: str) -> list[dict[str, Any]]:
         """Of the own processes of a node. Raises HeadraceError."""
@@ -109,14 +124,14 @@ class Inside:
         return [found.get(self._socket(node, role), {"role": role, "error": "it doesn't answer"}) for role in own]
 
     def reached(self) -> dict[str, Any] | None:
-        """Which nodes say that they have a route to the master coordinator; None: there is none."""
-        if MPHY not in self._roles or self._scenario.coordinator is None:
+        """Which nodes say that they have a route to the master coordinator; None: there is none here."""
+        node = next((node for node in self._nodes if node.index == self._scenario.coordinator), None)
+        if node is None:
             return None
-        node = self._nodes[self._scenario.coordinator]
         path = self._socket(node, CONTROL)
         reports = ask([path], {"do": "stats"}).get(path, {}).get("reports", {})
         reached = [each["name"] for each in reports.values() if each["hops_to_coordinator"] is not None]
-        return {"node": node.name, "heard": len(reports), "reached": reached, "of": len(self._nodes) - 1}
+        return {"node": node.name, "heard": len(reports), "reached": reached, "of": len(self._scenario.nodes) - 1}
 
     def ask(self, name: str, role: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Asks one process of a node. Raises HeadraceError."""
@@ -130,17 +145,18 @@ class Inside:
 
     def load(self, nodes: Sequence[str]) -> None:
         """Starts load generators, where traffic is made by them and they aren't there. Raises HeadraceError."""
-        if self._role == LOAD:
+        if traffic_role(self._scenario) == LOAD:
             for name in nodes:
                 self._load(self.node(name))
 
     def request(self, node: str, request: Mapping[str, Any]) -> None:
         """Asks who makes a node's traffic for something. Raises HeadraceError."""
-        self.ask(node, self._role, request)
+        self.ask(node, traffic_role(self._scenario), request)
 
     def hear(self, nodes: Sequence[str]) -> dict[str, Said]:
         """What those say of their streams who make the traffic of these nodes. Raises HeadraceError."""
-        paths = {self._socket(self.node(name), self._role): name for name in nodes}
+        role = traffic_role(self._scenario)
+        paths = {self._socket(self.node(name), role): name for name in nodes}
         return {paths[path]: said for path, said in ask(paths, {"do": "stats"}).items()}
 
     def one_clock(self, _: Sequence[str]) -> bool:
@@ -156,11 +172,6 @@ class Inside:
             node.tell(LOAD)
             while LOAD not in node.programs:
                 self._hear(node)
-
-    @property
-    def _role(self) -> str:
-        """Who makes traffic."""
-        return MESSENGER if self._roles else LOAD
 
     def node(self, name: str) -> Node:
         """By its name. Raises HeadraceError where it isn't here."""

@@ -87,8 +87,11 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
     systems.check(scenario.systems)
-    hardware.check(scenario.hardware)
     share, network = job.share, -1
+    for each in scenario.hardware:
+        if share is None and each.host is not None:
+            raise HeadraceError(f"hardware {each.name}: host {each.host}: that is for several hosts, by --cluster", 2)
+    hardware.check([each for each in scenario.hardware if share is None or each.node in share.nodes()])
     check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
     if share is not None or scenario.hardware:
         network = outside()

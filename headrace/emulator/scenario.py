@@ -102,13 +102,14 @@ class Program:
 
 @dataclass(frozen=True)
 class Hardware:
-    """An interface of the machine. ``node``: by its index; ``phy``: which of its PHYs it is; None: the device behind it
-    is the node."""
+    """An interface of the machine, or of one of several ``host``s. ``node``: by its index; ``phy``: which of its PHYs
+    it is; None: the device behind it is the node."""
 
     name: str
     interface: str
     node: int
     phy: int | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True)
@@ -333,26 +334,30 @@ class _Reader:
         for name, table in self._tables("hardware"):
             where = ("hardware", name)
             for key in table:
-                if key not in ("interface", "phy"):
-                    raise self._wrong(where, key, "no such key: there are interface, phy")
-            interface, phy = table.get("interface"), table.get("phy")
+                if key not in ("host", "interface", "phy"):
+                    raise self._wrong(where, key, "no such key: there are host, interface, phy")
+            interface, phy, host = table.get("interface"), table.get("phy"), table.get("host")
+            if host is not None and (not isinstance(host, str) or not host):
+                raise self._wrong(where, "host", "not the address of a host")
             if not isinstance(interface, str) or not re.fullmatch(r"[^\s/]{1,15}", interface):
                 raise self._wrong(where, "interface", "not the name of an interface")
-            if interface in [each.interface for each in found]:
+            if (host, interface) in [(each.host, each.interface) for each in found]:
                 raise self._wrong(where, "interface", f"{interface} is there twice")
             if phy is None:
                 if name not in names:
                     raise self._wrong(("hardware",), name, 'no node of that name, and no phy = "NODE:NUMBER"')
                 if self._table.get("processes", PROCESSES[0]) != PROCESSES[0]:
                     raise self._wrong(("hardware",), name, "the nodes' own processes don't run in devices")
-                found.append(Hardware(name, interface, names.index(name)))
+                found.append(Hardware(name, interface, names.index(name), host=host))
                 continue
             parts = re.fullmatch(r"(.+):(\d{1,2})", phy) if isinstance(phy, str) else None
             if parts is None or parts[1] not in names or int(parts[2]) < phys:
                 raise self._wrong(
                     where, "phy", f'{phy!r} is no "NODE:NUMBER" with a number from {phys}: others are emulated'
                 )
-            found.append(Hardware(name, interface, names.index(parts[1]), int(parts[2])))
+            if [each for each in found if each.node == names.index(parts[1]) and each.host != host]:
+                raise self._wrong(where, "host", f"{parts[1]} can't be on two hosts")
+            found.append(Hardware(name, interface, names.index(parts[1]), int(parts[2]), host))
         return tuple(found)
 
     def _daemons(self, routing: str, hello_s: float, names: Sequence[str], there: Sequence[str]) -> list[Program]:

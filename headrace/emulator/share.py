@@ -48,6 +48,21 @@ def outside() -> int:
     return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
+def join_bridges(share: Share, network: int, bridge: str) -> None:
+    """Joins the bridges of that name on all hosts to one network. Raises HeadraceError."""
+    others = [host for number, host in enumerate(share.hosts) if number != share.here]
+    if not others:
+        return
+    tunnel, number = f"{bridge}-x", share.network * _LINKS + _LINKS - 1
+    line = (
+        f"link add name {tunnel} netns /proc/{os.getpid()}/ns/net type vxlan "
+        f"id {number} local {share.hosts[share.here]} dstport {_PORT}"
+    )
+    batch("ip", [line], within=("nsenter", f"--net=/proc/{os.getpid()}/fd/{network}", "--"))
+    batch("bridge", [f"fdb append 00:00:00:00:00:00 dev {tunnel} dst {host}" for host in others])
+    batch("ip", [f"link set {tunnel} master {bridge} up"])
+
+
 class SharedFabric(SoftwareFabric):
     """Joins ports of this host in the kernel, and those of a link to another host with a VXLAN interface each, ``xN``.
 

@@ -30,20 +30,26 @@ def counters() -> dict[str, Counters]:
     return found
 
 
-def of(scenario: Scenario, hold: bool, jammed: Mapping[Pair, float], linked: Mapping[Pair, Any]) -> dict[str, Any]:
-    """How it runs; each PHY's counters; what is jammed: ``linked`` are the links that there would be otherwise."""
+NOTHING = Counters(0, 0, 0, 0)
+
+
+def of_phys(scenario: Scenario) -> list[list[dict[str, int]]]:
+    """The counters of each node's PHYs; in the fabric's network."""
     found = counters()
-    nothing = Counters(0, 0, 0, 0)
+    return [
+        [found.get(port_name(node * scenario.phys + phy), NOTHING)._asdict() for phy in range(scenario.phys)]
+        for node in range(len(scenario.nodes))
+    ]
+
+
+def of(scenario: Scenario, hold: bool, jammed: Mapping[Pair, float], linked: Mapping[Pair, Any]) -> dict[str, Any]:
+    """How it runs, and what is jammed: ``linked`` are the links that there would be otherwise."""
     return {
         "phys": scenario.phys,
         "step_s": scenario.step_s,
         "duration_s": scenario.duration_s,
         "routing": scenario.routing,
         "hold": hold,
-        "counters": [
-            [found.get(port_name(node * scenario.phys + phy), nothing)._asdict() for phy in range(scenario.phys)]
-            for node in range(len(scenario.nodes))
-        ],
         "jams": [
             {"nodes": [scenario.nodes[node] for node in pair], "loss": loss, "link": pair in linked}
             for pair, loss in sorted(jammed.items())

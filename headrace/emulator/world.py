@@ -83,6 +83,8 @@ class World:
             self._advance()
             self._start_programs()
             self._inside.start()
+            if self._share is None:
+                self._inside.wait()  # over several hosts it is waited for all of them
             for demand in self.scenario.traffic if self._share is None else ():
                 self._traffic.start(demand)
             self._tell("up", built_s=built_s)
@@ -126,7 +128,7 @@ class World:
             node.tell("ip", lines=lines, force=False, answer=True)
         self._built("addresses")
         attach(scenario.hardware, self._nodes, phys, self._network)
-        self._inside.build()
+        self._inside.build(self._share, self._network)
 
     def _built(self, part: str) -> None:
         """Waits for all nodes, and tells of each."""
@@ -243,7 +245,7 @@ class World:
                 )
         for node in self._nodes:
             node.write_links(of[node.index], self._step.time_s)
-            self._inside.tell_links(node.index, of[node.index])
+            self._inside.tell_links(node, of[node.index])
 
     # ------------------------------------------------------------------------------------------------- the loop
 
@@ -320,7 +322,7 @@ class World:
                 return self.status(), None
             case {"command": "telemetry"}:
                 more = telemetry.of(self.scenario, self._hold, self._jammed, self._unjammed.links)
-                return self.status() | more, None
+                return self.status() | more | {"counters": telemetry.of_phys(self.scenario)}, None
             case {"command": "delay-line"}:
                 return {"delay_line": self._links.fabric.delayed()}, None
             case {"command": "hold", "on": bool(on)}:
@@ -349,6 +351,8 @@ class World:
             case {"command": "stop-stream", "stream": str(name)}:
                 self._traffic.stop(name)
                 return {}, None
+            case {"command": "apart"}:
+                return {"nodes": self._inside.apart()}, None
             case {"command": "load", "nodes": list(names)}:
                 self._inside.load(names)
                 return {}, None

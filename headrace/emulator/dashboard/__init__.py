@@ -19,14 +19,16 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class DashboardJob:
-    """What to show: the emulation ``name``; with ``scenario`` it is started here, and ends with the dashboard. ``port``
-    0: any that is free. Without ``token`` there is none on this machine's own addresses, and a random one on others."""
+    """What to show: the emulation ``name``; with ``scenario`` it is started here, and ends with the dashboard, also
+    where it runs over the hosts of a Dask ``cluster``. ``port`` 0: any that is free. Without ``token`` there is none on
+    this machine's own addresses, and a random one on others."""
 
     name: str = "default"
     scenario: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     token: str | None = None
+    cluster: str | None = None
 
 
 def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
@@ -36,6 +38,7 @@ def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
     except ImportError:
         raise HeadraceError("the dashboard needs NiceGUI: pip install 'headrace[dashboard]'") from None
     from headrace.emulator import keeper, scenario
+    from headrace.emulator.dashboard.monitor import Monitor
     from headrace.emulator.dashboard.server import run
 
     if job.token is not None and not _TOKEN.fullmatch(job.token):
@@ -43,7 +46,9 @@ def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
     if job.scenario is not None:
         if control.is_up(job.name):
             raise HeadraceError(f"an emulation {job.name} runs already: join it without SCENARIO, or choose --name")
-        keeper.check(scenario.read(job.scenario))
+        found = scenario.read(job.scenario)
+        if job.cluster is None:
+            keeper.check(found)
     elif not control.is_up(job.name):
         raise HeadraceError(f"no emulation {job.name} runs: give a SCENARIO, or start one with headrace emulate run")
     token = job.token
@@ -53,7 +58,8 @@ def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
         port = listener.getsockname()[1]
         shown = _name_of(job.host)
         tell(f"the dashboard is at http://{shown}:{port}/" + (f"?token={token}" if token else ""))
-        run(job.name, job.scenario, listener, lambda app: Guard(app, token, port, is_loopback(job.host)))
+        monitor = Monitor(job.name, job.scenario, job.cluster)
+        run(monitor, listener, lambda app: Guard(app, token, port, is_loopback(job.host)))
 
 
 def _name_of(host: str) -> str:

@@ -7,6 +7,7 @@ LOADS = ((0.01, "#56B4E9"), (0.25, "#009E73"), (0.5, "#E69F00"), (0.75, "#D55E00
 """From which load on a link has a colour; below the first one it is ``IDLE``."""
 
 JAMMED = "#CC79A7"
+DOWN = "#6B7280"
 OBSTACLE = "#8A7F5C"
 ROUTE = "#0072B2"
 NODE = "#3D7EA6"

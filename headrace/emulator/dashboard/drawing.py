@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -105,13 +105,16 @@ def lines(monitor: Monitor) -> list[Line]:
 
 
 def _node_colours(monitor: Monitor) -> list[str]:
-    """Of nodes; those whose pairs are all jammed have their own."""
+    """Of nodes; those that are down, or whose pairs are all jammed, have their own."""
     assert monitor.state is not None
     others, counts = len(monitor.names) - 1, dict.fromkeys(monitor.names, 0)
     for jam in monitor.state["jams"]:
         for name in jam["nodes"]:
             counts[name] += 1
-    return [colours.JAMMED if 0 < others == counts[name] else colours.NODE for name in monitor.names]
+    return [
+        colours.DOWN if node.get("down") else colours.JAMMED if 0 < others == counts[node["name"]] else colours.NODE
+        for node in monitor.state["nodes"]
+    ]
 
 
 def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
@@ -195,7 +198,15 @@ def map_options(monitor: Monitor, view: View) -> dict[str, Any]:
 def _node_words(monitor: Monitor, index: int) -> str:
     assert monitor.state is not None
     node = monitor.state["nodes"][index]
-    return f"{node['name']}, {node['address']}: " + ", ".join(f"{axis:.0f}" for axis in node["position_m"]) + " m"
+    place = ", ".join(f"{axis:.0f}" for axis in node["position_m"])
+    return f"{node['name']}, {node['address']}: {place} m{on_host(node)}"
+
+
+def on_host(node: Mapping[str, Any]) -> str:
+    """On which one a node is, where there are several."""
+    if "host" not in node:
+        return ""
+    return f", down: its host {node['host']} is lost" if node["down"] else f", on {node['host']}"
 
 
 def _shown_route(monitor: Monitor, view: View) -> list[int]:

@@ -23,6 +23,7 @@ from headrace.errors import HeadraceError
 HISTORY = 120
 """So many seconds back graphs go."""
 
+_END_S = 5.0  # that the probe has to end those on other hosts
 _LONGEST_LINE = 1 << 24
 
 
@@ -82,10 +83,11 @@ class Building:
 
 
 class Monitor:
-    """An emulation, by ``name``. ``scenario``: the one that is started here, None: one that others run."""
+    """An emulation, by ``name``. ``scenario``: the one that is started here, also over the hosts of a Dask
+    ``cluster``; None: one that others run."""
 
-    def __init__(self, name: str, scenario: Path | None = None) -> None:
-        self.name, self.scenario = name, scenario
+    def __init__(self, name: str, scenario: Path | None = None, cluster: str | None = None) -> None:
+        self.name, self.scenario, self._cluster = name, scenario, cluster
         self.building = Building()
         self.tick = 0
         self._forget()
@@ -240,7 +242,9 @@ class Monitor:
 
         try:
             self._own = await asyncio.to_thread(
-                lambda: Emulation(scenario, name=self.name, fabric=fabric, hold=hold, progress=progress)
+                lambda: Emulation(
+                    scenario, name=self.name, fabric=fabric, hold=hold, progress=progress, cluster=self._cluster
+                )
             )
         except HeadraceError as error:
             now.error = str(error)
@@ -268,7 +272,10 @@ class Monitor:
             if self._ended is not None:
                 await self._ended
         if self._probe is not None and self._probe.returncode is None:
-            self._probe.kill()
+            self._probe.terminate()
+            await asyncio.wait((self._reading,), timeout=_END_S)
+            with suppress(ProcessLookupError):
+                self._probe.kill()
             await self._reading
 
 

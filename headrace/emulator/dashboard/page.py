@@ -186,7 +186,9 @@ class Page:
             ).props("data-testid=map-kind")
             with ui.row().classes("gap-x-2 gap-y-0 text-caption items-center"):
                 ui.label("load")
-                for words, colour in [*colours.legend(), ("jammed", colours.JAMMED)]:
+                assert monitor.state is not None
+                down = [("down", colours.DOWN)] if "hosts" in monitor.state else []
+                for words, colour in [*colours.legend(), ("jammed", colours.JAMMED), *down]:
                     with ui.row().classes("gap-1 items-center no-wrap"):
                         ui.element("div").style(f"width:12px;height:4px;background:{colour}")
                         ui.label(words)
@@ -382,7 +384,7 @@ class Page:
         choices = dict(enumerate(self._monitor.names))
         self._which = ui.select(choices, value=self._view.node, label="Node", with_input=len(choices) > 12)
         self._which.classes("w-40").props("data-testid=node").on_value_change(lambda event: self._select(event.value))
-        self._about = ui.label().classes("text-body2")
+        self._about = ui.label().classes("text-body2").props("data-testid=about")
         self._phys = _table("PHYs", phy="PHY", to="to", out="sends", back="receives", latency="latency",
                             metres="distance", loss="loss", frames="frames out/in", octets="bytes out/in")  # fmt: skip
         self._phys.props("data-testid=phys")
@@ -415,7 +417,7 @@ class Page:
         self._about.text = (
             f"{told['address']}, at "
             + ", ".join(f"{axis:.0f}" for axis in told["position_m"])
-            + " m; "
+            + f" m{drawing.on_host(told)}; "
             + (
                 f"{len(joined)} connections: {', '.join(name for _, _, name in joined.values())}"
                 if joined
@@ -459,9 +461,9 @@ class Page:
 
     async def _show_processes(self) -> None:
         """What the node's own processes say, where it has some; they are asked only while they are looked at."""
-        node, tab = self._view.node, self._tabs.value if self._monitor.state else None
-        if node is None or tab != "nodes" or not self._monitor.knows_traffic:
-            return
+        node = self._view.node
+        if node is None or not self._monitor.knows_traffic or self._tabs.value != "nodes":
+            return  # a node is chosen on a board alone
         try:
             said = await self._monitor.ask("processes", node=self._monitor.names[node])
         except HeadraceError:

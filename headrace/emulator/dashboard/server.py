@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -21,9 +20,8 @@ _RECONNECT_S = 30.0  # of a browser on a busy machine
 _ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#0072B2'/><path d='M8 23 16 9l8 14z' fill='none' stroke='#fff' stroke-width='2'/><circle cx='16' cy='9' r='4' fill='#fff'/><circle cx='8' cy='23' r='4' fill='#fff'/><circle cx='24' cy='23' r='4' fill='#fff'/></svg>"  # noqa: E501
 
 
-def run(name: str, scenario: Path | None, listener: socket.socket, guarded: Callable[[Any], Any]) -> None:
+def run(monitor: Monitor, listener: socket.socket, guarded: Callable[[Any], Any]) -> None:
     """Serves pages on the socket until SIGINT or SIGTERM. ``guarded`` puts something before the application."""
-    monitor = Monitor(name, scenario)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -40,7 +38,7 @@ def run(name: str, scenario: Path | None, listener: socket.socket, guarded: Call
         await Page(monitor).build()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    title = f"Headrace: {name}"
+    title = f"Headrace: {monitor.name}"
     ui.run_with(app, title=title, favicon=_ICON, dark=None, reconnect_timeout=_RECONNECT_S, show_welcome_message=False)
     config = uvicorn.Config(guarded(app), log_level="error", access_log=False, timeout_graceful_shutdown=_END_S)
     with suppress(KeyboardInterrupt):  # uvicorn raises it anew when all is ended

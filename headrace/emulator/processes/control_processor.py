@@ -81,6 +81,8 @@ class ControlProcessor(Component):
         role, peers = str(state["role"]), [int(peer) for peer in state["peers"]]
         first = role not in self._roles
         self._roles[role] = {"heard_s": time.monotonic(), "peers": peers}
+        if role == MPHY:  # who is no longer connected is no longer known
+            self._reports = {node: report for node, report in self._reports.items() if node in peers}
         if role in self._links and (first or self._links[role][0] not in peers):
             self._tell_phy(role)
         if int(state["version"]) != self.version:

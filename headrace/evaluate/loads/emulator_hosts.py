@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from headrace.emulator import control
 from headrace.emulator.client import traffic, wait_for_stream
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import pings, scenario_file
-from headrace.evaluate.loads.switch_network import HEADRACE, running, until
+from headrace.evaluate.loads.switch_network import HEADRACE, PATIENCE_S, running, until
 from headrace.net import netlink
 from headrace.net.namespaces import host_behind, ip, own_network
 
@@ -36,7 +37,9 @@ range_m = 150
 """Two nodes on each host: whoever speaks with the other end does it over all of them."""
 
 _HEAD = "10.9.0.254"
-_SCHEDULER = f"tcp://{_HEAD}:8786"
+SCHEDULER = f"tcp://{_HEAD}:8786"
+_CONNECT = "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"
+_DASK = [sys.executable, "-m", "dask"]
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -65,9 +68,36 @@ class Spread:
 class Hosts:
     """``words`` start a program on each of them; ``workers`` are their processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, stack: ExitStack) -> None:
         self.words: list[list[str]] = []
         self.workers: list[subprocess.Popen[bytes]] = []
+        self._stack = stack
+
+    def add(self, words: Sequence[str]) -> None:
+        """A host with its worker."""
+        self.words.append(list(words))
+        self.workers.append(self._worker(len(self.workers)))
+
+    def again(self, number: int) -> None:
+        """Another worker on a host, whose last one has been killed. Raises HeadraceError."""
+        self.workers[number].wait()
+        until(lambda: _workers() < len(self.workers), "the loss of a worker")
+        self.workers[number] = self._worker(number)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until all workers are there. Raises HeadraceError."""
+
+        def there() -> bool:
+            if any(each.poll() is not None for each in self.workers):
+                raise HeadraceError("a Dask worker has ended")
+            return _workers() == len(self.workers)
+
+        until(there, "the workers of all hosts")
+
+    def _worker(self, number: int) -> subprocess.Popen[bytes]:
+        words = [*_DASK, "worker", SCHEDULER, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+        return self._stack.enter_context(running([*self.words[number], *words], **_QUIET))
 
     def has(self, number: int, name: str) -> bool:
         """Whether a host has a part of the emulation ``name``."""
@@ -117,29 +147,22 @@ class OverHosts:
 @contextmanager
 def three_hosts() -> Iterator[Hosts]:
     """This thread is where their cables meet, and the cluster's scheduler is there, too. Raises HeadraceError."""
-    found, dask = Hosts(), [sys.executable, "-m", "dask"]
     with own_network(), ExitStack() as stack:
+        found = Hosts(stack)
+        stack.callback(os.environ.pop, _CONNECT, None)
+        os.environ[_CONNECT] = f"{PATIENCE_S}s"  # who is busy isn't lost
         ip("link", "set", "lo", "up")
         ip("link", "add", "wire", "type", "bridge")
         ip("addr", "add", f"{_HEAD}/24", "dev", "wire")
         ip("link", "set", "wire", "up")
-        scheduler = running([*dask, "scheduler", "--host", _HEAD, "--no-dashboard"], **_QUIET)
-        alive = [stack.enter_context(scheduler)]
+        stack.enter_context(running([*_DASK, "scheduler", "--host", _HEAD, "--no-dashboard"], **_QUIET))
         for number in range(HOSTS):
             netlink.add_pair(f"h{number}", f"e{number}")
             ip("link", "set", f"h{number}", "master", "wire", "up")
-            found.words.append(stack.enter_context(host_behind(f"e{number}", f"{_address(number)}/24")))
-            ip("link", "set", "lo", "up", there=found.words[-1])
-            words = [*dask, "worker", _SCHEDULER, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
-            found.workers.append(stack.enter_context(running([*found.words[-1], *words], **_QUIET)))
-        alive += found.workers
-
-        def there() -> bool:
-            if any(each.poll() is not None for each in alive):
-                raise HeadraceError("a Dask scheduler or worker has ended")
-            return _workers() == HOSTS
-
-        until(there, "the workers of all hosts")
+            words = stack.enter_context(host_behind(f"e{number}", f"{_address(number)}/24"))
+            ip("link", "set", "lo", "up", there=words)
+            found.add(words)
+        found.wait()
         yield found
 
 
@@ -151,7 +174,7 @@ def _workers() -> int:
     from distributed import Client
 
     try:
-        with Client(_SCHEDULER, timeout=5) as client:  # type: ignore[no-untyped-call]
+        with Client(SCHEDULER, timeout=5) as client:  # type: ignore[no-untyped-call]
             return len(client.scheduler_info(n_workers=-1)["workers"])
     except OSError:
         return 0
@@ -160,7 +183,7 @@ def _workers() -> int:
 @contextmanager
 def over_hosts(hosts: Hosts, scenario: Path, name: str = "spread") -> Iterator[OverHosts]:
     """Runs a scenario over the hosts, held at its first step. Raises HeadraceError."""
-    words = [*HEADRACE, "emulate", "run", str(scenario), "--hold", "--json", "--cluster", _SCHEDULER, "--name", name]
+    words = [*HEADRACE, "emulate", "run", str(scenario), "--hold", "--json", "--cluster", SCHEDULER, "--name", name]
     with running(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as controller:
         assert controller.stderr is not None
         said = controller.stderr.readline().decode().strip()

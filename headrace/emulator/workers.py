@@ -1,0 +1,60 @@
+"""The workers of a Dask cluster, where functions are called. One that is lost meanwhile isn't waited for; Dask itself
+would wait half a minute."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.errors import HeadraceError
+
+_LOOK_S = 0.5
+
+
+def connect(address: str) -> Any:
+    """A client of a scheduler, for a ``with`` statement. Raises HeadraceError."""
+    from distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        return Client(address)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise HeadraceError(f"cluster {address}: {str(error).splitlines()[0]}") from None
+
+
+def there(client: Any) -> set[str]:
+    """The workers that the scheduler has. Raises HeadraceError when it is lost."""
+    try:
+        return set(client.scheduler_info(n_workers=-1)["workers"])
+    except OSError:
+        raise HeadraceError("the cluster's scheduler is lost") from None
+
+
+def call(client: Any, workers: Iterable[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """What a function gives on each of some workers, or what it raises as HeadraceError. Those that are lost are left
+    out. Raises HeadraceError when the scheduler is lost."""
+    waiting, found = there(client).intersection(workers), {}
+    answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+
+    def one(worker: str) -> None:
+        try:
+            answer = client.run(function, *arguments, workers=[worker], on_error="return")[worker]
+        except BaseException as error:
+            answer = error
+        answers.put((worker, answer))
+
+    for worker in waiting:
+        threading.Thread(target=one, args=(worker,), daemon=True).start()
+    while waiting:
+        try:
+            worker, answer = answers.get(timeout=_LOOK_S)
+        except queue.Empty:
+            waiting &= there(client)
+            continue
+        waiting.discard(worker)
+        if isinstance(answer, HeadraceError) or not isinstance(answer, BaseException):
+            found[worker] = answer
+    return found
