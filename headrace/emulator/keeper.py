@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -117,7 +118,7 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
         there.close()
         listener.close()
         with here:
-            return _attend(here, job, tell, progress)
+            return _attend(here, child, job, tell, progress)
 
 
 def _as_part(progress: Progress, nodes: int) -> Callable[[str], None]:
@@ -130,8 +131,10 @@ def _steps(job: EmulationJob, scenario: Scenario) -> timeline.Timeline:
     return timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
 
 
-def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None], progress: Progress) -> dict[str, Any]:
-    """Until the emulation has ended."""
+def _attend(
+    link: socket.socket, child: int, job: EmulationJob, tell: Callable[[str], None], progress: Progress
+) -> dict[str, Any]:
+    """Until the emulation has ended: ``child``, and process 1, which is in its group."""
     last: dict[str, Any] = {"error": _KILLED}
     wakeup = kernel.Wakeup(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda: None))
     try:
@@ -158,11 +161,10 @@ def _attend(link: socket.socket, job: EmulationJob, tell: Callable[[str], None],
         pass
     finally:
         link.close()
-        while True:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                break
+        os.waitpid(child, 0)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-child, 0)
     if "error" in last:
         raise HeadraceError(last["error"], int(last.get("exit_code", 1)))
     return last

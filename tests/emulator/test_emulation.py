@@ -7,11 +7,11 @@ import json
 import os
 import signal
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, Popen
 from typing import Any
 
 import pytest
-from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario
+from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario, two_nodes
 from patience import until
 
 from headrace.cli import main
@@ -187,3 +187,11 @@ def test_a_record_is_replayed_as_it_was(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("range_m = 200", "range_m = 1"))
     assert bare(links(replay=tmp_path / "links.jsonl")) == bare(first)
     assert len({json.dumps(step) for step in bare(first)}) > 1
+
+
+def test_who_runs_it_may_have_other_children(tmp_path: Path) -> None:
+    path, replay = two_nodes(tmp_path, "software", {}, [{}])
+    with Popen(["sleep", "600"]) as other:
+        assert main(["emulate", "run", str(path), "--replay", str(replay), "--name", tmp_path.name]) == 0
+        assert other.poll() is None
+        other.kill()
