@@ -202,12 +202,9 @@ MEASUREMENTS = {
             (f"{_BENCH}/size.py", *_SYNTH),
             _TABLES,
         ),
-        Measurement(
-            "bench fit",
-            ("switch_engine", "host_engine", "pcie_core"),
-            ("switch",),
-            (f"{_BENCH}/fit.py", *_SYNTH),
-            ("docs/performance.md",),
+        *(
+            Measurement(f"bench {group}", tops, (), (f"{_BENCH}/fit.py", *_SYNTH), ("docs/performance.md",))
+            for group, tops in (("switch-fit", ("switch_engine",)), ("host-fit", ("host_engine", "pcie_core")))
         ),
         Measurement(
             "bench stream",

@@ -22,7 +22,7 @@ from headrace.errors import HeadraceError
 from headrace.synth.sources import module_design
 
 _DIGITS = 8
-_MARK = re.compile(r"measured by headrace ((?:study|bench) \w+) on ([\w/]+ [0-9a-f]+(?:, [\w/]+ [0-9a-f]+)*)")
+_MARK = re.compile(r"measured by headrace ((?:study|bench) [\w-]+) on ([\w/]+ [0-9a-f]+(?:, [\w/]+ [0-9a-f]+)*)")
 _SLOT = re.compile(r"<!--=([\w.-]+)-->(.*?)<!--/-->", re.DOTALL)
 _INCLUDE = re.compile(r'` include "([^"]+)"')
 

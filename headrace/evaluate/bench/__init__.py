@@ -32,7 +32,9 @@ class Row:
         return asdict(self)
 
 
-GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim", "fit")
+LONG = ("switch-fit", "host-fit")
+"""Each takes some hours."""
+GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim", *LONG)
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
@@ -80,10 +82,10 @@ def run(
             from headrace.evaluate.bench import size
 
             rows += size.run(quick, report)
-        elif group == "fit":
+        elif group in LONG:
             from headrace.evaluate.bench import fit
 
-            rows += fit.run(quick, report)
+            rows += fit.run(group, quick, report)
         elif group == "stream":
             from headrace.evaluate.bench import parts
 

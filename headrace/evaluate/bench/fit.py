@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from headrace import synth
@@ -50,7 +51,7 @@ def _functions(count: int, target: str) -> Design:
     return Design(what, "host_engine", target, parameters, least_mhz=least, boundaries=1)
 
 
-DESIGNS = (
+_SWITCH = (
     Design("exact part of a table, 4,096 entries of 264 bits", "exact_table", "xcup",
            {"KEY_W": KEY_BITS, "ENTRIES": 4096}, cam=True),
     Design("ternary part of a table, 128 entries of 264 bits", "ternary_table", "xcup",
@@ -61,21 +62,27 @@ DESIGNS = (
            {"PORTS": 2, "DATA_W": 256, "TABLES": 1, "EXACT": 256, "TERNARY": 16, "CHUNK_W": 4, "NARROW": 1,
             "CUSTOM": 0, "PROGRAM_WORDS": 1024, "COUNTERS": 512, "METERS": 16, "STORE_KB": 4},
            least_mhz=80, router=ROUTERS[1], seeds=1),
+)  # fmt: skip
+_HOST = (
     _functions(16, "xcup"),
     _functions(256, "xcup"),
     _functions(16, "ecp5"),
     _functions(256, "ecp5"),
     Design("PCI Express transactions, 256 bits", "pcie_core", "xcup"),
     Design("PCI Express transactions, 128 bits", "pcie_core", "ecp5", {"DATA_W": 128}, least_mhz=100),
-)  # fmt: skip
+)
+
+DESIGNS = {"switch-fit": _SWITCH, "host-fit": _HOST}
+"""By group."""
+_AT_ONCE = 2  # each takes a processor, and some GB
 
 
-def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
-    """Each design's size, and the Fmax of those that must have one. ``quick``: one seed only."""
-    rows = []
-    for number, design in enumerate(DESIGNS):
-        progress(f"size of {design.what}", number / len(DESIGNS))
-        report = synth.run(
+def run(group: str, quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+    """The size of each of a group's designs, and the Fmax of those that must have one. ``quick``: one seed only."""
+    designs = DESIGNS[group]
+
+    def report(design: Design) -> synth.SynthReport:
+        return synth.run(
             design.module,
             design.target,
             design.parameters,
@@ -85,29 +92,35 @@ def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]
             hierarchy=False,
             boundaries=design.boundaries,
         )
-        rows.append(_size(design, report))
-        if design.least_mhz is not None:
-            rows.append(_fmax(design, design.least_mhz, report))
+
+    rows = []
+    progress(f"size of {designs[0].what}", 0)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for number, (design, found) in enumerate(zip(designs, pool.map(report, designs), strict=True), 1):
+            progress(f"size of {design.what}", number / len(designs))
+            rows.append(_size(group, design, found))
+            if design.least_mhz is not None:
+                rows.append(_fmax(group, design, design.least_mhz, found))
     return rows
 
 
-def _size(design: Design, report: synth.SynthReport) -> Row:
+def _size(group: str, design: Design, report: synth.SynthReport) -> Row:
     found = report.total
     fpga, luts, rams = ("UltraScale+", "LUTs", "BRAM36") if design.target == "xcup" else ("ECP5", "LUT4", "DP16KD")
     note = f"{found.lutram:,} of them RAM, {found.ffs:,} flip-flops, {found.rams:g} {rams}; "
     if design.cam:
         note += f"a CAM by the thesis' formula {cam_bits(design.parameters['ENTRIES'], 5) / _BRAM36_BITS:,.0f}; "
-    return Row("fit", f"{design.what}, {fpga}", "-", found.luts, luts, None, MEASURED, note + design.command)
+    return Row(group, f"{design.what}, {fpga}", "-", found.luts, luts, None, MEASURED, note + design.command)
 
 
-def _fmax(design: Design, least: float, report: synth.SynthReport) -> Row:
+def _fmax(group: str, design: Design, least: float, report: synth.SynthReport) -> Row:
     placement = report.placement
     mhz = placement.fmax_mhz if placement else None
     what, must = f"{design.what}, ECP5: Fmax, placed and routed", f"at least {least:g}"
     if placement is None or mhz is None:
         reason = placement.error if placement and placement.error else "no path between registers"
-        return Row("fit", what, must, "not placed", "", False, MEASURED, f"{reason}; {design.command}")
+        return Row(group, what, must, "not placed", "", False, MEASURED, f"{reason}; {design.command}")
     slowest, fastest = placement.spread_mhz or (mhz, mhz)
     count = len(placement.seeds)
     known = f"median of {count} seeds ({slowest:.0f} to {fastest:.0f})" if count > 1 else "one seed"
-    return Row("fit", what, must, mhz, "MHz", mhz >= least, MEASURED, f"{known}; {design.command}")
+    return Row(group, what, must, mhz, "MHz", mhz >= least, MEASURED, f"{known}; {design.command}")
