@@ -41,8 +41,8 @@ def bench_command(
         str,
         typer.Argument(
             metavar="[GROUP]",
-            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, switch-fit, host-fit, all "
-            "of them, or cost.",
+            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, conformance, switch-fit, "
+            "host-fit, all of them, or cost.",
         ),
     ] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
@@ -58,8 +58,9 @@ def bench_command(
 ) -> int:
     """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
-    switch-fit and host-fit place and route whole engines, which takes hours. cost measures processor time beside
-    another commit of this checkout, in turns. The exit code is 1 when a figure misses what it must be.
+    conformance runs all of os-ken's tests of switches, switch-fit and host-fit place and route whole engines: each
+    takes hours. cost measures processor time beside another commit of this checkout, in turns. The exit code is 1 when
+    a figure misses what it must be.
     """
     from headrace.evaluate import bench
     from headrace.evaluate.bench import page

@@ -142,6 +142,13 @@ MEASUREMENTS = {
             _TABLES,
         ),
         Measurement(
+            "bench conformance",
+            ("switch_card",),
+            ("switch",),
+            ("headrace/cards/switch/**/*.py", "headrace/evaluate/conformance/*.py"),
+            ("docs/performance.md",),
+        ),
+        Measurement(
             "study host",
             ("switch_card", "pcie_core"),
             ("switch",),

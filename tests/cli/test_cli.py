@@ -105,7 +105,7 @@ def test_help_loads_nothing_that_takes_long() -> None:
         (
             ["bench", "frob"],
             "headrace: bench frob: none of filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, "
-            "switch-fit, host-fit, all, cost",
+            "conformance, switch-fit, host-fit, all, cost",
         ),
     ],
 )

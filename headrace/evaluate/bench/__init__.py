@@ -32,7 +32,7 @@ class Row:
         return asdict(self)
 
 
-LONG = ("switch-fit", "host-fit")
+LONG = ("conformance", "switch-fit", "host-fit")
 """Each takes some hours."""
 GROUPS = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator", "size", "stream", "sim", *LONG)
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
@@ -82,6 +82,10 @@ def run(
             from headrace.evaluate.bench import size
 
             rows += size.run(quick, report)
+        elif group == "conformance":
+            from headrace.evaluate.bench import switch as bench_switch
+
+            rows += bench_switch.conformance(quick, address, report)
         elif group in LONG:
             from headrace.evaluate.bench import fit
 
