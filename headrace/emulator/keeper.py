@@ -99,12 +99,11 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     steps = _steps(job, scenario)
     roots = systems.folders(scenario.systems, fetching)
     check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
-    with control.listen(job.name) as listener:
+    with control.listen(job.name) as listener, kernel.adopting():
         record = None if job.record is None else timeline.Record(job.record, scenario.nodes)
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for link in (here, there):
             link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
-        kernel.adopt()
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()

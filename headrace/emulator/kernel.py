@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -21,7 +22,7 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _MS_NOSUID, _MS_NODEV = 2, 4
 _MNT_DETACH = 2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
-_PDEATHSIG, _SET_NAME, _TIMER_SLACK, _SUBREAPER = 1, 15, 29, 36
+_PDEATHSIG, _SET_NAME, _TIMER_SLACK, _SUBREAPER, _IS_SUBREAPER = 1, 15, 29, 36, 37
 _SET_SCHEDULER = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 _SLICE_NS = 100_000  # the shortest of Linux
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
@@ -74,9 +75,16 @@ def no_ipv6() -> None:
             path.write_text("1")
 
 
-def adopt() -> None:
-    """Whose parent dies becomes this process's child, if this is its ancestor. Raises HeadraceError."""
+@contextlib.contextmanager
+def adopting() -> Iterator[None]:
+    """Whose parent dies becomes this process's child meanwhile, if this is its ancestor. Raises HeadraceError."""
+    before = ctypes.c_int()
+    _call("prctl", "prctl", _IS_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     _call("prctl", "prctl", _SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
+    try:
+        yield
+    finally:
+        _call("prctl", "prctl", _SUBREAPER, ctypes.c_ulong(before.value), 0, 0, 0)
 
 
 def map_to_root() -> None:

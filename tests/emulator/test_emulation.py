@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from pathlib import Path
-from subprocess import DEVNULL, Popen
+from subprocess import DEVNULL, Popen, check_output
 from typing import Any
 
 import pytest
@@ -189,9 +189,13 @@ def test_a_record_is_replayed_as_it_was(tmp_path: Path) -> None:
     assert len({json.dumps(step) for step in bare(first)}) > 1
 
 
-def test_who_runs_it_may_have_other_children(tmp_path: Path) -> None:
+def test_who_runs_it_may_have_other_children_and_adopts_none(tmp_path: Path) -> None:
     path, replay = two_nodes(tmp_path, "software", {}, [{}])
     with Popen(["sleep", "600"]) as other:
         assert main(["emulate", "run", str(path), "--replay", str(replay), "--name", tmp_path.name]) == 0
         assert other.poll() is None
         other.kill()
+    orphan = int(check_output(["sh", "-c", "sleep 600 > /dev/null & echo $!"]))
+    os.kill(orphan, signal.SIGKILL)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(orphan, 0)
