@@ -6,12 +6,14 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.errors import HeadraceError
 
 _LOOK_S = 0.5
+_TRIES = 3
 
 
 def connect(address: str) -> Any:
@@ -40,10 +42,14 @@ def call(client: Any, workers: Iterable[str], function: Callable[..., Any], *arg
     answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
 
     def one(worker: str) -> None:
-        try:
-            answer = client.run(function, *arguments, workers=[worker], on_error="return")[worker]
-        except BaseException as error:
-            answer = error
+        for _ in range(_TRIES):
+            try:
+                answer = client.run(function, *arguments, workers=[worker], on_error="return")[worker]
+            except BaseException as error:
+                answer = error
+            if not isinstance(answer, OSError) or worker not in there(client):
+                break
+            time.sleep(_LOOK_S)  # the way to it has broken, not the worker
         answers.put((worker, answer))
 
     for worker in waiting:
