@@ -127,3 +127,15 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def loses_each_way_by_itself(emulation: Emulation) -> None:
+    """Of two nodes, in three steps: 0.3 is lost there and back, then all that comes back, then nothing."""
+    answered, _ = ping(emulation, "-c", "400", "-i", "0.01")
+    assert abs(answered / 400 - 0.7**2) < 0.125  # 5 sigma; there and back
+    emulation.step()
+    before = echo_requests(emulation)
+    assert ping(emulation, "-c", "5", "-i", "0.2", "-W", "1")[0] == 0
+    until(lambda: echo_requests(emulation) == before + 5, "what goes the other way")
+    emulation.step()
+    assert ping(emulation, "-c", "5", "-i", "0.2")[0] == 5

@@ -127,9 +127,15 @@ class _Controller:
 
     # ------------------------------------------------------------------------------------------------- the hosts
 
-    def _ask(self, function: Callable[..., Any], *arguments: Any, only: Iterable[int] | None = None) -> dict[int, Any]:
-        """What each host that is there gives, or each of a few, by its number. Raises HeadraceError with what one says
-        is wrong."""
+    def _ask(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        only: Iterable[int] | None = None,
+        question: bool = False,
+    ) -> dict[int, Any]:
+        """What each host that is there gives, or each of a few, by its number; ``question``: see ``workers.call``.
+        Raises HeadraceError with what one says is wrong."""
         if not self._alive:
             raise HeadraceError("all hosts are lost")
         asked = self._alive if only is None else self._alive.intersection(only)
@@ -138,7 +144,7 @@ class _Controller:
         if only is None:
             self._asked_s = time.monotonic()
         numbers = {self._workers[number]: number for number in asked}
-        found = workers.call(self._client, numbers, function, self._job.name, *arguments)
+        found = workers.call(self._client, numbers, function, self._job.name, *arguments, question=question)
         given, lost = {}, []
         for worker, number in numbers.items():
             if worker not in found:
@@ -160,7 +166,7 @@ class _Controller:
         """What all shares say at a time when no host is lost. Raises HeadraceError."""
         while True:
             before = set(self._alive)
-            found = self._ask(_request, {"command": command})
+            found = self._ask(_request, {"command": command}, question=True)
             if self._alive == before:
                 return found
 
@@ -192,7 +198,7 @@ class _Controller:
         of: dict[str, list[str]] = {}  # worker -> its nodes
         for node in nodes:
             of.setdefault(self._workers[self._number_of(node)], []).append(node)
-        answers = self._ask(_hear, of, only={self._number_of(node) for node in nodes})
+        answers = self._ask(_hear, of, only={self._number_of(node) for node in nodes}, question=True)
         return {node: said for answer in answers.values() for node, said in answer.items()}
 
     def one_clock(self, nodes: Sequence[str]) -> bool:
@@ -238,7 +244,7 @@ class _Controller:
         """Waits until the nodes' own processes have found each other and their neighbours; some may not."""
         deadline = time.monotonic() + MEET_S
         while time.monotonic() < deadline:
-            if not any(share["nodes"] for share in self._ask(_request, {"command": "apart"}).values()):
+            if not any(share["nodes"] for share in self._ask(_request, {"command": "apart"}, question=True).values()):
                 return
             time.sleep(LOOK_S)
 
@@ -285,7 +291,7 @@ class _Controller:
                         return
                     continue
                 if time.monotonic() - self._asked_s >= _RENEW_S:
-                    self._ask(_request, {"command": "status"})
+                    self._ask(_request, {"command": "status"}, question=True)
                 until = min(due, self._asked_s + _RENEW_S)
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, until - time.monotonic()))]
                 wakeup.clear()

@@ -35,21 +35,24 @@ def there(client: Any) -> set[str]:
         raise HeadraceError("the cluster's scheduler is lost") from None
 
 
-def call(client: Any, workers: Iterable[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+def call(
+    client: Any, workers: Iterable[str], function: Callable[..., Any], *arguments: Any, question: bool = False
+) -> dict[str, Any]:
     """What a function gives on each of some workers, or what it raises as HeadraceError. Those that are lost are left
-    out. Raises HeadraceError when the scheduler is lost."""
+    out. ``question``: it changes nothing, and is called again where only the way to a worker has broken. Raises
+    HeadraceError when the scheduler is lost."""
     waiting, found = there(client).intersection(workers), {}
     answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
 
     def one(worker: str) -> None:
-        for _ in range(_TRIES):
+        for _ in range(_TRIES if question else 1):
             try:
                 answer = client.run(function, *arguments, workers=[worker], on_error="return")[worker]
             except BaseException as error:
                 answer = error
             if not isinstance(answer, OSError) or worker not in there(client):
                 break
-            time.sleep(_LOOK_S)  # the way to it has broken, not the worker
+            time.sleep(_LOOK_S)
         answers.put((worker, answer))
 
     for worker in waiting:

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from emulator_bench import (
     FABRICS,
-    echo_requests,
     family,
     know_neighbours,
     link,
+    loses_each_way_by_itself,
     networks,
     nothing_left,
     ping,
@@ -168,14 +168,7 @@ def test_rate_and_loss_are_there_beside_delay_each_way_by_itself(tmp_path: Path)
         sending_s = int(found[2]) / 1e3 + 0.1
         assert 20 < int(found[1]) < (1e6 / 8 * sending_s + 40_000) / 1442  # a bucket and a queue beside the rate
         emulation.step()
-        answered, _ = ping(emulation, "-c", "400", "-i", "0.01")
-        assert abs(answered / 400 - 0.7**2) < 0.125  # 5 sigma; there and back
-        emulation.step()
-        before = echo_requests(emulation)
-        assert ping(emulation, "-c", "5", "-i", "0.2", "-W", "1")[0] == 0
-        until(lambda: echo_requests(emulation) == before + 5, "what goes the other way")
-        emulation.step()
-        assert ping(emulation, "-c", "5", "-i", "0.2")[0] == 5
+        loses_each_way_by_itself(emulation)
 
 
 @pytest.mark.live

@@ -14,7 +14,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.emulator import kernel
@@ -57,10 +57,9 @@ class DelayLine:
         there.close()
         self._ask({})  # it has a network of its own then
 
-    def add(self, ports: Iterable[int]) -> None:
-        """Makes their entries. Raises HeadraceError."""
+    def add(self, new: Sequence[int]) -> None:
+        """Makes the entries of ports that have none. Raises HeadraceError."""
         within = ("nsenter", f"--net=/proc/{self.pid}/ns/net", "--")
-        new = [port for port in ports if port not in self.ports]
         kernel.batch("ip", [f"link add {entry(port)} type veth peer name e{port} netns {self.pid}" for port in new])
         kernel.batch("ip", [f"link set e{port} up" for port in new], within=within)
         kernel.batch("ip", [f"link set {entry(port)} up" for port in new])

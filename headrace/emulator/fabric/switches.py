@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -71,7 +72,7 @@ def netem(arriving: Arriving) -> Netem:
     return Netem(delay_ns=delay_ns, loss=loss, rate_bps=rate_bps, limit=queue + on_its_way)
 
 
-class _Switch(HeldByKernel):
+class _Switch(HeldByKernel, ABC):
     def __init__(self) -> None:
         super().__init__()
         self._pid: int | None = None
@@ -107,9 +108,9 @@ class _Switch(HeldByKernel):
         """Its process, or the delay line."""
         return self._why() if pid == self._pid else super().ended(pid)
 
+    @abstractmethod
     def _why(self) -> str:
         """What it said last, when its process has ended."""
-        raise NotImplementedError
 
 
 class OvsFabric(_Switch):
