@@ -462,17 +462,20 @@ def exec_command(
 def _enter(name: str, node: str, command: list[str], terminal: bool = False) -> None:
     """``terminal``: the command wants the one that there is, on whichever host it runs."""
     from headrace.emulator.client import Elsewhere, entering
+    from headrace.emulator.terminal import own_session, run
 
+    if terminal:
+        command = own_session(command)
     try:
         words = [*entering(name, node), *command]
     except Elsewhere as there:
         from headrace.emulator import remote
 
-        if terminal:
-            command = ["env", f"TERM={os.environ.get('TERM', 'dumb')}", *command]
         source = -1 if sys.stdin is None else 0
         raise typer.Exit(remote.run(there, command, _write_through, source=source, terminal=terminal)) from None
     try:
+        if terminal:
+            raise typer.Exit(run(words))
         os.execvp(words[0], words)
     except OSError as error:
         raise HeadraceError(f"{words[0]}: {error.strerror}: it is in Debian's util-linux") from None

@@ -280,8 +280,7 @@ class _Controller:
     def loop(self, listener: socket.socket) -> None:
         """Until it ends. Raises HeadraceError."""
         signals = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop)
-        wakeup = kernel.Wakeup(signals)
-        with selectors.DefaultSelector() as selector:
+        with kernel.Wakeup(signals) as wakeup, selectors.DefaultSelector() as selector:
             for file in (listener, wakeup):
                 selector.register(file, selectors.EVENT_READ)
             while not self._stopping:

@@ -135,9 +135,9 @@ def _attend(
 ) -> dict[str, Any]:
     """Until the emulation has ended: ``child``, and process 1, which is in its group."""
     last: dict[str, Any] = {"error": _KILLED}
-    wakeup = kernel.Wakeup(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda: None))
+    ends = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda: None)
     try:
-        with selectors.DefaultSelector() as selector:
+        with kernel.Wakeup(ends) as wakeup, selectors.DefaultSelector() as selector:
             selector.register(link, selectors.EVENT_READ)
             selector.register(wakeup, selectors.EVENT_READ)
             while True:

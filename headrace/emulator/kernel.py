@@ -12,6 +12,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 from headrace.errors import HeadraceError
 
@@ -172,13 +173,25 @@ def begin_child() -> None:
 
 
 class Wakeup:
-    """A file that can be read once one of these signals has come; each calls a function."""
+    """In a ``with`` statement, a file that can be read once one of these signals has come; each calls a function."""
 
     def __init__(self, handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:
+        self._handlers = handlers
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        for number, handler in handlers.items():
-            signal.signal(number, lambda *_, handler=handler: handler())
+        self._woken = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        for number, handler in self._handlers.items():
+            self._before[number] = signal.signal(number, lambda *_, handler=handler: handler())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        signal.set_wakeup_fd(self._woken)
+        os.close(self._read)
+        os.close(self._write)
 
     def fileno(self) -> int:
         """To be selected."""

@@ -205,8 +205,7 @@ class _Init:
 
     def run(self) -> None:
         """Until the controller has gone."""
-        wakeup = kernel.Wakeup({signal.SIGCHLD: lambda: None})
-        with selectors.DefaultSelector() as selector:
+        with kernel.Wakeup({signal.SIGCHLD: lambda: None}) as wakeup, selectors.DefaultSelector() as selector:
             selector.register(self._link, selectors.EVENT_READ)
             selector.register(wakeup, selectors.EVENT_READ)
             while True:

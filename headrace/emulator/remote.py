@@ -11,7 +11,6 @@ import sys
 import termios
 import threading
 import time
-import tty
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any
 
 from headrace.emulator import workers
 from headrace.emulator.client import Elsewhere, entering
+from headrace.emulator.terminal import Size, raw, session
 from headrace.errors import HeadraceError
 
 Write = Callable[[int, bytes], None]
@@ -27,7 +27,6 @@ Write = Callable[[int, bytes], None]
 _LEASE_S, _LOOK_S = 60.0, 5.0
 _PIECE, _PIECES = 1 << 16, 16
 _Answer = tuple[list[tuple[int, bytes]], int | None]  # what it has written, and its exit code once that is all
-_Size = tuple[int, int]  # lines and columns
 
 
 def run(
@@ -48,7 +47,7 @@ def run(
         stack.callback(command.kill)
         stack.enter_context(_interrupts(command.signal))
         if terminal:
-            stack.enter_context(_raw(source, command.resize))
+            stack.enter_context(raw(source, lambda size: _aside(partial(command.resize, size))))
         if source >= 0:
             threading.Thread(target=_feed_from, args=(source, command), daemon=True).start()
         while command.code is None:
@@ -70,7 +69,7 @@ class Command:
         files: bool = True,
         module: bool = False,
         reads: bool = False,
-        size: _Size | None = None,
+        size: Size | None = None,
     ) -> None:
         self.code: int | None = None
         self._client, self._there, self._token = client, there, uuid.uuid4().hex
@@ -91,7 +90,7 @@ class Command:
         """To it and what it has started. Raises HeadraceError."""
         self._ask(_signal, number)
 
-    def resize(self, size: _Size) -> None:
+    def resize(self, size: Size) -> None:
         """Its terminal has another size. Raises HeadraceError."""
         self._ask(_resize, size)
 
@@ -143,19 +142,6 @@ def _interrupts(hand_on: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, action in before.items():
             signal.signal(number, action)
-
-
-@contextlib.contextmanager
-def _raw(terminal: int, resize: Callable[[_Size], None]) -> Iterator[None]:
-    """Meanwhile a terminal gives all that is typed, and its size is told when it changes."""
-    before = termios.tcgetattr(terminal)
-    changed = signal.signal(signal.SIGWINCH, lambda *_: _aside(lambda: resize(termios.tcgetwinsize(terminal))))
-    try:
-        tty.setraw(terminal, termios.TCSADRAIN)  # what is typed already counts
-        yield
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGWINCH, changed)
 
 
 def _aside(act: Callable[[], None]) -> None:
@@ -214,16 +200,21 @@ class _Command:
             else:
                 self.signal(signal.SIGHUP)
 
-    def resize(self, size: _Size) -> None:
+    def resize(self, size: Size) -> None:
         """Its terminal has another size."""
         if self._terminal is not None and not self._reading.done():
             termios.tcsetwinsize(self._terminal, size)
 
     def signal(self, number: int) -> None:
-        """To the command and what it has started."""
-        if not self._reading.done():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
+        """To the command and what it has started; who has a terminal is told that it goes."""
+        if self._reading.done():
+            return
+        group = self._process.pid
+        if self._terminal is not None:
+            with contextlib.suppress(OSError):  # no session has it yet
+                group, number = session(self._terminal), signal.SIGKILL if number == signal.SIGKILL else signal.SIGHUP
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, number)
 
     async def _read(self, file: int, stream: asyncio.StreamReader | None) -> None:
         assert stream is not None
@@ -252,7 +243,7 @@ _COMMANDS: dict[str, _Command] = {}
 
 
 async def _begin(
-    token: str, name: str, node: str | None, words: Sequence[str], files: bool, reads: bool, size: _Size | None
+    token: str, name: str, node: str | None, words: Sequence[str], files: bool, reads: bool, size: Size | None
 ) -> None:
     inside = [*entering(name, node, files=files), *words] if node is not None else [sys.executable, "-P", *words]
     try:
@@ -269,13 +260,13 @@ async def _with_pipes(token: str, words: Sequence[str], reads: bool) -> _Command
     return _Command(token, process, {1: process.stdout, 2: process.stderr}, process.stdin)
 
 
-async def _on_tty(token: str, words: Sequence[str], size: _Size) -> _Command:
+async def _on_tty(token: str, words: Sequence[str], size: Size) -> _Command:
     loop = asyncio.get_running_loop()
     end, own = os.openpty()
     try:
         termios.tcsetwinsize(own, size)
         process = await asyncio.create_subprocess_exec(
-            "setsid", "--ctty", "--wait", *words, stdin=own, stdout=own, stderr=own
+            *words, stdin=own, stdout=own, stderr=own, start_new_session=True
         )
     except OSError:
         os.close(end)
@@ -300,7 +291,7 @@ async def _signal(token: str, number: int) -> None:
     _command(token).signal(number)
 
 
-async def _resize(token: str, size: _Size) -> None:
+async def _resize(token: str, size: Size) -> None:
     _command(token).resize(size)
 
 

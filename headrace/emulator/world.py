@@ -250,8 +250,10 @@ class World:
     # ------------------------------------------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        wakeup = kernel.Wakeup({signal.SIGCHLD: lambda: None, signal.SIGTERM: self._stop})
-        with selectors.DefaultSelector() as selector:
+        with (
+            kernel.Wakeup({signal.SIGCHLD: lambda: None, signal.SIGTERM: self._stop}) as wakeup,
+            selectors.DefaultSelector() as selector,
+        ):
             for node in self._nodes:
                 selector.register(node, selectors.EVENT_READ, node)
             for file in (self._listener, self._keeper, wakeup):

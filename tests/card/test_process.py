@@ -15,8 +15,9 @@ ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 @pytest.fixture(autouse=True)
 def usual() -> Iterator[None]:
-    """Each test leaves the signals as they were."""
+    """Each test finds Ctrl-C as Python has it, and leaves the signals as they were."""
     before = {number: signal.getsignal(number) for number in (*ENDS, signal.SIGUSR1)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -163,3 +164,4 @@ def test_the_report_says_no_more_that_delay_is_not_applied(tmp_path: Path, capsy
     path, replay = two_nodes(tmp_path, "rtl", SWITCH_PARAMETERS, [{"delay_ns": FAR_NS}])
     assert main(["emulate", "run", str(path), "--replay", str(replay), "--json", "--name", "card-links"]) == 0
     assert json.loads(capsys.readouterr().out)["not_applied"] == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # as before, in this process

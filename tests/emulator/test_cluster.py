@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import select
 import signal
 import subprocess
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +19,7 @@ from emulator_bench import scenario
 from network import add_pair, host_behind, ip
 from patience import HANG_S, until
 from playwright.sync_api import expect
+from terminal import talk_to_shell
 
 from headrace.cli import main
 from headrace.emulator import cluster, control
@@ -150,26 +149,7 @@ class TestWithOneEmulation:
         )
 
     def test_a_shell_has_a_terminal_of_the_same_size(self, line: OverHosts) -> None:
-        end, own = os.openpty()
-        termios.tcsetwinsize(own, (33, 77))
-        words = ["setsid", "--ctty", "--wait", *HEADRACE, "emulate", "shell", "--name", line.name, "n6"]
-        with subprocess.Popen(
-            words, stdin=own, stdout=own, stderr=own, env={**os.environ, "SHELL": "/bin/sh"}
-        ) as shell:
-            os.close(own)
-            screen = Screen(end)
-            screen.type("hostname; stty size; echo $((2 * 21))\n")
-            screen.wait(r"n6\s+33 77\s+42\s")
-            termios.tcsetwinsize(end, (44, 88))
-            until(lambda: screen.type("stty size\n") or screen.wait(r"\d\d (77|88)\s")[1] == "88", "the new size")
-            screen.type("echo sl$((1))eps; sleep 100000\n")
-            screen.wait("sl1eps")
-            screen.type("\x03")
-            screen.type("echo d$((1))ne\n")
-            screen.wait("d1ne")
-            screen.type("exit 3\n")
-            assert shell.wait() == 3
-        os.close(end)
+        talk_to_shell([*HEADRACE, "emulate", "shell", "--name", line.name, "n6"], "n6")
         until(lambda: "sleep" not in processes(line, "n6"), "the end of what was interrupted")
 
     def test_a_dashboard_knows_phys_latencies_and_routes_of_all_hosts(self, line: OverHosts) -> None:
@@ -337,24 +317,6 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
 def processes(emulation: OverHosts, node: str) -> str:
     """The names of those in a node."""
     return str(emulation.start(node, ["ps", "-eo", "comm"], stdout=PIPE, text=True).communicate()[0])
-
-
-class Screen:
-    """What a terminal shows, whose other end is a file descriptor."""
-
-    def __init__(self, end: int) -> None:
-        self._end, self._shown = end, ""
-
-    def type(self, text: str) -> None:
-        os.write(self._end, text.encode())
-
-    def wait(self, pattern: str) -> re.Match[str]:
-        """For what wasn't waited for yet."""
-        while not (found := re.search(pattern, self._shown)):
-            assert select.select([self._end], [], [], HANG_S)[0], self._shown
-            self._shown += os.read(self._end, 4096).decode()
-        self._shown = self._shown[found.end() :]
-        return found
 
 
 def test_a_share_ends_when_its_controller_is_not_heard_of() -> None:

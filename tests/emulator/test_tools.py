@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from emulator_bench import family, networks, nothing_left, scenario
 from patience import until
+from terminal import talk_to_shell
 
 from headrace.emulator.client import Emulation
 from headrace.net import ovs
@@ -73,6 +74,12 @@ def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Pa
             check=False,
         )
         assert (done.stdout, done.returncode) == ("n2\n", 3), done
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_a_shell_on_a_terminal_knows_jobs_and_ends_as_it_says(tmp_path: Path, shell: str) -> None:
+    with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
+        talk_to_shell([*HEADRACE, "emulate", "shell", "--name", emulation.name, "n2"], "n2", {"SHELL": shell})
 
 
 def test_a_capture_has_what_a_phy_has_sent_and_received(tmp_path: Path) -> None:
