@@ -24,6 +24,14 @@ FABRICS: Mapping[str, Mapping[str, Any]] = {
 """Their parameters; the card is the one of other tests: 4 ports, of all kinds. Links in it: see test_card_links."""
 
 
+def with_fabric(fabric: str, parameters: Mapping[str, Any] | None = None, cards: int = 1) -> str:
+    """Lines of a scenario; without ``parameters`` those of FABRICS."""
+    given = FABRICS[fabric] if parameters is None else parameters
+    words = ", ".join(f"{key} = {value}" for key, value in given.items())
+    lines = f'fabric = "{fabric}"\nfabric_parameters = {{{words}}}'
+    return f"{lines}\nfabric_cards = {cards}" if cards > 1 else lines
+
+
 def scenario(folder: Path, places: Sequence[Sequence[float]], more: str = "", radio: str = "range_m = 150") -> Path:
     """The file of nodes that stand at these places."""
     path = folder / "scenario.toml"
@@ -49,8 +57,7 @@ def two_nodes(
     folder: Path, fabric: str, parameters: Mapping[str, Any], states: Sequence[Mapping[str, Any]]
 ) -> tuple[Path, Path]:
     """A scenario of two nodes, and the record of how their link is at each step."""
-    words = ", ".join(f"{key} = {value}" for key, value in parameters.items())
-    more = f'phys = 1\nrouting = "shortest"\nfabric = "{fabric}"\nfabric_parameters = {{{words}}}'
+    more = f'phys = 1\nrouting = "shortest"\n{with_fabric(fabric, parameters)}'
     lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2"]}]
     for number, state in enumerate(states):
         lines.append({"time_s": float(number), "positions": [[0.0] * 3] * 2, "links": [link(0, 1, **state)]})

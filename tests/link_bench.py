@@ -9,7 +9,7 @@ from headrace.engines.links import Links
 
 PARAMETERS = {"DATA_W": 128, "SLOTS": 1024}
 SWITCH_PARAMETERS = {
-    **{"PORTS": 3, "TABLES": 1, "DATA_W": 128, "NARROW": 1, "EXACT": 16, "TERNARY": 16, "METERS": 16},
+    **{"PORTS": 3, "TABLES": 2, "DATA_W": 128, "NARROW": 1, "EXACT": 16, "TERNARY": 16, "METERS": 16},
     **{"LINKS": 1, "LINK_SLOTS": 64, "PROGRAM_WORDS": 1024},
 }
 SEED = 5

@@ -98,7 +98,7 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
         network = outside()
     steps = _steps(job, scenario)
     roots = systems.folders(scenario.systems, fetching)
-    check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
+    check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters, scenario.fabric_cards)
     with control.listen(job.name) as listener, kernel.adopting():
         record = None if job.record is None else timeline.Record(job.record, scenario.nodes)
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -82,8 +82,8 @@ T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
 _OWN = re.compile(r"control|messenger|m?phy\d*|load")
 _KEYS = {
-    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_parameters", "routing", "hello_s", "movement", "radio",
-    "jammers", "obstacles", "programs", "image", "rootfs", "systems", "hardware",
+    "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_cards", "fabric_parameters", "routing", "hello_s",
+    "movement", "radio", "jammers", "obstacles", "programs", "image", "rootfs", "systems", "hardware",
     "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
 _SYSTEM_KEYS = {"image", "rootfs"}
@@ -116,7 +116,7 @@ class Hardware:
 class Scenario:
     """What a file says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
     paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons, which
-    are among ``programs``."""
+    are among ``programs``; ``fabric_cards``: None: as few as have room."""
 
     folder: Path
     nodes: tuple[str, ...]
@@ -127,6 +127,7 @@ class Scenario:
     radio: Radio
     fabric: str = "software"
     fabric_parameters: Mapping[str, Any] = field(default_factory=dict)
+    fabric_cards: int | None = None
     routing: str = "none"
     hello_s: float = 1.0
     programs: tuple[Program, ...] = ()
@@ -240,6 +241,9 @@ class _Reader:
             radio=self._radio(moves.frame, names),
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
+            fabric_cards=int(self._number((), "fabric_cards", 1, 1, 32, whole=True))
+            if "fabric_cards" in table
+            else None,
             routing=routing,
             hello_s=hello_s,
             programs=(*self._daemons(routing, hello_s, names, there), *self._programs(names, there)),
@@ -490,6 +494,10 @@ class _Reader:
             bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"of at least {low:g}"
             raise self._wrong(where, key, f"{value!r} is not a {kind} {bounds}")
         return value
+
+    def _cards(self) -> int | None:
+        most = 32  # with which most PHYs have room
+        return int(self._number((), "fabric_cards", 1, 1, most, whole=True)) if "fabric_cards" in self._table else None
 
     def _one_of(self, key: str, choices: tuple[str, ...]) -> str:
         value = self._table.get(key, choices[0])

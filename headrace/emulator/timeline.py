@@ -59,7 +59,7 @@ class Recorded:
                     if json.loads(text)["nodes"] != list(names):
                         raise HeadraceError(f"{path}:1: a record of other nodes", 2)
                 else:
-                    self._steps.append(_step(json.loads(text)))
+                    self._steps.append(_step(json.loads(text), len(names)))
         except OSError as error:
             raise HeadraceError(f"{path}: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -77,11 +77,12 @@ class Pushed:
     """Steps that come from elsewhere; none at first."""
 
     def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
         self._steps = [Step(0.0, [[0.0, 0.0, 0.0]] * nodes, {})]
 
     def push(self, text: str) -> None:
         """What ``line`` has written is the next step."""
-        self._steps.append(_step(json.loads(text)))
+        self._steps.append(_step(json.loads(text), self._nodes))
 
     def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
         """The next one that was pushed."""
@@ -125,10 +126,13 @@ def line(step: Step) -> str:
     )
 
 
-def _step(table: dict[str, Any]) -> Step:
+def _step(table: dict[str, Any], nodes: int) -> Step:
+    """Raises ValueError, and what else there is where it isn't one."""
     links = {}
     for link in table["links"]:
         a, b = map(int, link.pop("nodes"))
+        if not 0 <= a < b < nodes:
+            raise ValueError(f"a link of {a} and {b}")
         back, snr = link.pop("back", None), link.pop("snr_db", None)
         links[a, b] = LinkState(**link, back=back and Way(*back), snr_db=snr and (float(snr[0]), float(snr[1])))
     return Step(float(table["time_s"]), table["positions"], links, table.get("jammers", []))

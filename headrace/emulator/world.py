@@ -99,7 +99,7 @@ class World:
         scenario = self.scenario
         if self._share is not None:
             return SharedFabric(self._share, scenario.phys, self._network)
-        return open_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters)
+        return open_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters, scenario.fabric_cards)
 
     @property
     def _ports(self) -> list[int]:

@@ -20,7 +20,7 @@ from headrace.cards.switch.service import CONTROL
 from headrace.cli import main
 from headrace.emulator.client import Emulation
 from headrace.emulator.fabric import Arriving, Links
-from headrace.emulator.fabric.switches import CardFabric, netem
+from headrace.emulator.fabric.cards import CardFabric, netem
 from headrace.emulator.radio.state import LinkState, Way
 from headrace.engines.netem import MOST_DELAY_NS, parse_netem
 from headrace.errors import HeadraceError
@@ -61,7 +61,7 @@ class Card:
 @pytest.fixture
 def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    made = Card(tmp_path / "switch.control", {})
+    made = Card(tmp_path / "switch0.control", {})
     yield made
     made.stop()
 
@@ -98,7 +98,7 @@ def test_what_the_card_refuses_or_its_end_is_told_in_one_line(tmp_path: Path, mo
     fabric = CardFabric(2, {})
     with pytest.raises(HeadraceError, match="^the switch card does not answer$"):
         fabric.hold({0: (FREE, FREE._replace(delay_ns=1))}, [])
-    refusing = Card(tmp_path / "switch.control", {"error": "port 1: no", "exit_code": 2})
+    refusing = Card(tmp_path / "switch0.control", {"error": "port 1: no", "exit_code": 2})
     try:
         with pytest.raises(HeadraceError, match="^port 1: no$"):
             fabric.hold({0: (FREE, FREE._replace(delay_ns=1))}, [])

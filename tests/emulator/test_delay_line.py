@@ -25,6 +25,7 @@ from emulator_bench import (
     ping,
     scenario,
     two_nodes,
+    with_fabric,
 )
 from patience import until
 
@@ -116,8 +117,7 @@ def line(emulation: Emulation) -> dict[str, Any]:
 
 def three_nodes(folder: Path, fabric: str, steps: Sequence[Mapping[str, Any]]) -> tuple[Path, Path]:
     """With a PHY each, and a link at each step."""
-    parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
-    more = f'phys = 1\nrouting = "none"\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}'
+    more = f'phys = 1\nrouting = "none"\n{with_fabric(fabric)}'
     path, replay = scenario(folder, [(0, 0)] * 3, more), folder / "links.jsonl"
     lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2", "n3"]}]
     for number, state in enumerate(steps):

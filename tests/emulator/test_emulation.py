@@ -11,7 +11,8 @@ from subprocess import DEVNULL, Popen, check_output
 from typing import Any
 
 import pytest
-from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario, two_nodes
+from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario, two_nodes, with_fabric
+from link_bench import SWITCH_PARAMETERS
 from patience import until
 
 from headrace.cli import main
@@ -30,14 +31,12 @@ def answers(emulation: Emulation, node: str, other: str, timeout_s: int = 2) -> 
     return emulation.run(node, ["ping", "-c", "1", "-W", str(timeout_s), other]).returncode == 0
 
 
-@pytest.mark.parametrize("fabric", FABRICS)
+@pytest.mark.parametrize("fabric", [*FABRICS, "cards"])
 def test_every_fabric_joins_at_each_step_who_is_linked_and_nobody_else(fabric: str, tmp_path: Path) -> None:
     if fabric == "ovs" and (reason := ovs.available()):
         pytest.skip(reason)
-    parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
-    path = scenario(
-        tmp_path, [(0, 0)] * 4, f'phys = 1\nrouting = "none"\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}'
-    )
+    lines = with_fabric("rtl", SWITCH_PARAMETERS, cards=2) if fabric == "cards" else with_fabric(fabric)
+    path = scenario(tmp_path, [(0, 0)] * 4, f'phys = 1\nrouting = "none"\n{lines}')
     with Emulation(path, hold=True, replay=record(tmp_path, 4, STEPS)) as emulation:
         for number, links in enumerate(STEPS):
             status = emulation.step() if number else emulation.status()
@@ -139,8 +138,7 @@ def test_stop_leaves_nothing(tmp_path: Path) -> None:
 )
 def test_nothing_is_left_when_any_process_is_killed(fabric: str, apart_m: int, processes: int, tmp_path: Path) -> None:
     """Far links have a delay line."""
-    parameters = ", ".join(f"{key} = {value}" for key, value in FABRICS[fabric].items())
-    more = f'phys = 1\nfabric = "{fabric}"\nfabric_parameters = {{{parameters}}}'
+    more = f"phys = 1\n{with_fabric(fabric)}"
     path = scenario(tmp_path, [(0, 0), (apart_m, 0)], more, f"range_m = {apart_m}")
     path.write_text(path.read_text() + '[programs.wait]\ncommand = "sleep 1000"\nnodes = ["n2"]\n')
     number, count = 0, 1

@@ -155,6 +155,7 @@ def test_numbers_that_cant_be_computed_with_are_told(old: str, new: str, said: s
         (b'{"nodes": ["a"]}\n', ": a record without steps"),
         (b"\xff\xfe\x00", ":1: not a record of an emulation"),
         (b'{"nodes": ["b"]}\n', ":1: a record of other nodes"),
+        (b'{"nodes": ["a"]}\n{"time_s": 0, "links": [{"nodes": [0, 1]}]}', ":2: not a record of an emulation"),
         (b'{"nodes": ["a"]}\n' + b"[" * 100_000, ":2: not a record of an emulation"),
     ],
 )
@@ -211,9 +212,10 @@ def test_the_example_that_new_writes_is_right(tmp_path: Path, capsys: pytest.Cap
 def test_too_many_nodes_are_refused_before_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "many.toml"
     places = [[number, 0] for number in range(40)]
-    path.write_text(f'nodes = 40\n[movement]\nkind = "static"\npositions = {places}\n[radio]\nrange_m = 1\n')
+    moves = f'[movement]\nkind = "static"\npositions = {places}\n[radio]\nrange_m = 1\n'
+    path.write_text(f'nodes = 40\nfabric_cards = 2\n{moves}')
     assert main(["emulate", "run", str(path), "--fabric", "rtl"]) == 2
-    assert "160 PHYs are too many for the switch card, which has 64 ports" in capsys.readouterr().err
+    assert "160 PHYs are too many for 2 switch cards of 64 ports" in capsys.readouterr().err
 
 
 def test_a_link_stays_on_its_phys_and_new_ones_take_free_ones() -> None:

@@ -3,7 +3,7 @@ network of the emulator's own.
 
 A kind of fabric carries frames between two ports while they are joined, and drops all others. PHYs lose their carrier
 with their link. What goes to a PHY is held to the link's rate, lost as the link loses (each frame by itself) and
-delayed, at the fabric's port towards the receiver: by the kernel and a process that delays, or by the switch card.
+delayed, at the fabric's port towards the receiver: by the kernel and a process that delays, or by switch cards.
 """
 
 from __future__ import annotations
@@ -71,30 +71,36 @@ def port_name(port: int) -> str:
     return f"p{port}"
 
 
-def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any]) -> Fabric:
-    """A fabric whose interfaces are there. Raises HeadraceError."""
+def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> Fabric:
+    """A fabric whose interfaces are there; ``parameters`` and number of its ``cards`` are of kind rtl. Raises
+    HeadraceError."""
     if kind == "software":
         from headrace.emulator.fabric.software import SoftwareFabric
 
         return SoftwareFabric()
-    from headrace.emulator.fabric.switches import CardFabric, OvsFabric
+    if kind == "ovs":
+        from headrace.emulator.fabric.switches import OvsFabric
 
-    return OvsFabric(ports) if kind == "ovs" else CardFabric(ports, parameters)
+        return OvsFabric(ports)
+    from headrace.emulator.fabric.cards import CardFabric
+
+    return CardFabric(ports, parameters, cards)
 
 
-def check(kind: str, ports: int, parameters: Mapping[str, Any]) -> None:
+def check(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
     """Says, before anything is begun, what can't be; builds the card. Raises HeadraceError."""
-    if kind != "rtl" and parameters:
-        raise HeadraceError(f"fabric_parameters: {kind} has none", 2)
+    for key, value in (("fabric_parameters", parameters), ("fabric_cards", cards)):
+        if kind != "rtl" and value:
+            raise HeadraceError(f"{key}: {kind} has none", 2)
     if kind == "ovs":
         from headrace.net import ovs
 
         if reason := ovs.available():
             raise HeadraceError(reason)
     if kind == "rtl":
-        from headrace.emulator.fabric.switches import build_card_for
+        from headrace.emulator.fabric.cards import build_card_for
 
-        build_card_for(ports, parameters)
+        build_card_for(ports, cards, parameters)
 
 
 def redirect(here: str, *there: str, side: str = "ingress") -> str:

@@ -1,27 +1,26 @@
-"""A small OpenFlow 1.3 controller: frames of one port to another, and back (OpenFlow 1.3.5, section 7)."""
+"""A small OpenFlow 1.3 controller, which adds and deletes flows (OpenFlow 1.3.5, section 7)."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
+from headrace.cards.switch.openflow.actions import encode_instructions
 from headrace.cards.switch.openflow.constants import ANY_GROUP, HEADER_BYTES, NO_BUFFER, VERSION, FlowCommand, Kind
-from headrace.emulator.fabric import Ends
+from headrace.cards.switch.openflow.oxm import encode_match
+from headrace.emulator.fabric.cabling import Rule
 from headrace.errors import HeadraceError
 
 _HEADER = struct.Struct("!BBHI")
 _FLOW_MOD = struct.Struct("!QQBBHHHIIIHxx")
-_MATCH = struct.Struct("!HHII4x")  # OXM, 12 bytes long, in_port
-_OUTPUT = struct.Struct("!HH4xHHIH6x")  # apply actions: output
-_IN_PORT = 0x8000_0004
 _ANY_PORT = 0xFFFF_FFFF
 _ANSWER_S = 60.0
 
 
 class Controller:
-    """A connection to a switch that listens at a UNIX socket. Ports are numbered from 0 here, from 1 there."""
+    """A connection to a switch that listens at a UNIX socket."""
 
     def __init__(self, path: Path) -> None:
         """Raises HeadraceError."""
@@ -45,12 +44,12 @@ class Controller:
         """Leaves the switch."""
         self._link.close()
 
-    def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
-        """Deletes and adds flows, and waits until that is done. Raises HeadraceError with what the switch refuses."""
-        for command, pairs in ((FlowCommand.DELETE_STRICT, lost), (FlowCommand.ADD, found)):
-            for ends in pairs:
-                for here, there in (ends, ends[::-1]):
-                    self._flow(command, here + 1, there + 1)
+    def change(self, deleted: Iterable[Rule], added: Iterable[Rule]) -> None:
+        """First the one, then the other; waits until that is done. Raises HeadraceError with what the switch
+        refuses."""
+        for command, rules in ((FlowCommand.DELETE_STRICT, deleted), (FlowCommand.ADD, added)):
+            for rule in rules:
+                self._flow(command, rule)
         self._number += 1
         number = self._number
         self._send(Kind.BARRIER_REQUEST, number=number)
@@ -68,11 +67,10 @@ class Controller:
         finally:
             self._link.settimeout(_ANSWER_S)
 
-    def _flow(self, command: FlowCommand, here: int, there: int) -> None:
-        mod = _FLOW_MOD.pack(0, 0, 0, command, 0, 0, 1, NO_BUFFER, _ANY_PORT, ANY_GROUP, 0)
-        match = _MATCH.pack(1, 12, _IN_PORT, here)
-        adds = command == FlowCommand.ADD
-        self._send(Kind.FLOW_MOD, mod + match + (_OUTPUT.pack(4, 24, 0, 16, there, 0) if adds else b""))
+    def _flow(self, command: FlowCommand, rule: Rule) -> None:
+        mod = _FLOW_MOD.pack(0, 0, rule.table, command, 0, 0, 1, NO_BUFFER, _ANY_PORT, ANY_GROUP, 0)
+        instructions = encode_instructions(rule.instructions) if command == FlowCommand.ADD else b""
+        self._send(Kind.FLOW_MOD, mod + encode_match(rule.match) + instructions)
 
     def _send(self, kind: Kind, body: bytes = b"", number: int = 0) -> None:
         try:
