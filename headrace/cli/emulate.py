@@ -270,13 +270,23 @@ def run_command(
 
 
 def _show_report(report: dict[str, Any]) -> None:
-    fidelity = report["fidelity"]
     print(
         f"{report['steps']:,} steps, {report['time_s']:g} s; {report['links_changed']:,} links changed; "
         f"coverage {report['coverage']:.1%}"
     )
+    _show_machine(report["fidelity"])
+    for host in report.get("hosts", ()):
+        if host["fidelity"] is not None:
+            _show_machine(host["fidelity"], f"host {host['host']}: ")
+    _show_streams(report["traffic"])
+    for line in (*report["not_applied"], *report["fidelity"]["doubtful"]):
+        print(line)
+
+
+def _show_machine(fidelity: dict[str, Any], where: str = "") -> None:
+    """How it kept up."""
     print(
-        f"steps late by {fidelity['late_s']['mean'] * 1e3:.1f} ms in the mean, "
+        f"{where}steps late by {fidelity['late_s']['mean'] * 1e3:.1f} ms in the mean, "
         f"{fidelity['late_s']['max'] * 1e3:.1f} ms at most; "
         f"processors busy {fidelity['processor_load']['mean']:.0%} in the mean, "
         f"{fidelity['processor_load']['max']:.0%} at most; "
@@ -285,12 +295,9 @@ def _show_report(report: dict[str, Any]) -> None:
     if (line := fidelity["delay_line"]) is not None:
         late_ms = {part: late_s * 1e3 for part, late_s in line["late_s"].items()}
         print(
-            f"frames that were delayed: {line['frames']:,}; late by {late_ms['median']:.2f} ms (median), "
+            f"{where}frames that were delayed: {line['frames']:,}; late by {late_ms['median']:.2f} ms (median), "
             f"{late_ms['p99']:.2f} ms (p99), {late_ms['max']:.2f} ms at most"
         )
-    _show_streams(report["traffic"])
-    for line in (*report["not_applied"], *fidelity["doubtful"]):
-        print(line)
 
 
 @app.command("status", epilog=_examples("status"))

@@ -412,7 +412,14 @@ class _Controller:
         ]
 
     def report(self) -> dict[str, Any]:
-        """Of the whole run."""
+        """Of the whole run: ``fidelity`` is that of the machine of ``run``, and each host has its own; what is doubtful
+        is that of all. Raises HeadraceError."""
+        shares = self._ask_all("fidelity") if self._alive else {}
+        hosts, fidelity = self._hosts(), self._fidelity.report()
+        for number, host in enumerate(hosts):
+            host["fidelity"] = shares[number]["fidelity"] if number in shares else None
+            if host["fidelity"] is not None:
+                fidelity["doubtful"] += [f"host {host['host']}: {line}" for line in host["fidelity"]["doubtful"]]
         return {
             "nodes": len(self.scenario.nodes),
             "phys": self.scenario.phys,
@@ -422,9 +429,9 @@ class _Controller:
             "time_s": self._step.time_s,
             "links_changed": self._changes,
             "coverage": sum(self._coverage) / len(self._coverage),
-            "not_applied": [],
-            "hosts": self._hosts(),
-            "fidelity": self._fidelity.report(),
+            "not_applied": sorted({line for share in shares.values() for line in share["not_applied"]}),
+            "hosts": hosts,
+            "fidelity": fidelity,
             "traffic": self._traffic.streams(),
         }
 

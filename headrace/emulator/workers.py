@@ -28,9 +28,14 @@ def connect(address: str) -> Any:
 
 
 def there(client: Any) -> set[str]:
-    """The workers that the scheduler has. Raises HeadraceError when it is lost."""
+    """The workers that the scheduler has. Raises HeadraceError when it is lost.
+
+    What the client itself knows of them (``scheduler_info``) is without workers whenever it has just been refreshed.
+    """
     try:
-        return set(client.scheduler_info(n_workers=-1)["workers"])
+        if client.scheduler is None:
+            raise ConnectionError
+        return set(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
     except OSError:
         raise HeadraceError("the cluster's scheduler is lost") from None
 

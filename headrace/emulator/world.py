@@ -327,6 +327,8 @@ class World:
                 return self.status() | more | {"counters": telemetry.of_phys(self.scenario)}, None
             case {"command": "delay-line"}:
                 return {"delay_line": self._links.fabric.delayed()}, None
+            case {"command": "fidelity"}:
+                return self._faithful(), None
             case {"command": "hold", "on": bool(on)}:
                 self._hold, self._start_s = on, time.monotonic() - self._number * self.scenario.step_s
                 return {"hold": on}, None
@@ -424,9 +426,12 @@ class World:
             "time_s": self._step.time_s,
             "links_changed": self._changes,
             "coverage": sum(self._coverage) / len(self._coverage),
-            "not_applied": self._links.fabric.not_applied(),
-            "fidelity": self._fidelity.report(self._links.fabric.delayed()),
+            **self._faithful(),
         }
+
+    def _faithful(self) -> dict[str, Any]:
+        fabric = self._links.fabric
+        return {"not_applied": fabric.not_applied(), "fidelity": self._fidelity.report(fabric.delayed())}
 
 
 def begin(folder: Path) -> None:

@@ -60,7 +60,11 @@ def test_links_between_hosts_and_on_one_have_their_delay(hosts: Hosts) -> None:
         ping = emulation.start("n1", ["ping", "-c", "3", "-i", "0.1", "n6"], stdout=subprocess.PIPE, text=True)
         found = re.search(r" 0% packet loss.*rtt [^=]*= ([0-9.]+)/", ping.communicate()[0], re.DOTALL)
         assert found is not None and float(found[1]) >= 2 * 5 * 1e9 / 299_792_458
-        assert emulation.stop()["not_applied"] == []
+        report = emulation.stop()
+        assert report["not_applied"] == []
+        lines = [host["fidelity"]["delay_line"] for host in report["hosts"]]
+        assert all(each["frames"] > 0 and each["late_s"]["max"] >= 0 for each in lines)
+        assert all(host["fidelity"]["processor_load"]["max"] > 0 for host in report["hosts"])
 
 
 TRAFFIC = """

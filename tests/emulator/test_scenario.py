@@ -213,7 +213,7 @@ def test_too_many_nodes_are_refused_before_it_begins(tmp_path: Path, capsys: pyt
     path = tmp_path / "many.toml"
     places = [[number, 0] for number in range(40)]
     moves = f'[movement]\nkind = "static"\npositions = {places}\n[radio]\nrange_m = 1\n'
-    path.write_text(f'nodes = 40\nfabric_cards = 2\n{moves}')
+    path.write_text(f"nodes = 40\nfabric_cards = 2\n{moves}")
     assert main(["emulate", "run", str(path), "--fabric", "rtl"]) == 2
     assert "160 PHYs are too many for 2 switch cards of 64 ports" in capsys.readouterr().err
 
