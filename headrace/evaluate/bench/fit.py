@@ -119,7 +119,7 @@ def _fmax(group: str, design: Design, least: float, report: synth.SynthReport) -
     what, must = f"{design.what}, ECP5: Fmax, placed and routed", f"at least {least:g}"
     if placement is None or mhz is None:
         reason = placement.error if placement and placement.error else "no path between registers"
-        return Row(group, what, must, "not placed", "", False, MEASURED, f"{reason}; {design.command}")
+        return Row(group, what, must, "not placed and routed", "", False, MEASURED, f"{reason}; {design.command}")
     slowest, fastest = placement.spread_mhz or (mhz, mhz)
     count = len(placement.seeds)
     known = f"median of {count} seeds ({slowest:.0f} to {fastest:.0f})" if count > 1 else "one seed"
