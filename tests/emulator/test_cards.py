@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -73,6 +74,8 @@ def test_frames_go_to_the_other_end_of_a_link_and_nowhere_else(ports: int, switc
     places = [cabling.place(port) for port in range(ports)]
     places += itertools.chain.from_iterable(cabling.ends())
     assert len(set(places)) == len(places) == ports + switches * (switches - 1)
+    sizes = Counter(cabling.place(port).switch for port in range(ports))
+    assert len(sizes) == switches and max(sizes.values()) == cabling.most <= min(sizes.values()) + 1
 
 
 def test_as_many_cards_are_taken_as_have_room() -> None:
@@ -89,6 +92,7 @@ def test_as_many_cards_are_taken_as_have_room() -> None:
     [
         ('fabric = "software"\nfabric_cards = 2', "fabric_cards: software has none"),
         ('fabric = "rtl"\nfabric_cards = 0', "fabric_cards: 0 is not a whole number from 1 to 32"),
+        (with_fabric("rtl", {}, 13), "fabric_cards: 13 cards are more than there are PHYs"),
         (with_fabric("rtl", {"TABLES": 1}, 2), "fabric_parameters: TABLES = 1: not a number from 2 on"),
         (with_fabric("rtl", {"PORTS": 1}, 3), "fabric_parameters: PORTS = 1: not a number from 2 on"),
     ],

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match, Oxm
-from headrace.cards.switch.openflow.oxm import F
+from headrace.cards.switch.openflow.oxm import VLAN_PRESENT, F
 from headrace.emulator.fabric import Ends
 
-_VLAN_PRESENT = 0x1000
 _VLAN_TYPE = 0x8100
 FROM_CABLE_TABLE = 1
 """Of flows for what comes over a cable."""
@@ -38,7 +37,7 @@ class Rule(NamedTuple):
 class Cabling(NamedTuple):
     """``ports`` of a fabric on some switches: the first ports of each switch are at cables, one to each other switch.
 
-    The fabric's ports follow, as many on each switch, in their order."""
+    The fabric's ports follow, as many on each switch or one less, in their order."""
 
     ports: int
     switches: int
@@ -55,8 +54,9 @@ class Cabling(NamedTuple):
 
     def place(self, port: int) -> Place:
         """Of a port of the fabric."""
-        switch, index = divmod(port, self.most)
-        return Place(switch, self.cables + 1 + index)
+        switch = port * self.switches // self.ports
+        first = -(-switch * self.ports // self.switches)
+        return Place(switch, self.cables + 1 + port - first)
 
     def cable(self, here: int, there: int) -> Place:
         """The end at the switch ``here`` of its cable to another one."""
@@ -79,7 +79,7 @@ class Cabling(NamedTuple):
             if here.switch == there.switch:
                 yield Rule(here.switch, 0, _from(here), _out(there))
                 continue
-            vlan = Oxm(F.VLAN_VID, _VLAN_PRESENT | there.port)
+            vlan = Oxm(F.VLAN_VID, VLAN_PRESENT | there.port)
             tagged = (Action(ActionKind.PUSH_VLAN, _VLAN_TYPE), Action(ActionKind.SET_FIELD, vlan.value, F.VLAN_VID))
             yield Rule(here.switch, 0, _from(here), _out(self.cable(here.switch, there.switch), *tagged))
             entry = self.cable(there.switch, here.switch)

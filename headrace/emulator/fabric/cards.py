@@ -36,6 +36,8 @@ def cabling_for(ports: int, cards: int | None) -> Cabling:
     """Of the fabric's ports on some cards; None: on as few as have room. Raises HeadraceError."""
     for number in range(1, _MOST_CARDS + 1) if cards is None else [cards]:
         found = Cabling(ports, number)
+        if number > ports:
+            raise HeadraceError(f"fabric_cards: {number} cards are more than there are PHYs", 2)
         if found.cables + found.most <= _MOST_PORTS:
             return found
     what = "switch cards" if cards is None else f"{cards} switch card{'s' * (cards > 1)}"
@@ -84,7 +86,6 @@ class _Card:
     """One, whose ports ``named`` are TAP devices of these names."""
 
     def __init__(self, number: int, parameters: Mapping[str, Any], named: Mapping[int, str]) -> None:
-        self.number = number
         self._parameters, self._named = parameters, named
         self._room = Path(os.environ["XDG_RUNTIME_DIR"]) / f"switch{number}"
 
