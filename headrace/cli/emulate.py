@@ -71,7 +71,7 @@ _EXAMPLES = {
     "hold": ("hold", "hold --off"),
     "exec": ("exec n1 ping -c 3 n2", "exec n1 ip route", "exec n1 cat /run/headrace/links.json"),
     "shell": ("shell n3",),
-    "capture": ("capture n1:phy0 -w n1.pcap", "capture n1 -w n1.pcap udp port 4850"),
+    "capture": ("capture n1:phy0 -w n1.pcap", "capture n1:n2 -w link.pcap", "capture n1 -w n1.pcap udp port 4850"),
     "jam": ("jam n1", "jam n1:n2 --loss 0.5", "jam n1 --off"),
     "stop": ("stop", "stop --name other"),
 }
@@ -503,18 +503,24 @@ def shell_command(node: NodeName, name: Name = "default") -> None:
 
 @app.command("capture", epilog=_examples("capture"))
 def capture_command(
-    target: Annotated[str, typer.Argument(metavar="NODE[:PHY]", help="All PHYs of a node, or one, such as n1:phy0.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE[:PHY|:NODE]", help="All PHYs of a node; one, such as n1:phy0; a link's, as n1:n2."
+        ),
+    ],
     write: Annotated[Path, typer.Option("-w", metavar="FILE", help="The capture, as tcpdump writes it.")],
     expression: Annotated[list[str] | None, typer.Argument(metavar="[FILTER...]", help="In tcpdump's syntax.")] = None,
     name: Name = "default",
 ) -> None:
     """Capture what a node sends and receives, by tcpdump, until Ctrl-C."""
-    from headrace.emulator.client import Elsewhere, entering
+    from headrace.emulator.client import Elsewhere, entering, phy_of
 
-    node, _, phy = target.partition(":")
+    node, _, end = target.partition(":")
+    phy = phy_of(name, node, end) if end else "any"
 
     def tcpdump(file: str) -> list[str]:
-        return ["tcpdump", "-i", phy or "any", "-U", "-w", file, "-Z", "root", *(expression or [])]
+        return ["tcpdump", "-i", phy, "-U", "-w", file, "-Z", "root", *(expression or [])]
 
     try:
         words = [*entering(name, node, files=False), *tcpdump(str(write.absolute()))]

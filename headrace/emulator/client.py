@@ -53,6 +53,19 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     return [*words, "--"]
 
 
+def phy_of(name: str, node: str, end: str) -> str:
+    """The PHY of a node of the emulation ``name`` that a link joins with the node ``end``, which may be the PHY itself.
+    Raises HeadraceError."""
+    status = control.ask(name, command="status")
+    if end not in [each["name"] for each in status["nodes"]]:
+        return end
+    for link in status["links"]:
+        if sorted(link["nodes"]) == sorted((node, end)):
+            phy: str = link["phys"][link["nodes"].index(node)]
+            return phy
+    raise HeadraceError(f"there is no link of {node} and {end}")
+
+
 def stop(name: str) -> None:
     """Ends an emulation; returns when nothing is left of it. Raises HeadraceError when none runs."""
     handle = control.ask(name, command="stop")["fd"]

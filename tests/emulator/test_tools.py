@@ -99,6 +99,21 @@ def test_a_capture_has_what_a_phy_has_sent_and_received(tmp_path: Path) -> None:
     assert said.count("10.0.0.2 > 10.0.0.1: ICMP echo reply") == 3
 
 
+def test_a_capture_of_a_link_is_at_the_phy_that_it_joins(tmp_path: Path) -> None:
+    words = [*HEADRACE, "emulate", "capture", "--name"]
+    with Emulation(scenario(tmp_path, TRIPLE, SHORTEST), hold=True) as emulation:
+        for link, phy in (("n1:n2", "phy0"), ("n2:n3", "phy1"), ("n3:n2", "phy0")):
+            more = [emulation.name, link, "-w", str(tmp_path / "link.pcap")]
+            with subprocess.Popen([*words, *more], stderr=subprocess.PIPE, text=True) as capture:
+                assert capture.stderr is not None
+                until(lambda phy=phy: f"listening on {phy}" in capture.stderr.readline(), "tcpdump")
+                capture.send_signal(signal.SIGINT)
+            assert capture.returncode == 0
+        more = [emulation.name, "n1:n3", "-w", str(tmp_path / "none.pcap")]
+        done = subprocess.run([*words, *more], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "headrace: there is no link of n1 and n3\n")
+
+
 def test_a_link_is_held_to_its_rate(tmp_path: Path) -> None:
     path = scenario(tmp_path, PAIR, SHORTEST, "range_m = 150\nrate_bps = 1e6")
     with Emulation(path, hold=True) as emulation:
