@@ -54,9 +54,6 @@ def _join(end: int) -> None:
     typed = b""
     while True:
         ready, takes, _ = select.select([end] if typed else [end, _INPUT], [end] if typed else [], [])
-        with contextlib.suppress(BlockingIOError):
-            if takes:
-                typed = typed[os.write(end, typed) :]
         try:
             if end in ready:
                 _show(os.read(end, _PIECE))
@@ -64,6 +61,13 @@ def _join(end: int) -> None:
                 return
         except OSError:  # how a terminal ends
             return
+        if takes:
+            try:
+                typed = typed[os.write(end, typed) :]
+            except BlockingIOError:
+                pass
+            except OSError:  # nobody is there to read it; what was said before still comes
+                typed = b""
 
 
 @contextlib.contextmanager
