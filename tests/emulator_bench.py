@@ -42,12 +42,11 @@ def scenario(folder: Path, places: Sequence[Sequence[float]], more: str = "", ra
     return path
 
 
-def record(folder: Path, nodes: int, steps: Sequence[Sequence[tuple[int, int]]]) -> Path:
-    """Links at each step, as headrace emulate run --record writes them."""
+def record(folder: Path, nodes: int, steps: Sequence[Sequence[Mapping[str, Any]]]) -> Path:
+    """Links at each step (see ``link``), as headrace emulate run --record writes them."""
     lines: list[dict[str, Any]] = [{"nodes": [f"n{number}" for number in range(1, nodes + 1)]}]
     for number, links in enumerate(steps):
-        found = [link(*pair) for pair in links]
-        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * nodes, "links": found})
+        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * nodes, "links": links})
     path = folder / "links.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -58,12 +57,7 @@ def two_nodes(
 ) -> tuple[Path, Path]:
     """A scenario of two nodes, and the record of how their link is at each step."""
     more = f'phys = 1\nrouting = "shortest"\n{with_fabric(fabric, parameters)}'
-    lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2"]}]
-    for number, state in enumerate(states):
-        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * 2, "links": [link(0, 1, **state)]})
-    replay = folder / "links.jsonl"
-    replay.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return scenario(folder, [(0, 0)] * 2, more), replay
+    return scenario(folder, [(0, 0)] * 2, more), record(folder, 2, [[link(0, 1, **state)] for state in states])
 
 
 def link(a: int, b: int, **state: Any) -> dict[str, Any]:

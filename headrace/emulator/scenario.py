@@ -27,6 +27,8 @@ PROCESSES = ("none", "manet")
 ROUTINGS = ("none", "shortest", *DAEMONS)
 MAX_NODES = 4000
 MAX_PHYS = 16
+MAX_CARDS = 32
+"""With which most PHYs have room, each card with a cable to each other one."""
 
 EXAMPLE = """\
 # 32 nodes that wander over a square kilometre around a wood, and a jammer that goes by: headrace emulate run FILE
@@ -496,8 +498,9 @@ class _Reader:
         return value
 
     def _cards(self) -> int | None:
-        most = 32  # with which most PHYs have room
-        return int(self._number((), "fabric_cards", 1, 1, most, whole=True)) if "fabric_cards" in self._table else None
+        if "fabric_cards" not in self._table:
+            return None
+        return int(self._number((), "fabric_cards", 1, 1, MAX_CARDS, whole=True))
 
     def _one_of(self, key: str, choices: tuple[str, ...]) -> str:
         value = self._table.get(key, choices[0])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE, STDOUT
-from typing import Any
 
 import pytest
-from emulator_bench import link, scenario, with_fabric
+from emulator_bench import link, record, scenario, with_fabric
 from link_bench import SWITCH_PARAMETERS
 from patience import until
 
@@ -113,20 +110,10 @@ link.send(bytes.fromhex("ffffffffffff 020000000001 8100 0007 88b5") + bytes(1500
 """
 
 
-def steps(folder: Path, *states: Mapping[str, Any]) -> Path:
-    """A record of three nodes."""
-    lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2", "n3"]}]
-    for number, state in enumerate(states):
-        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * 3, "links": [state]})
-    path = folder / "links.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    return path
-
-
 @pytest.mark.live
 def test_each_of_three_nodes_has_a_card_and_links_between_them_are_as_on_one(tmp_path: Path) -> None:
     path = scenario(tmp_path, [(0, 0)] * 3, f"phys = 1\n{with_fabric('rtl', SWITCH_PARAMETERS, 3)}")
-    replay = steps(tmp_path, link(0, 2, delay_ns=50 * MS), link(1, 2))
+    replay = record(tmp_path, 3, [[link(0, 2, delay_ns=50 * MS)], [link(1, 2)]])
     with Emulation(path, hold=True, replay=replay) as emulation:
 
         def ping(source: int, to: int, *words: str) -> str:

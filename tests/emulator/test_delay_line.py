@@ -23,6 +23,7 @@ from emulator_bench import (
     networks,
     nothing_left,
     ping,
+    record,
     scenario,
     two_nodes,
     with_fabric,
@@ -118,12 +119,7 @@ def line(emulation: Emulation) -> dict[str, Any]:
 def three_nodes(folder: Path, fabric: str, steps: Sequence[Mapping[str, Any]]) -> tuple[Path, Path]:
     """With a PHY each, and a link at each step."""
     more = f'phys = 1\nrouting = "none"\n{with_fabric(fabric)}'
-    path, replay = scenario(folder, [(0, 0)] * 3, more), folder / "links.jsonl"
-    lines: list[dict[str, Any]] = [{"nodes": ["n1", "n2", "n3"]}]
-    for number, state in enumerate(steps):
-        lines.append({"time_s": float(number), "positions": [[0.0] * 3] * 3, "links": [state]})
-    replay.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    return path, replay
+    return scenario(folder, [(0, 0)] * 3, more), record(folder, 3, [[step] for step in steps])
 
 
 @pytest.fixture(params=FABRICS)

@@ -11,7 +11,7 @@ from subprocess import DEVNULL, Popen, check_output
 from typing import Any
 
 import pytest
-from emulator_bench import FABRICS, family, networks, nothing_left, record, scenario, two_nodes, with_fabric
+from emulator_bench import FABRICS, family, link, networks, nothing_left, record, scenario, two_nodes, with_fabric
 from link_bench import SWITCH_PARAMETERS
 from patience import until
 
@@ -37,7 +37,8 @@ def test_every_fabric_joins_at_each_step_who_is_linked_and_nobody_else(fabric: s
         pytest.skip(reason)
     lines = with_fabric("rtl", SWITCH_PARAMETERS, cards=2) if fabric == "cards" else with_fabric(fabric)
     path = scenario(tmp_path, [(0, 0)] * 4, f'phys = 1\nrouting = "none"\n{lines}')
-    with Emulation(path, hold=True, replay=record(tmp_path, 4, STEPS)) as emulation:
+    replay = record(tmp_path, 4, [[link(*pair) for pair in links] for links in STEPS])
+    with Emulation(path, hold=True, replay=replay) as emulation:
         for number, links in enumerate(STEPS):
             status = emulation.step() if number else emulation.status()
             assert [link["nodes"] for link in status["links"]] == [[f"n{a + 1}", f"n{b + 1}"] for a, b in links]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator_bench import family, networks, nothing_left, record, scenario
+from emulator_bench import family, link, networks, nothing_left, record, scenario
 from patience import until
 
 from headrace.cli import main
@@ -83,7 +83,8 @@ def test_processes_of_a_node_find_each_other_and_keep_one_connection_a_phy(tmp_p
 def test_links_that_change_are_followed(tmp_path: Path) -> None:
     steps = [[(0, 1), (2, 3)], [(0, 2), (1, 3)], [(0, 1), (1, 2), (2, 3)]]
     path = scenario(tmp_path, [(0, 0)] * 4, MANET)
-    with Emulation(path, hold=True, replay=record(tmp_path, 4, steps)) as emulation:
+    replay = record(tmp_path, 4, [[link(*pair) for pair in links] for links in steps])
+    with Emulation(path, hold=True, replay=replay) as emulation:
         for number, links in enumerate(steps):
             if number:
                 emulation.step()

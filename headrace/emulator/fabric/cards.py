@@ -16,6 +16,7 @@ from headrace.emulator.fabric.cabling import FROM_CABLE_TABLE, Cabling, Place
 from headrace.emulator.fabric.held import queue_bytes
 from headrace.emulator.fabric.switches import SwitchFabric
 from headrace.emulator.kernel import batch, begin_child
+from headrace.emulator.scenario import MAX_CARDS
 from headrace.engines.netem import LEAST_BPS, MOST_DELAY_NS, Loss, Netem, netem_text
 from headrace.errors import HeadraceError
 
@@ -26,7 +27,6 @@ _CARD: Mapping[str, Any] = {
 }  # fmt: skip
 _MOST_PORTS = 64
 _MOST_LINKS = 48
-_MOST_CARDS = 32  # with which most PHYs have room
 _FRAME_BYTES = 1500  # of a packet in a link's queue, which counts packets
 _LEAST_QUEUE = 64
 _START_S = 600.0
@@ -34,7 +34,7 @@ _START_S = 600.0
 
 def cabling_for(ports: int, cards: int | None) -> Cabling:
     """Of the fabric's ports on some cards; None: on as few as have room. Raises HeadraceError."""
-    for number in range(1, _MOST_CARDS + 1) if cards is None else [cards]:
+    for number in range(1, MAX_CARDS + 1) if cards is None else [cards]:
         found = Cabling(ports, number)
         if number > ports:
             raise HeadraceError(f"fabric_cards: {number} cards are more than there are PHYs", 2)
