@@ -103,10 +103,13 @@ def test_connections_go_both_ways_through_all_tables(oracle: OvsOracle) -> None:
 
 
 class LateSwitch:
-    """Answers barriers at once, and does what flows say ``late`` packets later; a deleted flow is missed at once."""
+    """Answers barriers at once, and does what flows say ``late`` packets later; a deleted flow is missed at once.
+    One that ``asks`` lets each packet out when its controller has shown that it is alive."""
 
-    def __init__(self, late: int) -> None:
+    def __init__(self, late: int, asks: bool = False) -> None:
         self._late = late
+        self._asks = asks
+        self._alive = threading.Event()
         self._output: int | None = None
         self._coming: list[tuple[int, int | None]] = []  # packets until then, the port
         self._out: dict[int, list[bytes]] = {2: [], 3: []}
@@ -115,8 +118,8 @@ class LateSwitch:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
-        connection, _ = self._server.accept()
-        with connection, connection.makefile("rb") as stream:
+        self._connection, _ = self._server.accept()
+        with self._connection as connection, connection.makefile("rb") as stream:
             while head := stream.read(8):
                 version, kind, length, number = struct.unpack("!BBHI", head)
                 body = stream.read(length - 8)
@@ -127,6 +130,8 @@ class LateSwitch:
                     self._coming.append((self._late, struct.unpack_from("!I", body, len(body) - 12)[0]))
                 elif kind == 14:
                     self._coming.append((0, None))
+                elif kind == 3 and number == 98:
+                    self._alive.set()
 
     def send(self, port: int, packets: Sequence[bytes]) -> None:
         assert port == 1
@@ -136,10 +141,27 @@ class LateSwitch:
         self._coming = [(left - 1, output) for left, output in self._coming if left]
         if self._output is not None:
             self._out[self._output] += packets
+        if self._asks:
+            self._alive.clear()
+            self._connection.sendall(struct.pack("!BBHI", 4, 2, 8, 98))
 
     def receive(self, port: int, timeout_s: float = 0.0) -> list[bytes]:  # noqa: ARG002
+        if self._asks and not self._alive.is_set():
+            return []
         found, self._out[port] = self._out[port], []
         return found
+
+
+def test_a_switch_that_asks_while_a_packet_is_waited_for_is_answered() -> None:
+    switch = LateSwitch(0, asks=True)
+    assert openflow.stale_packets(switch.address, switch, 3) == openflow.Stale(3, 0, 0)
+
+
+def test_a_switch_that_closes_the_connection_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp:127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(HeadraceError, match="^the switch has closed the connection"):
+            openflow.Controller(address, meanwhile=server.close)
 
 
 @pytest.mark.parametrize(("late", "replace", "stale", "lost"), [(0, False, 0, 0), (1, False, 6, 0), (1, True, 0, 6)])
@@ -167,7 +189,8 @@ class HonestPorts(StreamPorts):
 @pytest.mark.parametrize("replace", [False, True])
 def test_packets_after_a_barrier_are_told_apart(replace: bool) -> None:
     with open_vswitch() as switch, StreamPorts(switch, 3) as ports:
-        assert openflow.stale_packets(switch.listen(), ports, 20, replace).stale > 0
+        found = openflow.stale_packets(switch.listen(), ports, 20, replace)
+        assert found.stale + found.lost > 0  # lost: of a flow that was deleted and is not yet there again
     with open_vswitch() as switch, HonestPorts(switch) as ports:
         assert openflow.stale_packets(switch.listen(), ports, 20, replace) == openflow.Stale(20, 0, 0)
 

@@ -95,23 +95,34 @@ class Controller:
     def barrier(self) -> None:
         """Comes back when the switch has answered a barrier."""
         number = self._send(_BARRIER_REQUEST)
-        while True:
-            kind, answered, body = self._receive()
-            if kind == _ECHO_REQUEST:
-                self._socket.sendall(_HEADER.pack(_VERSION, _ECHO_REPLY, 8 + len(body), answered) + body)
-            elif kind == _ERROR:
-                raise HeadraceError(f"the switch answers error {struct.unpack_from('!HH', body)}")
-            elif kind == _BARRIER_REPLY and answered == number:
-                return
+        while self._receive() != (_BARRIER_REPLY, number):
+            pass
+
+    def keep_alive(self) -> None:
+        """Answers what the switch has asked: one that hears nothing for some seconds closes the connection."""
+        while select.select([self._socket], [], [], 0)[0]:
+            self._receive()
 
     def _send(self, kind: int, body: bytes = b"") -> int:
         self._number += 1
-        self._socket.sendall(_HEADER.pack(_VERSION, kind, 8 + len(body), self._number) + body)
+        self._write(kind, self._number, body)
         return self._number
 
-    def _receive(self) -> tuple[int, int, bytes]:
+    def _write(self, kind: int, number: int, body: bytes) -> None:
+        try:
+            self._socket.sendall(_HEADER.pack(_VERSION, kind, 8 + len(body), number) + body)
+        except OSError as error:
+            raise HeadraceError(f"the switch has closed the connection: {error.strerror or error}") from None
+
+    def _receive(self) -> tuple[int, int]:
+        """The type and the number of the next message; an echo request is answered."""
         _, kind, length, number = _HEADER.unpack(self._read(8))
-        return kind, number, self._read(length - 8)
+        body = self._read(length - 8)
+        if kind == _ECHO_REQUEST:
+            self._write(_ECHO_REPLY, number, body)
+        elif kind == _ERROR:
+            raise HeadraceError(f"the switch answers error {struct.unpack_from('!HH', body)}")
+        return kind, number
 
     def _read(self, count: int) -> bytes:
         data, deadline = b"", time.monotonic() + _GIVE_UP_S
@@ -124,6 +135,8 @@ class Controller:
                 part = self._socket.recv(count - len(data))
             except TimeoutError:
                 raise HeadraceError("the switch does not answer") from None
+            except OSError as error:
+                raise HeadraceError(f"the switch has closed the connection: {error.strerror or error}") from None
             if not part:
                 raise HeadraceError("the switch has closed the connection")
             data += part
@@ -171,35 +184,36 @@ def stale_packets(
         controller.barrier()
         for trial in range(trials):
             old, new = (2, 3) if trial % 2 else (3, 2)
-            _use(wire, old)
+            _use(wire, old, controller)
             if replace:
                 controller.flow(DELETE)
                 controller.flow(ADD, new)
             else:
                 controller.flow(MODIFY_STRICT, new)
             controller.barrier()
-            port = _way(wire)
+            port = _way(wire, controller)
             stale += port == old
             lost += port is None
     return Stale(trials, stale, lost)
 
 
-def _use(wire: Wire, port: int) -> None:
+def _use(wire: Wire, port: int, controller: Controller) -> None:
     """Sends packets until two of them have gone to a port."""
     deadline, passed = time.monotonic() + _GIVE_UP_S, 0
     while passed < 2:
-        passed += _way(wire) == port
+        passed += _way(wire, controller) == port
         if time.monotonic() > deadline:
             raise HeadraceError(f"no packet goes to port {port}, to which the flow sends them")
 
 
-def _way(wire: Wire) -> int | None:
-    """The port that a packet comes out of; None: of neither."""
+def _way(wire: Wire, controller: Controller) -> int | None:
+    """The port that a packet comes out of; None: of neither. Its switch hears of the controller meanwhile."""
     wire.send(1, [_PACKET])
     deadline = time.monotonic() + _LOST_S
     while time.monotonic() < deadline:
         for port in (2, 3):
             if wire.receive(port):
                 return port
+        controller.keep_alive()
         time.sleep(0.0001)
     return None
