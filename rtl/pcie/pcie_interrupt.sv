@@ -7,9 +7,9 @@
 // isn't, are dropped (`refused`).
 // The host's accesses: the table from 0 on, 16 bytes a vector, the pending bits from PENDING on, which it can't write.
 // Reset, and clear_valid for one function, mask all vectors and forget what is pending.
-// Latency: 5 cycles from a request to its memory write. Throughput: one in 3 cycles.
+// Latency: 6 cycles from a request to its memory write. Throughput: one in 4 cycles.
 // Backpressure: interrupts wait while 8 memory writes wait for req_ready; the host's accesses don't.
-// After reset all wait for FUNCTIONS * VECTORS cycles, and VECTORS to clear a function. A walk takes 3 cycles for a
+// After reset all wait for FUNCTIONS * VECTORS cycles, and VECTORS to clear a function. A walk takes 4 cycles for a
 // function and for each vector of one with something pending, in turn with requests.
 module pcie_interrupt
   import pcie_pkg::*, axi_pkg::*;
@@ -72,6 +72,7 @@ module pcie_interrupt
     CLEARS,
     WAITS,
     READS,     // the entry and its function's pending bits
+    KEEPS,     // what was read, since a RAM's output comes late
     ACTS,      // on them
     RESPONDS   // to the host
   } state_t;
@@ -113,9 +114,10 @@ module pcie_interrupt
   // ------------------------------------------------------------------------------------------------------------- RAMs
   // The table as four words an entry, so that the host writes bytes of one; of the control word there is the mask.
   logic [2:0][31:0] words;
+  logic [31:0] word_q;
   logic [2:0] word_write;
-  logic mask, mask_write, mask_new, pending_write;
-  logic [VECTORS-1:0] pending, pending_new;
+  logic mask, mask_q, mask_write, mask_new, pending_write;
+  logic [VECTORS-1:0] pending, pending_q, pending_new;
   wire rd_en = state_q == READS;
 
   for (genvar i = 0; i < 3; i++) begin : gen_words
@@ -161,8 +163,8 @@ module pcie_interrupt
   // ------------------------------------------------------------------------------------------------------------- acts
   wire acts = state_q == ACTS;
   wire clears = state_q == CLEARS;
-  wire is_pending = pending[place_q.vector];
-  wire may_go = on_q && !off_q && !mask;
+  wire is_pending = pending_q[place_q.vector];
+  wire may_go = on_q && !off_q && !mask_q;
   wire in_table = 32'(offset_q) < 16 * VECTORS;
   wire word_written = acts && job_q == ACCESS && write_q && known_q && in_table;
   wire [1:0] word = offset_q[3:2];
@@ -170,14 +172,14 @@ module pcie_interrupt
   wire sends = job_q == REQUEST ? known_q && may_go : job_q == WALK && is_pending && may_go;
   wire keeps = job_q == REQUEST && known_q && on_q && !may_go;
   wire last_vector = place_q.vector == vector_t'(VECTORS - 1);
-  wire function_done = job_q == WALK && (last_vector || pending == '0 || !on_q || off_q);
+  wire function_done = job_q == WALK && (last_vector || pending_q == '0 || !on_q || off_q);
 
   always_comb begin
     for (int i = 0; i < 3; i++) word_write[i] = word_written && 32'(word) == i;
     mask_write    = clears || control_written;
     mask_new      = clears || wdata_q[0];
     pending_write = clears || (acts && (keeps || (sends && job_q != REQUEST)));
-    pending_new   = clears ? '0 : pending;
+    pending_new   = clears ? '0 : pending_q;
     if (!clears) pending_new[place_q.vector] = keeps;
   end
   assign push = acts && sends;
@@ -185,13 +187,10 @@ module pcie_interrupt
   // What the host reads: zero where there is nothing.
   logic [63:0] bits;
   logic [31:0] read_word;
-  assign bits = 64'(pending);
+  assign bits = 64'(pending_q);
   always_comb begin
     read_word = '0;
-    if (known_q && in_table) begin
-      for (int i = 0; i < 3; i++) if (32'(word) == i) read_word = words[i];
-      if (word == 2'd3) read_word = 32'(mask);
-    end
+    if (known_q && in_table) read_word = word == 2'd3 ? 32'(mask_q) : word_q;
     for (int i = 0; i < int'(WORDS); i++) begin
       if (known_q && 32'(offset_q[15:2]) == PENDING / 4 + i) read_word = bits[32*i+:32];
     end
@@ -204,6 +203,9 @@ module pcie_interrupt
     refused   <= acts && job_q == REQUEST && !(known_q && on_q);
     on_q      <= enabled_q[place_q.func];
     off_q     <= masked_q[place_q.func];
+    mask_q    <= mask;
+    pending_q <= pending;
+    for (int i = 0; i < 3; i++) if (32'(word) == i) word_q <= words[i];
     case (state_q)
       CLEARS: begin
         place_q.vector <= place_q.vector + 1'b1;
@@ -240,7 +242,8 @@ module pcie_interrupt
           place_q <= '{func: clear_func, vector: '0};
         end
       end
-      READS: state_q <= ACTS;
+      READS: state_q <= KEEPS;
+      KEEPS: state_q <= ACTS;
       ACTS: begin
         state_q <= job_q == ACCESS ? RESPONDS : WAITS;
         rdata_q <= read_word;

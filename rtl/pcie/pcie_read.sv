@@ -9,8 +9,8 @@
 // A completion with an error status or poisoned data, or none within `timeout`, makes its request's beats and the rest
 // of the burst SLVERR. A tag that had no answer stays out of use as long again; completions that still come for it, and
 // others that fit no request, are dropped (`unexpected`).
-// Latency: 4 cycles from an address to its request, 6 from the last beat of a completion to the first of data.
-// Throughput: a request a cycle, a beat a cycle each way; one in 2 cycles for requests of one beat and one ID.
+// Latency: 4 cycles from an address to its request, 8 from the last beat of a completion to the first of data.
+// Throughput: a request a cycle, a beat a cycle each way; one in 3 cycles for requests of one beat and one ID.
 // Backpressure: completions are never held up. Requests wait for tags, credits and req_ready.
 module pcie_read
   import pcie_pkg::*;
@@ -110,8 +110,8 @@ module pcie_read
   // -------------------------------------------------------------------------------------------------------------- tags
   // Tags that were never used come from a counter, the others from a queue of those freed.
   logic [TAG_W:0] fresh_tag_q, used_q;
-  logic freed_valid, freed_room, free, tag_valid, req_room, credit;
-  tag_t freed_tag, free_tag, tag;
+  logic freed_valid, freed_room, free_q, tag_valid, req_room, credit;
+  tag_t freed_tag, free_tag_q, tag;
   logic [7:0] sent_q;
   wire never_used = !fresh_tag_q[TAG_W];
   assign tag_valid = never_used || freed_valid;
@@ -129,9 +129,9 @@ module pcie_read
   ) u_freed (
       .clk,
       .rst,
-      .s_valid(free),
+      .s_valid(free_q),
       .s_ready(freed_room),
-      .s_data (free_tag),
+      .s_data (free_tag_q),
       .m_valid(freed_valid),
       .m_ready(issue && !never_used),
       .m_data (freed_tag),
@@ -165,7 +165,7 @@ module pcie_read
   always_ff @(posedge clk) begin
     if (issue) sent_q <= sent_q + 1'b1;
     if (issue && never_used) fresh_tag_q <= fresh_tag_q + 1'b1;
-    used_q <= used_q + (TAG_W + 1)'(issue) - (TAG_W + 1)'(free);
+    used_q <= used_q + (TAG_W + 1)'(issue) - (TAG_W + 1)'(free_q);
     if (rst) begin
       sent_q      <= '0;
       fresh_tag_q <= '0;
@@ -177,8 +177,8 @@ module pcie_read
   // A tag waits; then its data leave once it is the head of its ID's list. A lost one had no answer.
   logic [TAGS-1:0] waits_q, error_q, lost_q, left_q;
 
-  logic put_valid, arrives, erroneous;
-  tag_t put_tag;
+  logic put_valid, arrives, erroneous, expire;
+  tag_t put_tag, expire_tag;
   logic [PLACE_W-1:0] put_place;
   logic [10:0] put_count;
   logic [DATA_W-1:0] put_data;
@@ -194,6 +194,8 @@ module pcie_read
       .first(plan_first),
       .last (plan_last),
       .waits(waits_q),
+      .expire,
+      .expire_tag,
       .cpl_valid,
       .cpl_header,
       .cpl_data,
@@ -209,18 +211,16 @@ module pcie_read
   );
 
   // A completion's end and a request's time that is over meet here.
-  logic over, over_error;              // a tag is done in this cycle
-  tag_t over_tag;
-  logic expire;
-  tag_t expire_tag;
-  assign over       = arrives || expire;
-  assign over_tag   = arrives ? put_tag : expire_tag;
-  assign over_error = !arrives;
+  logic over_q;                        // a tag is done
+  tag_t over_tag_q;
 
   always_ff @(posedge clk) begin
-    failed    <= erroneous;
-    timed_out <= expire;
+    over_q     <= arrives || expire;
+    over_tag_q <= arrives ? put_tag : expire_tag;
+    failed     <= erroneous;
+    timed_out  <= expire;
     if (rst) begin
+      over_q    <= 1'b0;
       failed    <= 1'b0;
       timed_out <= 1'b0;
     end
@@ -249,8 +249,8 @@ module pcie_read
       .issue,
       .tag,
       .order,
-      .over,
-      .over_tag,
+      .over    (over_q),
+      .over_tag(over_tag_q),
       .go_valid,
       .go_ready(take),
       .go_tag  (take_tag),
@@ -336,13 +336,18 @@ module pcie_read
   );
 
   // ------------------------------------------------------------------------------------------------ time that is over
+  // A tag that is free is in the queue one cycle later.
   logic judged, late, later;
   tag_t judged_tag;
   wire free_lost = judged && later && lost_q[judged_tag] && left_q[judged_tag] && !leaves;
   assign expire     = judged && late && waits_q[judged_tag] && !arrives;
   assign expire_tag = judged_tag;
-  assign free       = (leaves && !lost_q[out_tag_q]) || free_lost;
-  assign free_tag   = leaves ? out_tag_q : judged_tag;
+
+  always_ff @(posedge clk) begin
+    free_q     <= (leaves && !lost_q[out_tag_q]) || free_lost;
+    free_tag_q <= leaves ? out_tag_q : judged_tag;
+    if (rst) free_q <= 1'b0;
+  end
 
   pcie_read_age #(
       .TAGS(TAGS)
@@ -362,12 +367,11 @@ module pcie_read
   // ---------------------------------------------------------------------------------------------------------- the bits
   always_ff @(posedge clk) begin
     if (erroneous) error_q[put_tag] <= 1'b1;
-    if (over) begin
-      waits_q[over_tag] <= 1'b0;
-      if (over_error) begin
-        error_q[over_tag] <= 1'b1;
-        lost_q[over_tag]  <= 1'b1;
-      end
+    if (arrives) waits_q[put_tag] <= 1'b0;
+    if (expire) begin
+      waits_q[expire_tag] <= 1'b0;
+      error_q[expire_tag] <= 1'b1;
+      lost_q[expire_tag]  <= 1'b1;
     end
     if (free_lost) left_q[judged_tag] <= 1'b0;
     if (leaves) begin
@@ -392,7 +396,7 @@ module pcie_read
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
-      assert (!free || freed_room) else $error("%m: a tag is freed twice");
+      assert (!free_q || freed_room) else $error("%m: a tag is freed twice");
     end
   end
 `else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long pcie_read's requests have waited: a walk over the tags, one a cycle. A tag that is issued meanwhile is left
 // out.
-// Latency: 3 cycles from a look at a tag to what is said of it.
+// Latency: 5 cycles from a look at a tag to what is said of it.
 module pcie_read_age #(
     parameter int unsigned TAGS = 64,
     localparam int unsigned TAG_W = $clog2(TAGS)
@@ -28,10 +28,11 @@ module pcie_read_age #(
     $fatal(1, "pcie_read_age: TAGS must be a power of two from 4 to 256, not %0d", TAGS);
   end
 
-  logic [TAG_W-1:0] walk_q, aged_tag_q;
-  logic aged_q;
-  logic [AGE_W-1:0] now_q, stamp;
-  wire [AGE_W-1:0] age = now_q - stamp;
+  // What is known of a tag goes down these registers: the look, its stamp twice, its age, what is said of it.
+  localparam int unsigned STAGES = 4;
+  logic [TAG_W-1:0] tag_q[STAGES+1];
+  logic [STAGES:0] known_q;
+  logic [AGE_W-1:0] now_q, stamp, stamp_q, age_q;
 
   ram_fit #(
       .WIDTH(AGE_W),
@@ -42,24 +43,28 @@ module pcie_read_age #(
       .wr_addr(tag),
       .wr_data(now_q),
       .rd_en  (1'b1),
-      .rd_addr(walk_q),
+      .rd_addr(tag_q[0]),
       .rd_data(stamp)
   );
 
   always_ff @(posedge clk) begin
-    now_q        <= time_ns[10+:AGE_W];
-    walk_q       <= walk_q + 1'b1;
-    aged_tag_q   <= walk_q;
-    judged_tag   <= aged_tag_q;
-    aged_q       <= timeout != 0 && !(issue && tag == walk_q);
-    judged       <= aged_q && !(issue && tag == aged_tag_q);
-    late         <= !age[AGE_W-1] && age > AGE_W'(timeout);  // unless time was set back
-    later        <= !age[AGE_W-1] && age > AGE_W'({timeout, 1'b1});
+    now_q      <= time_ns[10+:AGE_W];
+    stamp_q    <= stamp;
+    age_q      <= now_q - stamp_q;
+    late       <= !age_q[AGE_W-1] && age_q > AGE_W'(timeout);  // unless time was set back
+    later      <= !age_q[AGE_W-1] && age_q > AGE_W'({timeout, 1'b1});
+    known_q[0] <= timeout != 0;
+    tag_q[0]   <= tag_q[0] + 1'b1;
+    for (int unsigned n = 0; n < STAGES; n++) begin
+      known_q[n+1] <= known_q[n] && !(issue && tag == tag_q[n]);
+      tag_q[n+1]   <= tag_q[n];
+    end
     if (rst) begin
-      walk_q   <= '0;
-      aged_q   <= 1'b0;
-      judged   <= 1'b0;
+      tag_q[0] <= '0;
+      known_q  <= '0;
     end
   end
+  assign judged     = known_q[STAGES];
+  assign judged_tag = tag_q[STAGES];
 
 endmodule

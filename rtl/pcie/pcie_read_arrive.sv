@@ -2,7 +2,7 @@
 // Completions of pcie_read's requests: each is looked at beside what its request still waits for, and its data go to
 // where they belong in pcie_read_store. They come in pieces of any whole DWs, those of different tags in any order.
 // One that fits no request is dropped (`unexpected`).
-// Latency: 2 cycles. Throughput: a beat a cycle. Backpressure: never.
+// Latency: 3 cycles. Throughput: a beat a cycle. Backpressure: never.
 module pcie_read_arrive
   import pcie_pkg::*;
 #(
@@ -22,6 +22,8 @@ module pcie_read_arrive
     input  logic [LANE_W-1:0]  first,
     input  logic [PLACE_W-1:0] last,
     input  logic [TAGS-1:0]    waits,          // tags that wait for data
+    input  logic               expire,         // expire_tag doesn't wait any longer; not while `arrives`
+    input  logic [TAG_W-1:0]   expire_tag,
 
     input  logic               cpl_valid,
     input  completion_t        cpl_header,
@@ -54,8 +56,8 @@ module pcie_read_arrive
     logic [PLACE_W-1:0] last;
   } span_t;
 
-  // Stage 1 holds a beat and looks up the request and how far its data have come; stage 2 the beat with its place in
-  // the store; then it is written, and a request whose last beat that is is done.
+  // Stage 1 holds a beat and reads what is known of its request; stage 2 finds the beat's place in the store; then it
+  // is written, and a request whose last beat that is is done.
   typedef struct packed {
     tag_t               tag;
     logic [PLACE_W-1:0] place;  // of the first DW
@@ -65,33 +67,39 @@ module pcie_read_arrive
     logic               error;
   } piece_t;
 
-  logic [TAGS-1:0] begun_q;       // some of their data have come
-  logic in_q, in_last_q, within_q, put_q, put_last_q;
   // Of the lower address only the lane counts: the number of bytes tells the rest.
   // verilator lint_off UNUSEDSIGNAL
-  completion_t in_header_q;
+  completion_t in_header_q, at_header_q;
   // verilator lint_on UNUSEDSIGNAL
-  logic [DATA_W-1:0] in_data_q, put_data_q;
-  piece_t begins, piece, piece_q, put_piece_q;
+  logic in_q, in_last_q, at_q, at_last_q, within_q, put_q, put_last_q, put_waits_q;
+  logic [DATA_W-1:0] in_data_q, at_data_q, put_data_q;
+
+  // How far a request's data have come: DWs, counted from lane 0 of the first beat. What stage 2 finds is written a
+  // cycle later, and goes beside the RAM to the beats behind it.
+  logic [TAGS-1:0] begun_q;       // some of their data have come
+  logic [PLACE_W:0] come, at_come_q, end_q, came_q;
+  logic at_known_q, same_q, came_valid_q;
   span_t span;
-  logic [PLACE_W:0] come;         // DWs, counted from lane 0 of the first beat
+  tag_t came_tag_q;
+  piece_t begins, piece, piece_q, put_piece_q;
   wire tag_t in_tag = tag_t'(in_header_q.tag);
-  wire [PLACE_W:0] at = begun_q[in_tag] ? come : (PLACE_W + 1)'(span.first);
-  wire [PLACE_W:0] remain = (PLACE_W + 1)'(span.last) + 1'b1 - at;
-  wire good = in_header_q.status == SUCCESSFUL;
-  wire whole = 32'(in_header_q.dwords) == 32'(remain);
-  wire fits = in_header_q.bytes == 13'({remain, 2'b00}) && at[LANE_W-1:0] == in_header_q.lower_addr[2+:LANE_W]
-      && in_header_q.dwords != 0 && 32'(in_header_q.dwords) <= 32'(remain);
-  wire known = 32'(in_header_q.tag) < TAGS && waits[in_tag];
-  wire opens = in_q && !within_q;
+  wire tag_t at_tag = tag_t'(at_header_q.tag);
+  wire just_came = came_valid_q && came_tag_q == in_tag;
+  wire [PLACE_W:0] at = came_valid_q && same_q ? came_q : at_come_q;
+  wire [PLACE_W:0] remain = end_q - at;
+  wire good = at_header_q.status == SUCCESSFUL;
+  wire whole = 32'(at_header_q.dwords) == 32'(remain);
+  wire fits = at_header_q.bytes == 13'({remain, 2'b00}) && at[LANE_W-1:0] == at_header_q.lower_addr[2+:LANE_W]
+      && at_header_q.dwords != 0 && 32'(at_header_q.dwords) <= 32'(remain);
+  wire opens = at_q && !within_q;
 
   assign begins = '{
-          tag: in_tag,
+          tag: at_tag,
           place: at[PLACE_W-1:0],
-          count: in_header_q.dwords,
-          accept: known && (!good || fits),
+          count: at_header_q.dwords,
+          accept: at_known_q && (!good || fits),
           ends: !good || whole,
-          error: !good || in_header_q.poisoned
+          error: !good || at_header_q.poisoned
       };
   always_comb begin
     piece       = within_q ? piece_q : begins;
@@ -115,42 +123,59 @@ module pcie_read_arrive
       .DEPTH(TAGS)
   ) u_come (
       .clk,
-      .wr_en  (opens && begins.accept && good),
-      .wr_addr(in_tag),
-      .wr_data(at + (PLACE_W + 1)'(in_header_q.dwords)),
+      .wr_en  (came_valid_q),
+      .wr_addr(came_tag_q),
+      .wr_data(came_q),
       .rd_addr(in_tag),
       .rd_data(come)
   );
 
-  wire put_end = put_q && put_last_q && put_piece_q.accept && waits[put_piece_q.tag];
+  wire put_end = put_q && put_last_q && put_piece_q.accept && put_waits_q;
   assign arrives    = put_end && put_piece_q.ends;
   assign erroneous  = put_end && put_piece_q.error;
 
   always_ff @(posedge clk) begin
-    in_q        <= cpl_valid;
-    in_last_q   <= cpl_last;
-    in_header_q <= cpl_header;
-    in_data_q   <= cpl_data;
-    if (in_q) begin
-      within_q <= !in_last_q;
+    in_q         <= cpl_valid;
+    in_last_q    <= cpl_last;
+    in_header_q  <= cpl_header;
+    in_data_q    <= cpl_data;
+
+    at_q         <= in_q;
+    at_last_q    <= in_last_q;
+    at_header_q  <= in_header_q;
+    at_data_q    <= in_data_q;
+    at_known_q   <= 32'(in_header_q.tag) < TAGS && waits[in_tag];
+    at_come_q    <= just_came ? came_q : begun_q[in_tag] ? come : (PLACE_W + 1)'(span.first);
+    end_q        <= (PLACE_W + 1)'(span.last) + 1'b1;
+    same_q       <= in_tag == at_tag;
+
+    came_valid_q <= opens && begins.accept && good;
+    came_tag_q   <= at_tag;
+    came_q       <= at + (PLACE_W + 1)'(at_header_q.dwords);
+    if (at_q) begin
+      within_q <= !at_last_q;
       piece_q  <= piece;
     end
-    put_q       <= in_q;
-    put_last_q  <= in_last_q;
-    put_data_q  <= in_data_q;
+    put_q       <= at_q;
+    put_last_q  <= at_last_q;
+    put_data_q  <= at_data_q;
     put_piece_q <= piece;
-    unexpected  <= put_q && put_last_q && !(put_piece_q.accept && waits[put_piece_q.tag]);
-    if (opens && begins.accept && good) begun_q[in_tag] <= 1'b1;
+    put_waits_q <= waits[piece.tag] && !(arrives && put_piece_q.tag == piece.tag)
+        && !(expire && expire_tag == piece.tag);
+    unexpected  <= put_q && put_last_q && !(put_piece_q.accept && put_waits_q);
+    if (came_valid_q) begun_q[came_tag_q] <= 1'b1;
     if (issue) begun_q[tag] <= 1'b0;
     if (rst) begin
-      in_q       <= 1'b0;
-      within_q   <= 1'b0;
-      put_q      <= 1'b0;
-      unexpected <= 1'b0;
+      in_q         <= 1'b0;
+      at_q         <= 1'b0;
+      came_valid_q <= 1'b0;
+      within_q     <= 1'b0;
+      put_q        <= 1'b0;
+      unexpected   <= 1'b0;
     end
   end
 
-  assign put_valid = put_q && put_piece_q.accept;
+  assign put_valid = put_q && put_piece_q.accept && put_waits_q;
   assign put_tag   = put_piece_q.tag;
   assign put_place = put_piece_q.place;
   assign put_count = put_piece_q.count;

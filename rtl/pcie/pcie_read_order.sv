@@ -2,7 +2,8 @@
 // The order in which data of pcie_read's requests may leave: those of one ID, `order`, as they were issued, in a list;
 // a tag that is done leaves once it is the head of its list. Tags that may are offered: those that were heads when they
 // were done, and those that were done when they became heads, in turn.
-// Latency: 1 cycle from `over` to go_valid. Backpressure: a tag waits for go_ready; no tag waits for another's ID.
+// Latency: 1 cycle from `over` to go_valid, 2 from `hand` to that of the next one.
+// Backpressure: a tag waits for go_ready; no tag waits for another's ID.
 module pcie_read_order #(
     parameter int unsigned TAGS = 64,
     parameter int unsigned ID_W = 6,
@@ -42,11 +43,11 @@ module pcie_read_order #(
   logic turn_q;
   wire which = side_valid[turn_q] ? turn_q : !turn_q;
 
-  // The list of an ID: its last tag, and what follows a tag.
-  tag_t last_of_order, last_of_hand, follower;
+  // The list of an ID: its last tag, and what follows a tag, which becomes the head one cycle later.
+  tag_t last_of_order, last_of_hand, follower, follower_q;
+  logic follow_q;
   wire more = last_of_hand != hand_tag;
-  wire follow = hand && more;
-  wire follower_done = done_q[follower] || (over && over_tag == follower);
+  wire follower_done = done_q[follower_q] || (over && over_tag == follower_q);
 
   for (genvar i = 0; i < 2; i++) begin : gen_tails  // one to read by who asks, one by who answers
     ram_dist #(
@@ -96,9 +97,9 @@ module pcie_read_order #(
   ) u_go_follow (
       .clk,
       .rst,
-      .s_valid(follow && follower_done),
+      .s_valid(follow_q && follower_done),
       .s_ready(side_room[1]),
-      .s_data (follower),
+      .s_data (follower_q),
       .m_valid(side_valid[1]),
       .m_ready(go_ready && which),
       .m_data (side_tag[1]),
@@ -106,9 +107,11 @@ module pcie_read_order #(
   );
 
   always_ff @(posedge clk) begin
+    follow_q   <= hand && more;
+    follower_q <= follower;
     if (go_ready) turn_q <= !which;
     if (over) done_q[over_tag] <= 1'b1;
-    if (follow) head_q[follower] <= 1'b1;
+    if (follow_q) head_q[follower_q] <= 1'b1;
     if (hand && !more) listed_q[hand_order] <= 1'b0;
     if (issue) begin
       done_q[tag]     <= 1'b0;
@@ -116,6 +119,7 @@ module pcie_read_order #(
       listed_q[order] <= 1'b1;
     end
     if (rst) begin
+      follow_q <= 1'b0;
       turn_q   <= 1'b0;
       listed_q <= '0;
     end

@@ -5,7 +5,7 @@
 // the last of its requests has been handed over: what is requested after that comes after it.
 // Bursts are incrementing, of the bus' width or of one beat, and don't cross 4 KB.
 // Messages are further writes of one DW (interrupts), which go before those that wait for credits.
-// Latency: 8 cycles from a burst's last beat to its last request's first.
+// Latency: 9 cycles from a burst's last beat to its last request's first.
 // Throughput: a beat a cycle each way; a request a cycle. Backpressure: beats wait for their address, for a free row of
 // the store, and for segments to go out; requests for credits and req_ready.
 module pcie_write
@@ -218,7 +218,7 @@ module pcie_write
   end
 
   // ------------------------------------------------------------------------------------------------------- data go out
-  // The segment that is sent, its beats through the store's output register and another one.
+  // The segment that is sent, its beats through the store's two output registers and another one.
   typedef struct packed {
     request_t   header;
     logic       last;
@@ -226,15 +226,16 @@ module pcie_write
     logic       ends;
     logic [7:0] id;
   } beat_t;
-  logic sending_q, step, final_step, read_q, advance, out_q;
+  logic sending_q, step, final_step, read_q, next, next_q, advance, out_q;
   segment_t send_q;
-  logic send_none_q, send_msg_q, read_msg_q;
-  logic [31:0] send_data_q, read_data_q;
+  logic send_none_q, send_msg_q, read_msg_q, next_msg_q;
+  logic [31:0] send_data_q, read_data_q, next_data_q;
   logic [10:0] send_left_q;
-  beat_t read_beat_q, out_beat_q;
+  beat_t read_beat_q, next_beat_q, out_beat_q;
   logic [DATA_W-1:0] stored;
   assign advance    = !out_q || req_ready || out_beat_q.none;
-  assign step       = sending_q && (advance || !read_q);
+  assign next       = advance || !next_q;
+  assign step       = sending_q && (next || !read_q);
   assign final_step = step && send_left_q == 0;
   assign go         = segment_valid_q && (granted || segment_none_q) && (!sending_q || final_step);
 
@@ -264,17 +265,24 @@ module pcie_write
       send_data_q <= segment_data_q;
       send_left_q <= beats_left_q;
     end
-    if (advance || !read_q) read_q <= sending_q;
+    if (next || !read_q) read_q <= sending_q;
+    if (next) begin
+      next_q      <= read_q;
+      next_beat_q <= read_beat_q;
+      next_msg_q  <= read_msg_q;
+      next_data_q <= read_data_q;
+    end
     if (advance) begin
-      out_q      <= read_q;
-      out_beat_q <= read_beat_q;
+      out_q      <= next_q;
+      out_beat_q <= next_beat_q;
       req_data   <= stored;
-      if (read_msg_q) req_data[31:0] <= read_data_q;
+      if (next_msg_q) req_data[31:0] <= next_data_q;
     end
     if (rst) begin
       sending_q  <= 1'b0;
       free_row_q <= '0;
       read_q     <= 1'b0;
+      next_q     <= 1'b0;
       out_q      <= 1'b0;
     end
   end
@@ -293,6 +301,7 @@ module pcie_write
       .rd_en  (step),
       .rd_row (send_q.row),
       .rd_lane(send_q.lane),
+      .rd_next(next),
       .rd_data(stored)
   );
 
@@ -316,8 +325,8 @@ module pcie_write
       .idle   (answers_idle)
   );
 
-  assign idle = bursts_idle && segments_idle && found_idle && !segment_valid_q && !sending_q && !read_q && !out_q
-      && answers_idle && open_bursts_q == 0;
+  assign idle = bursts_idle && segments_idle && found_idle && !segment_valid_q && !sending_q && !read_q && !next_q
+      && !out_q && answers_idle && open_bursts_q == 0;
 
 `ifndef SYNTHESIS
   wire [12:0] burst_end = 13'(s_axi_awaddr[11:OFFSET_W]) + 13'(s_axi_awlen);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the data of writes wait: rows of a beat each, read from any DW on. A RAM for each lane, with an address of its
 // own, gives a beat that lies across two rows in one cycle; the first DW comes in lane 0.
-// Latency: what is written can be read 1 cycle later; what is read comes 1 cycle after rd_en, and stays.
+// Latency: what is written can be read 1 cycle later; what is read comes 1 cycle after rd_next, which comes 1 cycle
+// after rd_en or later, and stays.
 // Throughput: a beat written and one read a cycle.
 module pcie_write_store #(
     parameter int unsigned DATA_W = 512,
@@ -17,6 +18,7 @@ module pcie_write_store #(
     input  logic              rd_en,
     input  logic [ROW_W-1:0]  rd_row,
     input  logic [LANE_W-1:0] rd_lane,
+    input  logic              rd_next,
     output logic [DATA_W-1:0] rd_data
 );
 
@@ -28,8 +30,8 @@ module pcie_write_store #(
   end
 
   typedef logic [LANE_W-1:0] lane_t;
-  logic [LANES-1:0][31:0] stored;
-  lane_t lane_q;
+  logic [LANES-1:0][31:0] stored, stored_q;
+  lane_t lane_q, next_lane_q;
 
   for (genvar i = 0; i < int'(LANES); i++) begin : gen_lanes
     ram_sdp #(
@@ -44,10 +46,16 @@ module pcie_write_store #(
         .rd_addr(int'(rd_lane) > i ? rd_row + 1'b1 : rd_row),
         .rd_data(stored[i])
     );
-    wire lane_t from = lane_t'(i) + lane_q;
-    assign rd_data[32*i+:32] = stored[from];
+    wire lane_t from = lane_t'(i) + next_lane_q;
+    assign rd_data[32*i+:32] = stored_q[from];
   end
 
-  always_ff @(posedge clk) if (rd_en) lane_q <= rd_lane;
+  always_ff @(posedge clk) begin
+    if (rd_en) lane_q <= rd_lane;
+    if (rd_next) begin
+      stored_q    <= stored;
+      next_lane_q <= lane_q;
+    end
+  end
 
 endmodule
