@@ -218,7 +218,7 @@ module pcie_write
   end
 
   // ------------------------------------------------------------------------------------------------------- data go out
-  // The segment that is sent, its beats through the store's two output registers and another one.
+  // The segment that is sent, its beats through the store's two output registers and u_out.
   typedef struct packed {
     request_t   header;
     logic       last;
@@ -226,14 +226,13 @@ module pcie_write
     logic       ends;
     logic [7:0] id;
   } beat_t;
-  logic sending_q, step, final_step, read_q, next, next_q, advance, out_q;
+  logic sending_q, step, final_step, read_q, next, next_q, advance, out_valid, out_taken, out_idle;
   segment_t send_q;
   logic send_none_q, send_msg_q, read_msg_q, next_msg_q;
   logic [31:0] send_data_q, read_data_q, next_data_q;
   logic [10:0] send_left_q;
-  beat_t read_beat_q, next_beat_q, out_beat_q;
-  logic [DATA_W-1:0] stored;
-  assign advance    = !out_q || req_ready || out_beat_q.none;
+  beat_t read_beat_q, next_beat_q, out_beat;
+  logic [DATA_W-1:0] stored, next_data;
   assign next       = advance || !next_q;
   assign step       = sending_q && (next || !read_q);
   assign final_step = step && send_left_q == 0;
@@ -272,23 +271,34 @@ module pcie_write
       next_msg_q  <= read_msg_q;
       next_data_q <= read_data_q;
     end
-    if (advance) begin
-      out_q      <= next_q;
-      out_beat_q <= next_beat_q;
-      req_data   <= stored;
-      if (next_msg_q) req_data[31:0] <= next_data_q;
-    end
     if (rst) begin
       sending_q  <= 1'b0;
       free_row_q <= '0;
       read_q     <= 1'b0;
       next_q     <= 1'b0;
-      out_q      <= 1'b0;
     end
   end
-  assign req_valid  = out_q && !out_beat_q.none;
-  assign req_header = out_beat_q.header;
-  assign req_last   = out_beat_q.last;
+  always_comb begin
+    next_data = stored;
+    if (next_msg_q) next_data[31:0] = next_data_q;
+  end
+  stream_reg #(
+      .WIDTH($bits(beat_t) + DATA_W)
+  ) u_out (
+      .clk,
+      .rst,
+      .s_valid(next_q),
+      .s_ready(advance),
+      .s_data ({next_beat_q, next_data}),
+      .m_valid(out_valid),
+      .m_ready(req_ready || out_beat.none),
+      .m_data ({out_beat, req_data}),
+      .idle   (out_idle)
+  );
+  assign out_taken  = out_valid && (req_ready || out_beat.none);
+  assign req_valid  = out_valid && !out_beat.none;
+  assign req_header = out_beat.header;
+  assign req_last   = out_beat.last;
 
   pcie_write_store #(
       .DATA_W(DATA_W),
@@ -307,7 +317,7 @@ module pcie_write
 
   // ----------------------------------------------------------------------------------------------------------- answers
   logic answer_room, answers_idle;
-  wire answer = out_q && advance && out_beat_q.ends;
+  wire answer = out_taken && out_beat.ends;
   assign answer_taken = s_axi_bvalid && s_axi_bready;
   assign s_axi_bresp  = 2'b00;
   stream_queue #(
@@ -318,7 +328,7 @@ module pcie_write
       .rst,
       .s_valid(answer),
       .s_ready(answer_room),
-      .s_data (out_beat_q.id),
+      .s_data (out_beat.id),
       .m_valid(s_axi_bvalid),
       .m_ready(s_axi_bready),
       .m_data (s_axi_bid),
@@ -326,7 +336,7 @@ module pcie_write
   );
 
   assign idle = bursts_idle && segments_idle && found_idle && !segment_valid_q && !sending_q && !read_q && !next_q
-      && !out_q && answers_idle && open_bursts_q == 0;
+      && out_idle && answers_idle && open_bursts_q == 0;
 
 `ifndef SYNTHESIS
   wire [12:0] burst_end = 13'(s_axi_awaddr[11:OFFSET_W]) + 13'(s_axi_awlen);
