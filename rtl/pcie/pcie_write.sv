@@ -179,20 +179,21 @@ module pcie_write
 
   // ----------------------------------------------------------------------------------------------------------- credits
   // With each segment the credits that are used once it is out. It waits until the limits reach them: until what is
-  // left, modulo the fields' widths, is not negative.
+  // left, modulo the fields' widths, is not negative. That is found out a cycle ahead.
   segment_t segment_q;
-  logic segment_valid_q, segment_none_q, segment_msg_q, go;
+  logic segment_valid_q, segment_none_q, segment_msg_q, granted_q, go;
   logic [31:0] segment_data_q;
   logic [7:0] ph_q;
   logic [11:0] pd_q;
   logic [10:0] beats_left_q;           // of the segment, - 1
   wire none = !msg_valid && next_segment.header.dwords == 0;
   wire [10:0] dwords = msg_valid ? 11'd1 : next_segment.header.dwords;
+  wire [11:0] uses = 12'((dwords + 11'd3) >> 2);
+  wire counts = msg_ready && (next_valid || msg_valid) && !none;
   // verilator lint_off UNUSEDSIGNAL
-  wire [7:0] ph_left = limit.ph - ph_q;
-  wire [11:0] pd_left = limit.pd - pd_q;
+  wire [7:0] ph_left = limit.ph - ph_q, ph_then = ph_left - 1'b1;
+  wire [11:0] pd_left = limit.pd - pd_q, pd_then = pd_left - uses;
   // verilator lint_on UNUSEDSIGNAL
-  wire granted = (limit.ph_infinite || !ph_left[7]) && (limit.pd_infinite || !pd_left[11]);
 
   assign msg_ready  = !segment_valid_q || go;
   assign next_ready = msg_ready && !msg_valid;
@@ -205,11 +206,13 @@ module pcie_write
       segment_q        <= next_segment;
       segment_q.header <= msg_valid ? msg_header : next_segment.header;
       beats_left_q     <= none ? '0 : (dwords - 1'b1) >> LANE_W;
-      if ((next_valid || msg_valid) && !none) begin
-        ph_q <= ph_q + 1'b1;
-        pd_q <= pd_q + 12'((dwords + 11'd3) >> 2);
-      end
     end
+    if (counts) begin
+      ph_q <= ph_q + 1'b1;
+      pd_q <= pd_q + uses;
+    end
+    granted_q <= (limit.ph_infinite || !(counts ? ph_then[7] : ph_left[7]))
+        && (limit.pd_infinite || !(counts ? pd_then[11] : pd_left[11]));
     if (rst) begin
       segment_valid_q <= 1'b0;
       ph_q            <= '0;
@@ -236,7 +239,7 @@ module pcie_write
   assign next       = advance || !next_q;
   assign step       = sending_q && (next || !read_q);
   assign final_step = step && send_left_q == 0;
-  assign go         = segment_valid_q && (granted || segment_none_q) && (!sending_q || final_step);
+  assign go         = segment_valid_q && (granted_q || segment_none_q) && (!sending_q || final_step);
 
   always_ff @(posedge clk) begin
     if (step) begin
