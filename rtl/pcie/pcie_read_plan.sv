@@ -112,8 +112,9 @@ module pcie_read_plan
           burst_ends: final_request
       };
       busy_q       <= !final_request;
-      burst_q.len  <= burst_q.len - 8'(rows) - 1'b1;
-      burst_q.addr <= {burst_q.addr[63:OFFSET_W] + (64 - OFFSET_W)'(rows) + 1'b1, lane_t'(0)};
+      burst_q.len  <= burst_q.len - 8'(most_q) - 1'b1;
+      // The rest of a burst is in the same 4 KB.
+      burst_q.addr <= {burst_q.addr[63:12], burst_q.addr[11:OFFSET_W] + (12 - OFFSET_W)'(most_q) + 1'b1, lane_t'(0)};
     end
     if (load) begin
       busy_q  <= 1'b1;
