@@ -336,17 +336,24 @@ module pcie_read
   );
 
   // ------------------------------------------------------------------------------------------------ time that is over
-  // A tag that is free is in the queue one cycle later.
-  logic judged, late, later;
+  // What is judged of a tag is done one cycle later, unless a completion ends then or a request's data do: the next look
+  // will find it. A tag that is free is in the queue one more cycle later.
+  logic judged, late, later, expires_q, gives_back_q;
   tag_t judged_tag;
-  wire free_lost = judged && later && lost_q[judged_tag] && left_q[judged_tag] && !leaves;
-  assign expire     = judged && late && waits_q[judged_tag] && !arrives;
-  assign expire_tag = judged_tag;
+  wire free_lost = gives_back_q && !leaves;
+  assign expire = expires_q && !arrives;
 
   always_ff @(posedge clk) begin
-    free_q     <= (leaves && !lost_q[out_tag_q]) || free_lost;
-    free_tag_q <= leaves ? out_tag_q : judged_tag;
-    if (rst) free_q <= 1'b0;
+    expires_q    <= judged && late && waits_q[judged_tag] && !(arrives && put_tag == judged_tag);
+    gives_back_q <= judged && later && lost_q[judged_tag] && left_q[judged_tag];
+    expire_tag   <= judged_tag;
+    free_q       <= (leaves && !lost_q[out_tag_q]) || free_lost;
+    free_tag_q   <= leaves ? out_tag_q : expire_tag;
+    if (rst) begin
+      expires_q    <= 1'b0;
+      gives_back_q <= 1'b0;
+      free_q       <= 1'b0;
+    end
   end
 
   pcie_read_age #(
@@ -373,7 +380,7 @@ module pcie_read
       error_q[expire_tag] <= 1'b1;
       lost_q[expire_tag]  <= 1'b1;
     end
-    if (free_lost) left_q[judged_tag] <= 1'b0;
+    if (free_lost) left_q[expire_tag] <= 1'b0;
     if (leaves) begin
       left_q[out_tag_q]    <= 1'b1;
       broken_q[hand_order] <= broken && !out_read_q.burst_ends;
