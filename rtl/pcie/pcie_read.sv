@@ -336,7 +336,7 @@ module pcie_read
   );
 
   // ------------------------------------------------------------------------------------------------ time that is over
-  // What is judged of a tag is done one cycle later, unless a completion ends then or a request's data do: the next look
+  // What is judged of a tag is done one cycle later, unless a completion or a request's data end then: the next look
   // will find it. A tag that is free is in the queue one more cycle later.
   logic judged, late, later, expires_q, gives_back_q;
   tag_t judged_tag;
