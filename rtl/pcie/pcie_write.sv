@@ -188,11 +188,13 @@ module pcie_write
   logic [10:0] beats_left_q;           // of the segment, - 1
   wire none = !msg_valid && next_segment.header.dwords == 0;
   wire [10:0] dwords = msg_valid ? 11'd1 : next_segment.header.dwords;
-  wire [11:0] uses = 12'((dwords + 11'd3) >> 2);
+  // A credit of data is for 4 DWs or less: credits are counted twice, so that rounding up is a carry.
+  wire [12:0] uses = {3'd0, dwords[10:2], dwords[1:0] != 0};
   wire counts = msg_ready && (next_valid || msg_valid) && !none;
   // verilator lint_off UNUSEDSIGNAL
   wire [7:0] ph_left = limit.ph - ph_q, ph_then = ph_left - 1'b1;
-  wire [11:0] pd_left = limit.pd - pd_q, pd_then = pd_left - uses;
+  wire [11:0] pd_left = limit.pd - pd_q;
+  wire [12:0] pd_then = {pd_left, 1'b0} - uses;
   // verilator lint_on UNUSEDSIGNAL
 
   assign msg_ready  = !segment_valid_q || go;
@@ -209,10 +211,10 @@ module pcie_write
     end
     if (counts) begin
       ph_q <= ph_q + 1'b1;
-      pd_q <= pd_q + uses;
+      pd_q <= 12'(({pd_q, 1'b1} + uses) >> 1);
     end
     granted_q <= (limit.ph_infinite || !(counts ? ph_then[7] : ph_left[7]))
-        && (limit.pd_infinite || !(counts ? pd_then[11] : pd_left[11]));
+        && (limit.pd_infinite || !(counts ? pd_then[12] : pd_left[11]));
     if (rst) begin
       segment_valid_q <= 1'b0;
       ph_q            <= '0;
