@@ -234,22 +234,24 @@ module pcie_write
   logic sending_q, step, final_step, read_q, next, next_q, advance, out_valid, out_taken, out_idle;
   segment_t send_q;
   logic send_none_q, send_msg_q, read_msg_q, next_msg_q;
+  logic send_final_q;                  // its last beat is next
   logic [31:0] send_data_q, read_data_q, next_data_q;
   logic [10:0] send_left_q;
   beat_t read_beat_q, next_beat_q, out_beat;
   logic [DATA_W-1:0] stored, next_data;
   assign next       = advance || !next_q;
   assign step       = sending_q && (next || !read_q);
-  assign final_step = step && send_left_q == 0;
+  assign final_step = step && send_final_q;
   assign go         = segment_valid_q && (granted_q || segment_none_q) && (!sending_q || final_step);
 
   always_ff @(posedge clk) begin
     if (step) begin
-      send_q.row  <= send_q.row + 1'b1;
-      send_left_q <= send_left_q - 1'b1;
-      read_msg_q  <= send_msg_q;
-      read_data_q <= send_data_q;
-      read_beat_q <= '{
+      send_q.row   <= send_q.row + 1'b1;
+      send_left_q  <= send_left_q - 1'b1;
+      send_final_q <= send_left_q == 11'd1;
+      read_msg_q   <= send_msg_q;
+      read_data_q  <= send_data_q;
+      read_beat_q  <= '{
           header: send_q.header,
           last: final_step,
           none: send_none_q,
@@ -262,12 +264,13 @@ module pcie_write
       if (!send_msg_q) free_row_q <= send_q.free;
     end
     if (go) begin
-      sending_q   <= 1'b1;
-      send_q      <= segment_q;
-      send_none_q <= segment_none_q;
-      send_msg_q  <= segment_msg_q;
-      send_data_q <= segment_data_q;
-      send_left_q <= beats_left_q;
+      sending_q    <= 1'b1;
+      send_q       <= segment_q;
+      send_none_q  <= segment_none_q;
+      send_msg_q   <= segment_msg_q;
+      send_data_q  <= segment_data_q;
+      send_left_q  <= beats_left_q;
+      send_final_q <= beats_left_q == 0;
     end
     if (next || !read_q) read_q <= sending_q;
     if (next) begin
