@@ -231,7 +231,7 @@ module pcie_write
     logic       ends;
     logic [7:0] id;
   } beat_t;
-  logic sending_q, step, final_step, read_q, next, next_q, advance, out_valid, out_taken, out_idle;
+  logic sending_q, step, final_step, read_q, next, next_q, advance, out_valid, out_ready, out_idle;
   segment_t send_q;
   logic send_none_q, send_msg_q, read_msg_q, next_msg_q;
   logic send_final_q;                  // its last beat is next
@@ -299,11 +299,11 @@ module pcie_write
       .s_ready(advance),
       .s_data ({next_beat_q, next_data}),
       .m_valid(out_valid),
-      .m_ready(req_ready || out_beat.none),
+      .m_ready(out_ready),
       .m_data ({out_beat, req_data}),
       .idle   (out_idle)
   );
-  assign out_taken  = out_valid && (req_ready || out_beat.none);
+  assign out_ready  = req_ready || out_beat.none;
   assign req_valid  = out_valid && !out_beat.none;
   assign req_header = out_beat.header;
   assign req_last   = out_beat.last;
@@ -325,7 +325,7 @@ module pcie_write
 
   // ----------------------------------------------------------------------------------------------------------- answers
   logic answer_room, answers_idle;
-  wire answer = out_taken && out_beat.ends;
+  wire answer = out_valid && out_ready && out_beat.ends;
   assign answer_taken = s_axi_bvalid && s_axi_bready;
   assign s_axi_bresp  = 2'b00;
   stream_queue #(

@@ -112,7 +112,7 @@ class Controller:
         try:
             self._socket.sendall(_HEADER.pack(_VERSION, kind, 8 + len(body), number) + body)
         except OSError as error:
-            raise HeadraceError(f"the switch has closed the connection: {error.strerror or error}") from None
+            raise _lost(error) from None
 
     def _receive(self) -> tuple[int, int]:
         """The type and the number of the next message; an echo request is answered."""
@@ -133,14 +133,19 @@ class Controller:
                     raise HeadraceError("the switch does not answer")
             try:
                 part = self._socket.recv(count - len(data))
-            except TimeoutError:
-                raise HeadraceError("the switch does not answer") from None
             except OSError as error:
-                raise HeadraceError(f"the switch has closed the connection: {error.strerror or error}") from None
+                raise _lost(error) from None
             if not part:
                 raise HeadraceError("the switch has closed the connection")
             data += part
         return data
+
+
+def _lost(error: OSError) -> HeadraceError:
+    """What became of the connection."""
+    if isinstance(error, TimeoutError):
+        return HeadraceError("the switch does not answer")
+    return HeadraceError(f"the switch has closed the connection: {error.strerror or error}")
 
 
 def flow_mods(address: str, count: int, tables: int = 8, bundle: bool = False) -> FlowMods:
