@@ -16,7 +16,8 @@ _KNOWN = """\
 - **measured**: cycles of the RTL, the same on every machine; LUTs and RAMs as Yosys finds them.
 - **modelled**: packets a second, Gb/s and ns of the card, which are cycles at a nominal clock of 322 MHz.
 - **this machine**: Open vSwitch in user space between veth pairs, and the FIR filter on a core. *A core* is what its
-  processor time for a packet comes to, which a busy machine changes less than wall-clock time.
+  processor time for a packet comes to, in the best of three runs, which a busy machine changes less than wall-clock
+  time.
 - **published**: the thesis on an OpenFlow switch with SR-IOV (sections 4.4 and 6.1 to 6.3), whose Open vSwitch is in
   the kernel and whose packets come from and go to Linux sockets."""
 
