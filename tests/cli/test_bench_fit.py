@@ -4,6 +4,7 @@ be is judged."""
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from headrace import synth
 from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import fit
+from headrace.registers.compile import generate_rtl
+from headrace.synth import yosys
 from headrace.synth.placement import why_not_routed
 from headrace.synth.report import Placement, Seed, SynthReport, Usage
+from headrace.synth.sources import find_design
 
 Call = tuple[str, str, dict[str, str], dict[str, Any]]
 
@@ -58,6 +62,16 @@ def test_the_median_of_three_seeds_is_compared_with_what_must_be(calls: list[Cal
         ("host-fit", "at least 100", 89.0, False, "median of 3 seeds (88 to 90)"),
     ]
     assert len(calls) == len(rows) - len(fmax) == sum(map(len, fit.DESIGNS.values()))
+
+
+@pytest.mark.parametrize(
+    "design", [each for group in fit.DESIGNS.values() for each in group], ids=lambda each: each.what
+)
+def test_a_design_is_one_that_there_can_be(design: fit.Design, tmp_path: Path) -> None:
+    found, parameters = find_design(design.module, design.parameters)
+    generated = [path for rdl in found.registers for path in generate_rtl(rdl, tmp_path) if path.suffix == ".sv"]
+    yosys.write_read_options(tmp_path / "sources.f", found.top, [*generated, *found.files], parameters)
+    yosys.run_script(["read_slang --keep-hierarchy -f sources.f"], tmp_path, "read")
 
 
 PLACED = "Info: Max frequency for clock 'clk': 51.92 MHz (PASS at 12.00 MHz)\nInfo: Running main router loop...\n"

@@ -186,7 +186,7 @@ def _simulator(quick: bool) -> Iterator[Row]:
         f"{rate:,.0f} and {filtered:,.0f} packets a second",
     )
 
-    for kind, options in (("TCP, 1,514 bytes", ()), ("UDP, 64 bytes", switch_network.SMALLEST)):
+    for kind, options in (("TCP, 1,514 bytes", switch_network.CUBIC), ("UDP, 64 bytes", switch_network.SMALLEST)):
         what, must = f"iperf3 between two namespaces, {kind}", f"at least {LEAST_STREAMED}"
         if reason := switch_network.why_not("iperf3"):
             yield _row(what, must, "not run", "", None, WALL_CLOCK, reason)

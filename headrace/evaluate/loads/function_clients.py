@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -55,6 +55,11 @@ def why_not() -> str | None:
     """Why not all of these clients can be here; None where they can."""
     if reason := switch_network.why_not() or guest.why_not():
         return reason
+    return no_testpmd()
+
+
+def no_testpmd() -> str | None:
+    """Why there is no testpmd here; None where it is."""
     return None if shutil.which(TESTPMD) else f"{TESTPMD} is not installed"
 
 
@@ -94,7 +99,9 @@ def clients(hosts: int, guests: int, testpmd: bool, parameters: Mapping[str, Any
             address(count - 1) if testpmd else None,
         )
         if testpmd:
-            _start_testpmd(stack, folder / f"vf{count - 1}", count - 1, folder / "testpmd.log")
+            start_testpmd(
+                stack, {count - 1: folder / f"vf{count - 1}"}, folder / "testpmd.log", "--forward-mode=icmpecho"
+            )
             for n, host in enumerate(found.hosts):
                 host.run("ip", "neigh", "add", address(count - 1), "lladdr", mac(count - 1), "dev", f"h{n}")
             for each in found.guests:
@@ -119,16 +126,21 @@ def _host(function: int) -> Iterator[Host]:
         yield Host(address(function), there)
 
 
-def _start_testpmd(stack: ExitStack, socket: Path, function: int, log: Path) -> None:
+def start_testpmd(stack: ExitStack, sockets: Mapping[int, Path], log: Path, *words: str) -> Callable[[], bool]:
+    """Has testpmd drive functions, by number, with these options; gives what raises HeadraceError once it has ended."""
     processors = sorted(os.sched_getaffinity(0))
+    devices = [
+        f"--vdev=net_virtio_user{number},path={path},packed_vq=1,mac={mac(function)}"
+        for number, (function, path) in enumerate(sockets.items())
+    ]
     command = [
         "stdbuf", "-oL", TESTPMD, f"--lcores=0@{processors[0]},1@{processors[-1]}", "--no-huge", "-m", "512",
-        "--no-pci", "--no-telemetry", f"--file-prefix={socket.parent.name}",
-        f"--vdev=net_virtio_user0,path={socket},packed_vq=1,mac={mac(function)}", "--",
-        "--forward-mode=icmpecho", "--auto-start", "--no-mlockall", "--total-num-mbufs=4096",
+        "--no-pci", "--no-telemetry", f"--file-prefix={log.parent.name}", *devices, "--",
+        "--auto-start", "--no-mlockall", "--total-num-mbufs=4096", *words,
     ]  # fmt: skip
     alive = stack.enter_context(logged(command, log, stdin=subprocess.PIPE))
     until(lambda: alive() and "start packet forwarding" in log.read_text(errors="replace"), "testpmd")
+    return alive
 
 
 def meet(found: Clients) -> Met:

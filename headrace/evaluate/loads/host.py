@@ -5,14 +5,12 @@ reads 1 us after they come."""
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from headrace.card import Card
 from headrace.card.functions import Side
 from headrace.evaluate.loads import host_card
 from headrace.evaluate.loads.host_card import CLOCK_HZ, FCS, FUNCTIONS, GAP, pairs, running
@@ -93,14 +91,6 @@ class Moderated:
     interrupts: int
     median_ns: float
     p99_ns: float
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """64-byte packets a wall second that two functions got of each other, and cycles for each."""
-
-    packets_wall_s: float
-    cycles: float
 
 
 def run(kind: str, **arguments: Any) -> Any:
@@ -219,37 +209,3 @@ def moderated(packets: int, time_ns: int, gap_ns: float, frames: int = 2_000, si
         # The driver takes all that there is when it is told: those at the same time are of one interrupt.
         interrupts = len(np.unique(arrived))
         return Moderated(packets, time_ns, gap_ns, len(got), interrupts, float(median), float(p99))
-
-
-def simulated(frames: int) -> Simulated:
-    """Two functions of the switch card that send to each other."""
-    with running(pairs(2)) as host:
-        card, ports = host.card, [host.link(function) for function in (0, 1)]
-        for port in ports:
-            card.source(port, f"gen:size={64 - FCS},frame=raw", packets=frames // 2)
-        return _simulated(card, ports)
-
-
-def simulated_nic(frames: int) -> Simulated:
-    """Two functions of the NIC card that send to each other."""
-    with host_card.running_nic() as (card, plugs):
-        ports = []
-        for function in (0, 1):
-            plugs.plug(function, "queue:")
-            port = plugs.port(function)
-            assert port is not None
-            card.sink(port, "null")
-            ports.append(port)
-        for port, to in zip(ports, (1, 0), strict=True):
-            sent = (host_card.mac(to) + _HEADER[6:]).ljust(64 - FCS, b"\xa5")
-            card.source(port, [sent] * (frames // 2))
-        return _simulated(card, ports)
-
-
-def _simulated(card: Card, ports: Sequence[int]) -> Simulated:
-    """Runs a card until its functions have got all that is left of what they send each other."""
-    before, start = card.stats().cycles, time.monotonic()
-    card.run()
-    wall_s = time.monotonic() - start
-    received = sum(card.port_stats(port).tx_frames for port in ports)
-    return Simulated(received / wall_s, (card.stats().cycles - before) / received)

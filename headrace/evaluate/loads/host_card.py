@@ -8,7 +8,6 @@ from typing import Any
 
 from headrace.card import Card
 from headrace.card.functions import Functions, Plugs
-from headrace.cards.nic.card import Nic, NicFunctions, Setting, open_nic_card
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.card import CardHardware, open_switch_card
 from headrace.cards.switch.flows import IN_PORT, Action, ActionKind, Flow, Instructions, Oxm
@@ -90,25 +89,6 @@ def running(to: Mapping[int, int], latency_ns: int = LATENCY_NS, **memory: int) 
         for source, sink in to.items():
             host.forward(source, [sink])
         yield host
-
-
-@contextmanager
-def running_nic() -> Iterator[tuple[Card, Plugs]]:
-    """A NIC card with as many functions at the same clock and memory, and what drives them; all of them are enabled."""
-    parameters = {"PORTS": 2, "FUNCTIONS": FUNCTIONS, "DATA_W": 512}
-    with open_nic_card(parameters=parameters, clock_hz=CLOCK_HZ, progress=False) as card:
-        card.memory.configure(read_latency_ns=LATENCY_NS, reads=READS, writes=READS)
-        nic = Nic(card)
-        for function in range(FUNCTIONS):
-            nic.enable(function, Setting(int.from_bytes(mac(function), "big")))
-        told: list[str] = []
-        with Plugs(NicFunctions(nic), told.append) as plugs:
-            yield card, plugs
-
-
-def mac(function: int) -> bytes:
-    """The address that a function of the NIC card has."""
-    return bytes((2, 0, 0, 0, 0, function))
 
 
 def pairs(functions: int) -> dict[int, int]:

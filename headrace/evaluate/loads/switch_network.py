@@ -66,11 +66,17 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Streamed:
-    """What iperf3 sent between two hosts: all packets that left the switch, and their bytes, in wall time."""
+class Sent:
+    """What a card counts of what leaves it."""
 
     packets: int
     bytes: int
+
+
+@dataclass(frozen=True)
+class Streamed(Sent):
+    """What left a card between clients in so much wall time."""
+
     seconds: float
 
 
@@ -368,9 +374,12 @@ SMALLEST = ("-u", "-b", "0", "-l", "18")
 """As iperf3's options: UDP packets of 60 bytes, 64 with their FCS, as many as go."""
 
 
+CUBIC = ("-C", "cubic")
+"""As iperf3's options: TCP with Linux's own choice of congestion control, whatever a machine has set instead."""
+
+
 def iperf(seconds: int, parameters: Mapping[str, Any], *options: str) -> Streamed:
-    """A TCP connection through a card between two hosts, with a flow each way, for so many seconds of wall time;
-    ``options`` of iperf3 make it something else."""
+    """What iperf3 sends through a switch card between two hosts, with a flow each way, as ``streamed``."""
     with tempfile.TemporaryDirectory() as name, own_network(), ExitStack() as stack:
         folder = Path(name)
         (folder / "flows").write_text("in_port=1,actions=output:2\nin_port=2,actions=output:1\n")
@@ -378,18 +387,24 @@ def iperf(seconds: int, parameters: Mapping[str, Any], *options: str) -> Streame
         client, server = (
             Host(f"10.0.0.{port}", stack.enter_context(host_behind(f"h{port}", f"10.0.0.{port}/24"))) for port in (1, 2)
         )
-        words = [*server.there, "iperf3", "-s", "-1"]
-        stack.enter_context(running(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return streamed(client, server, lambda: sent(str(folder / "control")), seconds, *options)
+
+
+def streamed(client: Host, server: Host, counted: Callable[[], Sent], seconds: int, *options: str) -> Streamed:
+    """What a card has sent, as it counts, while iperf3 had a TCP connection from one host to another for so many
+    seconds of wall time; ``options`` of iperf3 make it something else. Raises HeadraceError."""
+    words = [*server.there, "iperf3", "-s", "-1"]
+    with running(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         until(lambda: ":5201" in server.run("ss", "-tln").stdout, "iperf3's server")
-        packets, sent, start = _sent(folder)
+        before, start = counted(), time.monotonic()
         done = client.run("iperf3", "-c", server.address, "-t", str(seconds), "-J", *options)
-        end = _sent(folder)
-        if error := json.loads(done.stdout).get("error"):
-            raise HeadraceError(f"iperf3: {error}")
-        return Streamed(end[0] - packets, end[1] - sent, end[2] - start)
+        after, end = counted(), time.monotonic()
+    if error := json.loads(done.stdout).get("error"):
+        raise HeadraceError(f"iperf3: {error}")
+    return Streamed(after.packets - before.packets, after.bytes - before.bytes, end - start)
 
 
-def _sent(folder: Path) -> tuple[int, int, float]:
-    """Packets and bytes that the switch has sent, and the time."""
-    ports = ask(CONTROL, str(folder / "control"), {"command": "stats"})["ports"]
-    return sum(port["tx_packets"] for port in ports), sum(port["tx_bytes"] for port in ports), time.monotonic()
+def sent(control: str) -> Sent:
+    """What all ports of a running switch have sent."""
+    ports = ask(CONTROL, control, {"command": "stats"})["ports"]
+    return Sent(sum(port["tx_packets"] for port in ports), sum(port["tx_bytes"] for port in ports))

@@ -1,0 +1,26 @@
+"""Clients of the NIC card's functions that programs in the field are: DPDK's testpmd, iperf3 in network namespaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from nic_ports import PARAMETERS
+
+from headrace.evaluate.loads import function_clients, function_rates, switch_network
+
+NIC = replace(function_rates.NIC, parameters=PARAMETERS)
+
+
+@pytest.mark.live
+@pytest.mark.skipif(function_clients.no_testpmd() is not None, reason=function_clients.no_testpmd() or "")
+def test_testpmd_forwards_from_function_to_function() -> None:
+    found = function_rates.forwarded(NIC, 0.5)  # once each packet has gone round
+    assert (found.bytes, found.seconds >= 0.5) == (60 * found.packets, True)
+
+
+@pytest.mark.live
+@pytest.mark.skipif(switch_network.why_not("iperf3") is not None, reason=switch_network.why_not("iperf3") or "")
+def test_iperf3_streams_from_function_to_function() -> None:
+    found = function_rates.streamed(NIC, 1)
+    assert found.packets > found.bytes / 1514 > 0
