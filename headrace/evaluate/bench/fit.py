@@ -48,7 +48,7 @@ def _functions(count: int, target: str) -> Design:
         return Design(f"function engine, {count} functions, 512 bits", "host_engine", target, parameters, boundaries=1)
     parameters |= {"DATA_W": 128, "STORE_KB": 32, "SEGMENT": 0}
     what, least = f"function engine, {count} functions, 128 bits", 100 if count == 16 else None
-    return Design(what, "host_engine", target, parameters, least_mhz=least, boundaries=1)
+    return Design(what, "host_engine", target, parameters, least_mhz=least, boundaries=1, seeds=1)
 
 
 _SWITCH = (
