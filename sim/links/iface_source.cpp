@@ -94,8 +94,9 @@ Next IfaceSource::next(RxFrame& frame) {
     return Next::kFrame;
   }
   if (!closing_) {
-    if (result == 0 && (interface_.up() || any_)) return Next::kNotYet;
-    close(result == 0 ? "the interface is down" : pcap_geterr(capture_->handle()));  // libpcap would wait for it
+    const std::string why = result != 0 ? pcap_geterr(capture_->handle()) : any_ ? "" : interface_.why_down();
+    if (result == 0 && why.empty()) return Next::kNotYet;
+    close(why);  // libpcap would wait for it
     return next(frame);
   }
   ended_ = true;

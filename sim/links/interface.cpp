@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "links/interface.h"
 
-#include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
@@ -28,13 +27,24 @@ bool Interface::up() const {
   return ::ioctl(any_.number(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
 }
 
+std::string Interface::why_down() const {
+  if (up()) return "";
+  ethtool_channels channels{};
+  return ask(channels) == ENODEV ? "the interface has gone" : "the interface is down";
+}
+
 uint32_t Interface::receive_queues() const {
   ethtool_channels channels{};
+  if (ask(channels) != 0) return 1;
+  return std::max(1u, channels.rx_count + channels.combined_count);
+}
+
+// Gives 0 or an errno. Ethtool's requests take the lock that interfaces are changed under.
+int Interface::ask(ethtool_channels& channels) const {
   channels.cmd = ETHTOOL_GCHANNELS;
   ifreq request = request_for(name_);
   request.ifr_data = reinterpret_cast<char*>(&channels);
-  if (::ioctl(any_.number(), SIOCETHTOOL, &request) != 0) return 1;
-  return std::max(1u, channels.rx_count + channels.combined_count);
+  return ::ioctl(any_.number(), SIOCETHTOOL, &request) == 0 ? 0 : errno;
 }
 
 uint32_t Interface::mtu() const {

@@ -2,6 +2,8 @@
 // A network interface's settings, as netdevice(7) has them.
 #pragma once
 
+#include <linux/ethtool.h>
+
 #include <cstdint>
 #include <string>
 
@@ -15,6 +17,9 @@ class Interface {
 
   // False also when there is no such interface (any more).
   bool up() const;
+  // What is the matter with it; nothing while it is up. The kernel takes an interface down before it deletes it: the
+  // answer waits until that is over.
+  std::string why_down() const;
   // As `ethtool -l` shows them; 1 where the driver doesn't say.
   uint32_t receive_queues() const;
   uint32_t mtu() const;  // 0: there is no such interface
@@ -25,6 +30,8 @@ class Interface {
   int set_queue_length(uint32_t frames) const;
 
  private:
+  int ask(ethtool_channels& channels) const;
+
   std::string name_;
   Descriptor any_;  // a socket, which the kernel wants to be asked by
 };

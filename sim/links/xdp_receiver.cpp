@@ -157,7 +157,7 @@ std::string XdpReceiver::fault() const {
     const int error = socket->error();
     if (error != 0) return error == ENETDOWN ? "the interface has gone" : std::strerror(error);
   }
-  return interface_.up() ? "" : "the interface is down";
+  return interface_.why_down();
 }
 
 }  // namespace headrace
