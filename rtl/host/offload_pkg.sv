@@ -4,18 +4,20 @@ package offload_pkg;
   // No part needs all of them.
   // verilator lint_off UNUSEDPARAM
 
-  localparam int unsigned HEAD_BYTES = 64;  // of a frame, that ip_heads looks at
+  localparam int unsigned HEAD_BYTES = 64;  // of a frame, that are looked at for its headers
+  localparam int unsigned VIEW_BYTES = 44;  // of them from the packet's type on: IPv6's header, of the next one two
   localparam int unsigned PLACE_W = 17;     // of a byte in a frame
   localparam logic [7:0] TCP = 8'd6;
   localparam logic [7:0] UDP = 8'd17;
 
   // Where a frame's headers lie, in bytes
   typedef struct packed {
-    logic               known;              // TCP or UDP in one IPv4 or IPv6 packet; the rest means something
+    logic               known;              // TCP or UDP in one IPv4 or IPv6 packet, if `least` isn't behind `ends`
     logic               v6;
     logic               tcp;                // else UDP
     logic [4:0]         ip;
     logic [11:0]        l4;                 // TCP's or UDP's header
+    logic [11:0]        least;              // behind it, without TCP's options
     logic [PLACE_W-1:0] ends;               // behind the packet, as its IP header says
   } heads_t;
 

@@ -3,8 +3,8 @@
 // packet that is whole in the frame (see ip_heads). It is not said of fragments, of UDP without a checksum or of
 // another length than its packet's, and of what is not looked into: other protocols, tunnels' inner packets, further
 // extension headers. Bytes behind the packet don't count.
-// Latency: 2 cycles, of a frame's last beat 10. Throughput: a beat a cycle, also of frames of one beat.
-// Backpressure: s_axis_tready is a register, low while 16 beats wait.
+// Latency: 2 cycles, of a frame's last beat 14. Throughput: a beat a cycle, also of frames of one beat.
+// Backpressure: s_axis_tready is a register, low while 32 beats wait.
 module receive_sum
   import offload_pkg::*;
 #(
@@ -42,7 +42,7 @@ module receive_sum
   localparam int unsigned LANE_W = $clog2(BYTES);
   localparam int unsigned INDEX_W = PLACE_W - LANE_W;
   localparam int unsigned HEAD_BEATS = HEAD_BYTES / BYTES;
-  localparam int unsigned WAITING = 16;
+  localparam int unsigned WAITING = 32;
 
   typedef logic [INDEX_W-1:0] index_t;
   typedef logic [PLACE_W-1:0] place_t;
@@ -86,172 +86,190 @@ module receive_sum
   assign wait_ready       = m_axis_tready && m_axis_tvalid;
   assign m_axis_valid_sum = right && m_axis_tlast;
 
-  // ------------------------------------------------------------- stage 0: the beat, its place in the frame, the head
+  // ----------------------------------------------------------------------- stages 0 to 3: beats, and the frame's heads
   // The index of a frame that gets too long stays at its highest, beyond all packets' ends.
-  logic valid_0, last_0;
-  index_t index_0;
+  typedef struct packed {
+    logic              last;
+    index_t            index;
+    logic [DATA_W-1:0] data;
+  } beat_t;
+
+  logic [8:0] valid;                          // of stages
+  beat_t beat_0, beat_1, beat_2, beat_3, beat_4;
   logic [LANE_W:0] count_0;
-  logic [DATA_W-1:0] data_0;
-  logic [HEAD_BEATS-1:0][DATA_W-1:0] head, head_q;
-  heads_t heads;
+  place_t end_1, end_2, end_3;                // of what is there of the frame
+  logic [HEAD_BEATS-1:0][DATA_W-1:0] head_1;
+  logic [VIEW_BYTES-1:0][7:0] view_1, view_2;
+  logic [4:0] ip_1, ip_2;
+  heads_t heads_2, heads_3;
   wire take = s_axis_tvalid && s_axis_tready;
 
-  always_comb begin
-    for (int unsigned i = 0; i < HEAD_BEATS; i++) head[i] = index_0 == index_t'(i) ? data_0 : head_q[i];
-  end
-
+  ip_view u_view (
+      .head(head_1),
+      .ip  (ip_1),
+      .view(view_1)
+  );
   ip_heads u_heads (
-      .head,
-      .heads
+      .ip   (ip_2),
+      .view (view_2),
+      .heads(heads_2)
   );
 
   always_ff @(posedge clk) begin
-    valid_0 <= take;
+    valid <= {valid[7:0], take};
     if (take) begin
-      last_0  <= s_axis_tlast;
-      data_0  <= s_axis_tdata;
-      count_0 <= (LANE_W + 1)'($countones(s_axis_tkeep));
+      beat_0.last <= s_axis_tlast;
+      beat_0.data <= s_axis_tdata;
+      count_0     <= (LANE_W + 1)'($countones(s_axis_tkeep));
     end
-    if (valid_0) begin
-      head_q  <= head;
-      index_0 <= last_0 ? '0 : index_0 + index_t'(index_0 != '1);
+    if (valid[0]) begin
+      beat_0.index <= beat_0.last ? '0 : beat_0.index + index_t'(beat_0.index != '1);
+      for (int unsigned i = 0; i < HEAD_BEATS; i++) if (beat_0.index == index_t'(i)) head_1[i] <= beat_0.data;
     end
+    beat_1  <= beat_0;
+    end_1   <= {beat_0.index, LANE_W'(0)} + place_t'(count_0);
+    beat_2  <= beat_1;
+    end_2   <= end_1;
+    ip_2    <= ip_1;
+    view_2  <= view_1;
+    beat_3  <= beat_2;
+    end_3   <= end_2;
+    heads_3 <= heads_2;
     if (rst) begin
-      valid_0 <= 1'b0;
-      index_0 <= '0;
+      valid        <= '0;
+      beat_0.index <= '0;
     end
   end
 
-  // --------------------------------------------------------------------------- stage 1: which bytes count in which sum
-  // The sum of TCP and UDP has the IP addresses before it.
-  logic valid_1, last_1;
-  index_t index_1;
-  place_t end_1;
-  logic [DATA_W-1:0] data_1;
-  heads_t heads_1;
+  // ------------------------------------------------------------------- stages 4 and 5: which bytes count in which sum
+  // The sum of TCP and UDP has the IP addresses before it. UDP's length and checksum are in one beat each.
+  heads_t heads_4;
+  place_t from_4, to_4, length_4, sum_4;      // where the addresses begin and end; UDP's length and checksum
+  logic [15:0] bytes_4;
+  logic fits_4;
   logic [BYTES-1:0] before_ip, before_from, before_to, before_l4, before_end;
-  wire place_t ip_1 = place_t'(heads_1.ip);
-  wire place_t l4_1 = place_t'(heads_1.l4);
 
   always_ff @(posedge clk) begin
-    valid_1 <= valid_0;
-    last_1  <= last_0;
-    index_1 <= index_0;
-    end_1   <= {index_0, LANE_W'(0)} + place_t'(count_0);
-    data_1  <= data_0;
-    heads_1 <= heads;
-    if (rst) valid_1 <= 1'b0;
+    beat_4   <= beat_3;
+    heads_4  <= heads_3;
+    from_4   <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(8) : place_t'(12));
+    to_4     <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(40) : place_t'(20));
+    length_4 <= place_t'(heads_3.l4) + place_t'(4);
+    sum_4    <= place_t'(heads_3.l4) + place_t'(6);
+    bytes_4  <= 16'(heads_3.ends - place_t'(heads_3.l4));
+    fits_4   <= heads_3.known && place_t'(heads_3.least) <= heads_3.ends && heads_3.ends <= end_3;
   end
 
-  lanes_below #(.BYTES(BYTES)) u_ip (.place(ip_1), .beat(index_1), .lanes(before_ip));
-  lanes_below #(.BYTES(BYTES)) u_from (
-      .place(ip_1 + (heads_1.v6 ? place_t'(8) : place_t'(12))),
-      .beat (index_1),
-      .lanes(before_from)
-  );
-  lanes_below #(.BYTES(BYTES)) u_to (
-      .place(ip_1 + (heads_1.v6 ? place_t'(40) : place_t'(20))),
-      .beat (index_1),
-      .lanes(before_to)
-  );
-  lanes_below #(.BYTES(BYTES)) u_l4 (.place(l4_1), .beat(index_1), .lanes(before_l4));
-  lanes_below #(.BYTES(BYTES)) u_end (.place(heads_1.ends), .beat(index_1), .lanes(before_end));
+  lanes_below #(.BYTES(BYTES)) u_ip (.place(place_t'(heads_4.ip)), .beat(beat_4.index), .lanes(before_ip));
+  lanes_below #(.BYTES(BYTES)) u_from (.place(from_4), .beat(beat_4.index), .lanes(before_from));
+  lanes_below #(.BYTES(BYTES)) u_to (.place(to_4), .beat(beat_4.index), .lanes(before_to));
+  lanes_below #(.BYTES(BYTES)) u_l4 (.place(place_t'(heads_4.l4)), .beat(beat_4.index), .lanes(before_l4));
+  lanes_below #(.BYTES(BYTES)) u_end (.place(heads_4.ends), .beat(beat_4.index), .lanes(before_end));
 
-  logic [21:0] ip_sum_3, l4_sum_3;
-  word_sum #(
-      .DATA_W(DATA_W)
-  ) u_ip_sum (
-      .clk,
-      .data  (data_1),
-      .counts(before_l4 & ~before_ip),
-      .sum   (ip_sum_3)
-  );
-  word_sum #(
-      .DATA_W(DATA_W)
-  ) u_l4_sum (
-      .clk,
-      .data  (data_1),
-      .counts((before_to & ~before_from) | (before_end & ~before_l4)),
-      .sum   (l4_sum_3)
-  );
-
-  // UDP's length and checksum, each of which is in one beat
-  wire place_t length_at = l4_1 + place_t'(4);
-  wire place_t sum_at = l4_1 + place_t'(6);
-  wire [15:0] length_word = data_1[8*length_at[LANE_W-1:0]+:16];
-  wire [15:0] sum_word = data_1[8*sum_at[LANE_W-1:0]+:16];
-  wire [15:0] bytes_1 = 16'(heads_1.ends - l4_1);
-  wire fits_1 = heads_1.known && heads_1.ends <= end_1;
-  logic same_length_2, has_sum_2;
-
-  // -------------------------------------------------------------------------- stages 2 to 4: the frame's sums so far
+  // What is known of a frame at its beat
   typedef struct packed {
     logic        last;
     logic        fits;
     logic        v6;
     logic        tcp;
     logic        udp_right;
-    logic [15:0] bytes;         // of the packet, without IP's header
+    logic [15:0] bytes;                       // of the packet, without IP's header
   } what_t;
 
-  what_t what_2, what_3, what_4;
-  logic valid_2, valid_3, valid_4, valid_5, begin_3;
-  logic [31:0] l4_sum_4;
-  logic [21:0] ip_sum_4;
-  logic [18:0] l4_sum_5;
-  logic [16:0] l4_sum_6, ip_sum_5, ip_sum_6;
-  logic claim_5, claim_6, v6_5, v6_6, valid_6;
+  what_t what_5, what_6, what_7, what_8;
+  logic [DATA_W-1:0] data_5;
+  logic [BYTES-1:0] ip_counts_5, l4_counts_5;
+  logic [15:0] length_word_5, sum_word_5;
+  logic first_5, has_length_5, has_sum_5;     // of the frame; UDP's length, its checksum are in the beat
 
   always_ff @(posedge clk) begin
-    valid_2 <= valid_1;
-    what_2  <= '{last: last_1, fits: fits_1, v6: heads_1.v6, tcp: heads_1.tcp, udp_right: 1'b0, bytes: bytes_1};
-    if (valid_1) begin
-      if (index_1 == '0) begin
-        same_length_2 <= 1'b0;
-        has_sum_2     <= 1'b0;
-      end
-      if (length_at[PLACE_W-1:LANE_W] == index_1) same_length_2 <= {length_word[7:0], length_word[15:8]} == bytes_1;
-      if (sum_at[PLACE_W-1:LANE_W] == index_1) has_sum_2 <= sum_word != '0;
-    end
-    valid_3          <= valid_2;
-    what_3           <= what_2;
-    what_3.udp_right <= same_length_2 && has_sum_2;
-    valid_4          <= valid_3;
-    what_4           <= what_3;
-    if (valid_3) begin
-      l4_sum_4 <= (begin_3 ? '0 : l4_sum_4) + 32'(l4_sum_3);
-      ip_sum_4 <= (begin_3 ? '0 : ip_sum_4) + ip_sum_3;
-      begin_3  <= what_3.last;
-    end
-    if (rst) begin
-      valid_2 <= 1'b0;
-      valid_3 <= 1'b0;
-      valid_4 <= 1'b0;
-      begin_3 <= 1'b1;
-    end
+    what_5 <= '{
+        last: beat_4.last,
+        fits: fits_4,
+        v6: heads_4.v6,
+        tcp: heads_4.tcp,
+        udp_right: 1'b0,
+        bytes: bytes_4
+    };
+    data_5        <= beat_4.data;
+    ip_counts_5   <= before_l4 & ~before_ip;
+    l4_counts_5   <= (before_to & ~before_from) | (before_end & ~before_l4);
+    first_5       <= beat_4.index == '0;
+    has_length_5  <= length_4[PLACE_W-1:LANE_W] == beat_4.index;
+    has_sum_5     <= sum_4[PLACE_W-1:LANE_W] == beat_4.index;
+    length_word_5 <= beat_4.data[8*length_4[LANE_W-1:0]+:16];
+    sum_word_5    <= beat_4.data[8*sum_4[LANE_W-1:0]+:16];
   end
 
-  // --------------------------------------------------------------------------------- stages 5 to 7: folded, and judged
+  logic [21:0] ip_sum_7, l4_sum_7;
+  word_sum #(
+      .DATA_W(DATA_W)
+  ) u_ip_sum (
+      .clk,
+      .data  (data_5),
+      .counts(ip_counts_5),
+      .sum   (ip_sum_7)
+  );
+  word_sum #(
+      .DATA_W(DATA_W)
+  ) u_l4_sum (
+      .clk,
+      .data  (data_5),
+      .counts(l4_counts_5),
+      .sum   (l4_sum_7)
+  );
+
+  // -------------------------------------------------------------------------- stages 6 to 8: the frame's sums so far
+  logic same_length_6, has_sum_6, begin_7;
+  logic [31:0] l4_sum_8;
+  logic [21:0] ip_sum_8;
+
+  always_ff @(posedge clk) begin
+    what_6 <= what_5;
+    if (valid[5]) begin
+      if (first_5) begin
+        same_length_6 <= 1'b0;
+        has_sum_6     <= 1'b0;
+      end
+      if (has_length_5) same_length_6 <= {length_word_5[7:0], length_word_5[15:8]} == what_5.bytes;
+      if (has_sum_5) has_sum_6 <= sum_word_5 != '0;
+    end
+    what_7           <= what_6;
+    what_7.udp_right <= same_length_6 && has_sum_6;
+    what_8           <= what_7;
+    if (valid[7]) begin
+      l4_sum_8 <= (begin_7 ? '0 : l4_sum_8) + 32'(l4_sum_7);
+      ip_sum_8 <= (begin_7 ? '0 : ip_sum_8) + ip_sum_7;
+      begin_7  <= what_7.last;
+    end
+    if (rst) begin_7 <= 1'b1;
+  end
+
+  // -------------------------------------------------------------------------------- stages 9 to 11: folded, and judged
+  logic [18:0] l4_sum_9;
+  logic [16:0] l4_sum_10, ip_sum_9, ip_sum_10;
+  logic claim_9, claim_10, v6_9, v6_10, valid_9, valid_10;
+
   function automatic logic all_ones(logic [16:0] sum);
     return sum == 17'h0FFFF || sum == 17'h1FFFE;
   endfunction
 
   always_ff @(posedge clk) begin
-    valid_5  <= valid_4 && what_4.last;
-    v6_5     <= what_4.v6;
-    claim_5  <= what_4.fits && (what_4.tcp || what_4.udp_right);
-    l4_sum_5 <= (19'(l4_sum_4[15:0]) + 19'(l4_sum_4[31:16])) + (19'(what_4.bytes) + 19'(what_4.tcp ? TCP : UDP));
-    ip_sum_5 <= 17'(ip_sum_4[15:0]) + 17'(ip_sum_4[21:16]);
-    valid_6  <= valid_5;
-    v6_6     <= v6_5;
-    claim_6  <= claim_5;
-    l4_sum_6 <= 17'(l4_sum_5[15:0]) + 17'(l4_sum_5[18:16]);
-    ip_sum_6 <= ip_sum_5;
-    verdict_valid_q <= valid_6;
-    right_q         <= claim_6 && (v6_6 || all_ones(ip_sum_6)) && all_ones(l4_sum_6);
+    valid_9   <= valid[8] && what_8.last;
+    v6_9      <= what_8.v6;
+    claim_9   <= what_8.fits && (what_8.tcp || what_8.udp_right);
+    l4_sum_9  <= (19'(l4_sum_8[15:0]) + 19'(l4_sum_8[31:16])) + (19'(what_8.bytes) + 19'(what_8.tcp ? TCP : UDP));
+    ip_sum_9  <= 17'(ip_sum_8[15:0]) + 17'(ip_sum_8[21:16]);
+    valid_10  <= valid_9;
+    v6_10     <= v6_9;
+    claim_10  <= claim_9;
+    l4_sum_10 <= 17'(l4_sum_9[15:0]) + 17'(l4_sum_9[18:16]);
+    ip_sum_10 <= ip_sum_9;
+    verdict_valid_q <= valid_10;
+    right_q         <= claim_10 && (v6_10 || all_ones(ip_sum_10)) && all_ones(l4_sum_10);
     if (rst) begin
-      valid_5         <= 1'b0;
-      valid_6         <= 1'b0;
+      valid_9         <= 1'b0;
+      valid_10        <= 1'b0;
       verdict_valid_q <= 1'b0;
     end
   end

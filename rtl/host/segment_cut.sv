@@ -126,8 +126,17 @@ module segment_cut
   place_t header_q, data_q, longest_q;
   logic good_q;
 
+  logic [4:0] view_ip;
+  logic [VIEW_BYTES-1:0][7:0] view;
+
+  ip_view u_view (
+      .head(head_q[HEAD_BYTES/BYTES-1:0]),
+      .ip  (view_ip),
+      .view
+  );
   ip_heads u_heads (
-      .head (head_q[HEAD_BYTES/BYTES-1:0]),
+      .ip   (view_ip),
+      .view,
       .heads
   );
 
@@ -245,7 +254,8 @@ module segment_cut
                           ({3'd0, ~flags_q} + {3'd0, ~word_q[31:16]});
             data_q     <= request_q.bytes - header_q;
             longest_q  <= header_q + place_t'(request_q.size);
-            good_q     <= heads_q.known && heads_q.tcp && heads_q.v6 == request_q.v6 && request_q.size != '0 &&
+            good_q     <= heads_q.known && place_t'(heads_q.least) <= heads_q.ends && heads_q.tcp &&
+                          heads_q.v6 == request_q.v6 && request_q.size != '0 &&
                           flags_q[15:12] >= 4'd5 && l4 <= place_t'(LAST_L4) &&
                           header_q <= place_t'(SERIES_BYTES - 2) && header_q < request_q.bytes;
           end

@@ -110,18 +110,12 @@ module pcie_read
   // -------------------------------------------------------------------------------------------------------------- tags
   // Tags that were never used come from a counter, the others from a queue of those freed.
   logic [TAG_W:0] fresh_tag_q, used_q;
-  logic freed_valid, freed_room, free_q, tag_valid, req_room, credit;
+  logic freed_valid, freed_room, free_q, free_room, tag_valid, req_room, credit;
   tag_t freed_tag, free_tag_q, tag;
   logic [7:0] sent_q;
   wire never_used = !fresh_tag_q[TAG_W];
-  assign tag_valid = never_used || freed_valid;
-  assign tag       = never_used ? tag_t'(fresh_tag_q) : freed_tag;
-  assign credit    = limit.nph_infinite || limit.nph != sent_q;
-
-  logic hand_q;                        // the list's head was taken
-  order_t hand_order;
-  wire order_t order = plan_id[ID_W-1:0];
-  assign issue = plan_valid && tag_valid && credit && req_room && !(hand_q && hand_order == order);
+  assign credit = limit.nph_infinite || limit.nph != sent_q;
+  assign issue  = plan_valid && tag_valid && credit && req_room;
 
   stream_queue #(
       .WIDTH(TAG_W),
@@ -133,8 +127,21 @@ module pcie_read
       .s_ready(freed_room),
       .s_data (free_tag_q),
       .m_valid(freed_valid),
-      .m_ready(issue && !never_used),
+      .m_ready(free_room && !never_used),
       .m_data (freed_tag),
+      .idle   ()
+  );
+  stream_reg #(
+      .WIDTH(TAG_W)
+  ) u_tag (
+      .clk,
+      .rst,
+      .s_valid(never_used || freed_valid),
+      .s_ready(free_room),
+      .s_data (never_used ? tag_t'(fresh_tag_q) : freed_tag),
+      .m_valid(tag_valid),
+      .m_ready(issue),
+      .m_data (tag),
       .idle   ()
   );
 
@@ -164,13 +171,39 @@ module pcie_read
 
   always_ff @(posedge clk) begin
     if (issue) sent_q <= sent_q + 1'b1;
-    if (issue && never_used) fresh_tag_q <= fresh_tag_q + 1'b1;
+    if (free_room && never_used) fresh_tag_q <= fresh_tag_q + 1'b1;
     used_q <= used_q + (TAG_W + 1)'(issue) - (TAG_W + 1)'(free_q);
     if (rst) begin
       sent_q      <= '0;
       fresh_tag_q <= '0;
       used_q      <= '0;
     end
+  end
+
+  // What is kept of a request is written a cycle later, long before it has an answer.
+  typedef struct packed {
+    logic [7:0]       id;
+    logic [ROW_W-1:0] last_row;
+    logic             burst_ends;
+  } read_t;
+  typedef struct packed {
+    tag_t             tag;
+    lane_t            first;
+    logic [PLACE_W:0] dwords;
+    read_t            read;
+  } issued_t;
+  logic issue_q;
+  issued_t issued_q;
+
+  always_ff @(posedge clk) begin
+    issue_q  <= issue;
+    issued_q <= '{
+        tag: tag,
+        first: plan_first,
+        dwords: (PLACE_W + 1)'(dwords),
+        read: '{id: plan_id, last_row: plan_last[LANE_W+:ROW_W], burst_ends: plan_burst_ends}
+    };
+    if (rst) issue_q <= 1'b0;
   end
 
   // ----------------------------------------------------------------------------------------------- completions come in
@@ -189,11 +222,11 @@ module pcie_read
   ) u_arrive (
       .clk,
       .rst,
-      .issue,
-      .tag,
-      .first(plan_first),
-      .last (plan_last),
-      .waits(waits_q),
+      .issue (issue_q),
+      .tag   (issued_q.tag),
+      .first (issued_q.first),
+      .dwords(issued_q.dwords),
+      .waits (waits_q),
       .expire,
       .expire_tag,
       .cpl_valid,
@@ -227,48 +260,33 @@ module pcie_read
   end
 
   // -------------------------------------------------------------------------------------------------------- data leave
-  // What is kept of a request for its beats.
-  typedef struct packed {
-    logic [7:0]       id;
-    logic [ROW_W-1:0] last_row;
-    logic             burst_ends;
-  } read_t;
-
-  logic go_valid, go_idle, take;
+  logic go_valid, go_idle, take, hand_q;  // hand_q: the list's head was taken
   logic [2**ID_W-1:0] broken_q;
   tag_t take_tag, out_tag_q;
   read_t take_read, out_read_q;
-  assign hand_order = out_read_q.id[ID_W-1:0];
+  wire order_t hand_order = out_read_q.id[ID_W-1:0];
 
   pcie_read_order #(
       .TAGS(TAGS),
-      .ID_W(ID_W)
+      .ID_W(ID_W),
+      .KEPT_W($bits(read_t))
   ) u_order (
       .clk,
       .rst,
-      .issue,
-      .tag,
-      .order,
+      .issue   (issue_q),
+      .tag     (issued_q.tag),
+      .order   (issued_q.read.id[ID_W-1:0]),
+      .kept    (issued_q.read),
       .over    (over_q),
       .over_tag(over_tag_q),
       .go_valid,
       .go_ready(take),
       .go_tag  (take_tag),
+      .go_kept (take_read),
       .hand    (hand_q),
       .hand_tag(out_tag_q),
       .hand_order,
       .idle    (go_idle)
-  );
-  ram_dist #(
-      .WIDTH($bits(read_t)),
-      .DEPTH(TAGS)
-  ) u_reads (
-      .clk,
-      .wr_en  (issue),
-      .wr_addr(tag),
-      .wr_data({plan_id, plan_last[LANE_W+:ROW_W], plan_burst_ends}),
-      .rd_addr(take_tag),
-      .rd_data(take_read)
   );
 
   // A request's beats leave the store one after the other, through its output register and another one.
@@ -277,13 +295,12 @@ module pcie_read
     logic       error;
     logic       last;
   } beat_t;
-  logic out_q, step, read_q, r_advance;
+  logic out_q, step, read_q, r_advance, last_row_q;
   logic [ROW_W-1:0] row_q;
   beat_t read_beat_q, r_beat_q;
   logic [DATA_W-1:0] stored;
-  wire last_row = row_q == out_read_q.last_row;
   wire broken = error_q[out_tag_q] || broken_q[hand_order];
-  wire leaves = step && last_row;
+  wire leaves = step && last_row_q;
   assign r_advance = s_axi_rready || !s_axi_rvalid;
   assign step      = out_q && (r_advance || !read_q);
   assign take      = go_valid && (!out_q || leaves);
@@ -292,7 +309,8 @@ module pcie_read
     hand_q <= take;
     if (step) begin
       row_q       <= row_q + 1'b1;
-      read_beat_q <= '{id: out_read_q.id, error: broken, last: last_row && out_read_q.burst_ends};
+      last_row_q  <= row_q + 1'b1 == out_read_q.last_row;
+      read_beat_q <= '{id: out_read_q.id, error: broken, last: last_row_q && out_read_q.burst_ends};
     end
     if (leaves) out_q <= 1'b0;
     if (take) begin
@@ -300,6 +318,7 @@ module pcie_read
       out_tag_q  <= take_tag;
       out_read_q <= take_read;
       row_q      <= '0;
+      last_row_q <= take_read.last_row == '0;
     end
     if (r_advance || !read_q) read_q <= out_q;
     if (r_advance) begin
@@ -363,8 +382,8 @@ module pcie_read
       .rst,
       .time_ns,
       .timeout,
-      .issue,
-      .tag,
+      .issue (issue_q),
+      .tag   (issued_q.tag),
       .judged,
       .judged_tag,
       .late,
@@ -385,11 +404,11 @@ module pcie_read
       left_q[out_tag_q]    <= 1'b1;
       broken_q[hand_order] <= broken && !out_read_q.burst_ends;
     end
-    if (issue) begin
-      waits_q[tag] <= 1'b1;
-      error_q[tag] <= 1'b0;
-      lost_q[tag]  <= 1'b0;
-      left_q[tag]  <= 1'b0;
+    if (issue_q) begin
+      waits_q[issued_q.tag] <= 1'b1;
+      error_q[issued_q.tag] <= 1'b0;
+      lost_q[issued_q.tag]  <= 1'b0;
+      left_q[issued_q.tag]  <= 1'b0;
     end
     if (rst) begin
       waits_q  <= '0;

@@ -17,10 +17,10 @@ module pcie_read_arrive
     input  logic               clk,
     input  logic               rst,
 
-    input  logic               issue,          // a request is sent: its DWs are `first` to `last`, from lane 0 on
+    input  logic               issue,          // a request is sent, of so many DWs from lane `first` on
     input  logic [TAG_W-1:0]   tag,
     input  logic [LANE_W-1:0]  first,
-    input  logic [PLACE_W-1:0] last,
+    input  logic [PLACE_W:0]   dwords,
     input  logic [TAGS-1:0]    waits,          // tags that wait for data
     input  logic               expire,         // expire_tag doesn't wait any longer; not while `arrives`
     input  logic [TAG_W-1:0]   expire_tag,
@@ -52,9 +52,13 @@ module pcie_read_arrive
 
   typedef logic [TAG_W-1:0] tag_t;
   typedef struct packed {
-    logic [LANE_W-1:0]  first;
-    logic [PLACE_W-1:0] last;
+    logic [LANE_W-1:0] first;
+    logic [PLACE_W:0]  dwords;
   } span_t;
+  typedef struct packed {
+    logic [PLACE_W-1:0] place;  // of the next DW, counted from lane 0 of the first beat
+    logic [PLACE_W:0]   remain; // DWs that are missing
+  } come_t;
 
   // Stage 1 holds a beat and reads what is known of its request; stage 2 finds the beat's place in the store; then it
   // is written, and a request whose last beat that is is done.
@@ -74,10 +78,10 @@ module pcie_read_arrive
   logic in_q, in_last_q, at_q, at_last_q, within_q, put_q, put_last_q, put_waits_q;
   logic [DATA_W-1:0] in_data_q, at_data_q, put_data_q;
 
-  // How far a request's data have come: DWs, counted from lane 0 of the first beat. What stage 2 finds is written a
-  // cycle later, and goes beside the RAM to the beats behind it.
+  // How far a request's data have come. What stage 2 finds is written a cycle later, and goes beside the RAM to the
+  // beats behind it.
   logic [TAGS-1:0] begun_q;       // some of their data have come
-  logic [PLACE_W:0] come, at_come_q, end_q, came_q;
+  come_t come, at_come_q, came_q;
   logic at_known_q, same_q, came_valid_q;
   span_t span;
   tag_t came_tag_q;
@@ -85,17 +89,18 @@ module pcie_read_arrive
   wire tag_t in_tag = tag_t'(in_header_q.tag);
   wire tag_t at_tag = tag_t'(at_header_q.tag);
   wire just_came = came_valid_q && came_tag_q == in_tag;
-  wire [PLACE_W:0] at = came_valid_q && same_q ? came_q : at_come_q;
-  wire [PLACE_W:0] remain = end_q - at;
+  wire come_t whole_span = '{place: PLACE_W'(span.first), remain: span.dwords};
+  wire come_t at = came_valid_q && same_q ? came_q : at_come_q;
   wire good = at_header_q.status == SUCCESSFUL;
-  wire whole = 32'(at_header_q.dwords) == 32'(remain);
-  wire fits = at_header_q.bytes == 13'({remain, 2'b00}) && at[LANE_W-1:0] == at_header_q.lower_addr[2+:LANE_W]
-      && at_header_q.dwords != 0 && 32'(at_header_q.dwords) <= 32'(remain);
+  wire whole = 32'(at_header_q.dwords) == 32'(at.remain);
+  wire fits = at_header_q.bytes == 13'({at.remain, 2'b00})
+      && at.place[LANE_W-1:0] == at_header_q.lower_addr[2+:LANE_W]
+      && at_header_q.dwords != 0 && 32'(at_header_q.dwords) <= 32'(at.remain);
   wire opens = at_q && !within_q;
 
   assign begins = '{
           tag: at_tag,
-          place: at[PLACE_W-1:0],
+          place: at.place,
           count: at_header_q.dwords,
           accept: at_known_q && (!good || fits),
           ends: !good || whole,
@@ -114,12 +119,12 @@ module pcie_read_arrive
       .clk,
       .wr_en  (issue),
       .wr_addr(tag),
-      .wr_data({first, last}),
+      .wr_data({first, dwords}),
       .rd_addr(in_tag),
       .rd_data(span)
   );
   ram_dist #(
-      .WIDTH(PLACE_W + 1),
+      .WIDTH($bits(come_t)),
       .DEPTH(TAGS)
   ) u_come (
       .clk,
@@ -145,13 +150,15 @@ module pcie_read_arrive
     at_header_q  <= in_header_q;
     at_data_q    <= in_data_q;
     at_known_q   <= 32'(in_header_q.tag) < TAGS && waits[in_tag];
-    at_come_q    <= just_came ? came_q : begun_q[in_tag] ? come : (PLACE_W + 1)'(span.first);
-    end_q        <= (PLACE_W + 1)'(span.last) + 1'b1;
+    at_come_q    <= just_came ? came_q : begun_q[in_tag] ? come : whole_span;
     same_q       <= in_tag == at_tag;
 
     came_valid_q <= opens && begins.accept && good;
     came_tag_q   <= at_tag;
-    came_q       <= at + (PLACE_W + 1)'(at_header_q.dwords);
+    came_q       <= '{
+        place: at.place + PLACE_W'(at_header_q.dwords),
+        remain: at.remain - (PLACE_W + 1)'(at_header_q.dwords)
+    };
     if (at_q) begin
       within_q <= !at_last_q;
       piece_q  <= piece;

@@ -7,6 +7,7 @@
 module pcie_read_order #(
     parameter int unsigned TAGS = 64,
     parameter int unsigned ID_W = 6,
+    parameter int unsigned KEPT_W = 8,     // what is kept of a request until it leaves
     localparam int unsigned TAG_W = $clog2(TAGS)
 ) (
     input  logic             clk,
@@ -15,13 +16,15 @@ module pcie_read_order #(
     input  logic             issue,        // a request is sent
     input  logic [TAG_W-1:0] tag,
     input  logic [ID_W-1:0]  order,
+    input  logic [KEPT_W-1:0] kept,
     input  logic             over,         // a tag is done
     input  logic [TAG_W-1:0] over_tag,
 
     output logic             go_valid,
     input  logic             go_ready,
     output logic [TAG_W-1:0] go_tag,
-    input  logic             hand,         // the cycle after a tag was taken: not to be issued for its order
+    output logic [KEPT_W-1:0] go_kept,
+    input  logic             hand,         // the cycle after a tag was taken
     input  logic [TAG_W-1:0] hand_tag,
     input  logic [ID_W-1:0]  hand_order,
     output logic             idle
@@ -40,13 +43,17 @@ module pcie_read_order #(
   logic [2**ID_W-1:0] listed_q;            // the order has a list
   logic [1:0] side_valid, side_room, side_idle;
   tag_t [1:0] side_tag;
+  logic [1:0][KEPT_W-1:0] side_kept;
   logic turn_q;
   wire which = side_valid[turn_q] ? turn_q : !turn_q;
 
-  // The list of an ID: its last tag, and what follows a tag, which becomes the head one cycle later.
-  tag_t last_of_order, last_of_hand, follower, follower_q;
-  logic follow_q;
-  wire more = last_of_hand != hand_tag;
+  // The list of an ID: its last tag, and what follows a tag, which becomes the head one cycle later. That may be issued
+  // in the very cycle of `hand`, or the one before it: a tag is put behind another one, `before_q`, in its second cycle.
+  tag_t last_of_order, last_of_hand, follower, follower_q, before_q, behind_q;
+  logic issued_q, follows_q, follow_q;
+  wire links = issued_q && follows_q;
+  wire alone = last_of_hand == hand_tag;
+  wire more = !alone || (issue && order == hand_order);
   wire follower_done = done_q[follower_q] || (over && over_tag == follower_q);
 
   for (genvar i = 0; i < 2; i++) begin : gen_tails  // one to read by who asks, one by who answers
@@ -71,54 +78,73 @@ module pcie_read_order #(
       .DEPTH(TAGS)
   ) u_followers (
       .clk,
-      .wr_en  (issue && listed_q[order]),
-      .wr_addr(last_of_order),
-      .wr_data(tag),
+      .wr_en  (links),
+      .wr_addr(before_q),
+      .wr_data(behind_q),
       .rd_addr(hand_tag),
       .rd_data(follower)
   );
+  for (genvar i = 0; i < 2; i++) begin : gen_kept  // to read by who is done, by who follows
+    logic [KEPT_W-1:0] found;
+    ram_dist #(
+        .WIDTH(KEPT_W),
+        .DEPTH(TAGS)
+    ) u_kept (
+        .clk,
+        .wr_en  (issue),
+        .wr_addr(tag),
+        .wr_data(kept),
+        .rd_addr(i == 0 ? over_tag : follower_q),
+        .rd_data(found)
+    );
+  end
   stream_queue #(
-      .WIDTH(TAG_W),
+      .WIDTH(TAG_W + KEPT_W),
       .DEPTH(TAGS)
   ) u_go_done (
       .clk,
       .rst,
       .s_valid(over && head_q[over_tag]),
       .s_ready(side_room[0]),
-      .s_data (over_tag),
+      .s_data ({over_tag, gen_kept[0].found}),
       .m_valid(side_valid[0]),
       .m_ready(go_ready && !which),
-      .m_data (side_tag[0]),
+      .m_data ({side_tag[0], side_kept[0]}),
       .idle   (side_idle[0])
   );
   stream_queue #(
-      .WIDTH(TAG_W),
+      .WIDTH(TAG_W + KEPT_W),
       .DEPTH(TAGS)
   ) u_go_follow (
       .clk,
       .rst,
       .s_valid(follow_q && follower_done),
       .s_ready(side_room[1]),
-      .s_data (follower_q),
+      .s_data ({follower_q, gen_kept[1].found}),
       .m_valid(side_valid[1]),
       .m_ready(go_ready && which),
-      .m_data (side_tag[1]),
+      .m_data ({side_tag[1], side_kept[1]}),
       .idle   (side_idle[1])
   );
 
   always_ff @(posedge clk) begin
+    issued_q   <= issue;
+    follows_q  <= listed_q[order];
+    before_q   <= last_of_order;
+    behind_q   <= tag;
     follow_q   <= hand && more;
-    follower_q <= follower;
+    follower_q <= alone ? tag : links && before_q == hand_tag ? behind_q : follower;
     if (go_ready) turn_q <= !which;
     if (over) done_q[over_tag] <= 1'b1;
+    if (issued_q) head_q[behind_q] <= !follows_q;
     if (follow_q) head_q[follower_q] <= 1'b1;
     if (hand && !more) listed_q[hand_order] <= 1'b0;
     if (issue) begin
       done_q[tag]     <= 1'b0;
-      head_q[tag]     <= !listed_q[order];
       listed_q[order] <= 1'b1;
     end
     if (rst) begin
+      issued_q <= 1'b0;
       follow_q <= 1'b0;
       turn_q   <= 1'b0;
       listed_q <= '0;
@@ -127,6 +153,7 @@ module pcie_read_order #(
 
   assign go_valid = side_valid != '0;
   assign go_tag   = side_tag[which];
+  assign go_kept  = side_kept[which];
   assign idle     = side_idle == '1;
 
 `ifndef SYNTHESIS

@@ -84,9 +84,9 @@ module pcie_read_plan
   );
 
   // burst_q.addr is that of the next request, len its beats that are left - 1.
-  logic busy_q, planned_q;
+  logic busy_q, plan_room, plans_idle;
   lane_t end_q;                        // lane of the burst's last DW
-  plan_t plan_q;
+  plan_t plan;
   logic [ROW_W-1:0] most_q;            // beats of a request at most, - 1
   wire final_request = burst_q.len <= 8'(most_q);
   wire [ROW_W-1:0] rows = final_request ? ROW_W'(burst_q.len) : most_q;
@@ -95,22 +95,12 @@ module pcie_read_plan
   wire lane_t low_lanes = lane_t'(((8'd1 << next_size) - 8'd1) >> 2);
   wire narrow = 32'(next_size) != OFFSET_W;
 
-  assign advance = busy_q && (!planned_q || plan_ready);
+  assign advance = busy_q && plan_room;
   assign load    = burst_valid && (!busy_q || (advance && final_request));
 
   always_ff @(posedge clk) begin
     most_q <= granted_rows < ROWS ? ROW_W'(granted_rows - 32'd1) : ROW_W'(ROWS - 1);
-    if (plan_ready) planned_q <= 1'b0;
     if (advance) begin
-      planned_q    <= 1'b1;
-      plan_q       <= '{
-          id: burst_q.id,
-          func: burst_q.func,
-          beat: burst_q.addr[63:OFFSET_W],
-          first: burst_q.addr[OFFSET_W-1:2],
-          last: {rows, final_request ? end_q : lane_t'(LANES - 1)},
-          burst_ends: final_request
-      };
       busy_q       <= !final_request;
       burst_q.len  <= burst_q.len - 8'(most_q) - 1'b1;
       // The rest of a burst is in the same 4 KB.
@@ -121,19 +111,36 @@ module pcie_read_plan
       burst_q <= next_burst;
       end_q   <= narrow ? next_burst.addr[OFFSET_W-1:2] | low_lanes : lane_t'(LANES - 1);
     end
-    if (rst) begin
-      busy_q    <= 1'b0;
-      planned_q <= 1'b0;
-    end
+    if (rst) busy_q <= 1'b0;
   end
 
-  assign plan_valid      = planned_q;
-  assign plan_id         = plan_q.id;
-  assign plan_func       = plan_q.func;
-  assign plan_addr       = {plan_q.beat, plan_q.first};
-  assign plan_last       = plan_q.last;
-  assign plan_burst_ends = plan_q.burst_ends;
-  assign idle            = bursts_idle && !busy_q && !planned_q;
+  stream_reg #(
+      .WIDTH($bits(plan_t))
+  ) u_plan (
+      .clk,
+      .rst,
+      .s_valid(busy_q),
+      .s_ready(plan_room),
+      .s_data (plan_t'{
+        id: burst_q.id,
+        func: burst_q.func,
+        beat: burst_q.addr[63:OFFSET_W],
+        first: burst_q.addr[OFFSET_W-1:2],
+        last: {rows, final_request ? end_q : lane_t'(LANES - 1)},
+        burst_ends: final_request
+      }),
+      .m_valid(plan_valid),
+      .m_ready(plan_ready),
+      .m_data (plan),
+      .idle   (plans_idle)
+  );
+
+  assign plan_id         = plan.id;
+  assign plan_func       = plan.func;
+  assign plan_addr       = {plan.beat, plan.first};
+  assign plan_last       = plan.last;
+  assign plan_burst_ends = plan.burst_ends;
+  assign idle            = bursts_idle && plans_idle && !busy_q;
 
 `ifndef SYNTHESIS
   wire [12:0] burst_end = 13'(s_axi_araddr[11:OFFSET_W]) + 13'(s_axi_arlen);

@@ -13,7 +13,7 @@ SOURCES = [
     FOLDER / "transmit_pkg.sv",
     *(path for path in simulation.rtl("memory", "stream")),
     FOLDER / "cell_store.sv",
-    *(FOLDER / f"{part}.sv" for part in ("ip_heads", "lanes_below", "segment_cut", "segment_emit", "segment")),
+    *(FOLDER / f"{part}.sv" for part in ("ip_view", "ip_heads", "lanes_below", "segment_cut", "segment_emit", "segment")),
     *(FOLDER / f"{part}.sv" for part in ("turn_list", "queue_owner", "ram_through", "word_sum")),
     *(FOLDER / f"transmit_{part}.sv" for part in PARTS),
     FOLDER / "host_transmit.sv",

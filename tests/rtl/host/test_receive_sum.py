@@ -5,7 +5,7 @@ import simulation
 from soak import soak
 
 FOLDER = simulation.RTL / "host"
-PARTS = ("offload_pkg", "ip_heads", "lanes_below", "word_sum", "receive_sum")
+PARTS = ("offload_pkg", "ip_view", "ip_heads", "lanes_below", "word_sum", "receive_sum")
 SOURCES = [*simulation.rtl("pkg", "memory", "stream"), *(FOLDER / f"{part}.sv" for part in PARTS)]
 
 
