@@ -50,7 +50,8 @@ module pcie_read_order #(
   // The list of an ID: its last tag, and what follows a tag, which becomes the head one cycle later. That may be issued
   // in the very cycle of `hand`, or the one before it: a tag is put behind another one, `before_q`, in its second cycle.
   tag_t last_of_order, last_of_hand, follower, follower_q, before_q, behind_q;
-  logic issued_q, follows_q, follow_q;
+  logic issued_q, follows_q, follow_q, empties_q;
+  logic [ID_W-1:0] empty_order_q;          // its list is empty, seen a cycle later
   wire links = issued_q && follows_q;
   wire alone = last_of_hand == hand_tag;
   wire more = !alone || (issue && order == hand_order);
@@ -128,26 +129,29 @@ module pcie_read_order #(
   );
 
   always_ff @(posedge clk) begin
-    issued_q   <= issue;
-    follows_q  <= listed_q[order];
-    before_q   <= last_of_order;
-    behind_q   <= tag;
-    follow_q   <= hand && more;
-    follower_q <= alone ? tag : links && before_q == hand_tag ? behind_q : follower;
+    issued_q      <= issue;
+    follows_q     <= listed_q[order] && !(empties_q && empty_order_q == order);
+    before_q      <= last_of_order;
+    behind_q      <= tag;
+    follow_q      <= hand && more;
+    empties_q     <= hand && !more;
+    empty_order_q <= hand_order;
+    follower_q    <= alone ? tag : links && before_q == hand_tag ? behind_q : follower;
     if (go_ready) turn_q <= !which;
     if (over) done_q[over_tag] <= 1'b1;
     if (issued_q) head_q[behind_q] <= !follows_q;
     if (follow_q) head_q[follower_q] <= 1'b1;
-    if (hand && !more) listed_q[hand_order] <= 1'b0;
+    if (empties_q) listed_q[empty_order_q] <= 1'b0;
     if (issue) begin
       done_q[tag]     <= 1'b0;
       listed_q[order] <= 1'b1;
     end
     if (rst) begin
-      issued_q <= 1'b0;
-      follow_q <= 1'b0;
-      turn_q   <= 1'b0;
-      listed_q <= '0;
+      issued_q  <= 1'b0;
+      follow_q  <= 1'b0;
+      empties_q <= 1'b0;
+      turn_q    <= 1'b0;
+      listed_q  <= '0;
     end
   end
 
