@@ -67,9 +67,9 @@ module host_control
   // Accesses wait while counters are read and, after a reset, while the units clear their memories. There is one read
   // at a time: counters are many, and have a cycle of their own to be chosen in. The register block answers 0 in their
   // place, into which they are put.
-  localparam logic [15:0] COUNTED = 16'h080, DROPPED = 16'h120;  // where host.rdl has them, in blocks of 64 bytes
+  localparam logic [8:0] COUNTED = 9'h080, DROPPED = 9'h120;  // where host.rdl has them, in blocks of 64 bytes
   logic reading_q, chooses_q;
-  logic [15:2] read_at_q;
+  logic [8:2] read_at_q;
   logic [31:0] counter, counter_q;
   logic counting_q;
   logic [$clog2(CLEARING+1)-1:0] clearing_q;
@@ -80,6 +80,10 @@ module host_control
   end
   axil_req_t regs_req;
   axil_rsp_t regs_rsp;
+  // Addresses of 9 bits: those past them become the last one, where no register is.
+  function automatic logic [15:0] near(logic [15:0] address);
+    return {7'd0, address[8:0] | {9{address[15:9] != '0}}};
+  endfunction
   always_comb begin
     regs_req         = axil_req;
     regs_req.awvalid = axil_req.awvalid && !busy;
@@ -97,7 +101,7 @@ module host_control
     if (regs_req.arvalid && regs_rsp.arready) begin
       reading_q <= 1'b1;
       chooses_q <= 1'b1;
-      read_at_q <= axil_req.araddr[15:2];
+      read_at_q <= 7'(near(axil_req.araddr[15:0]) >> 2);
     end
     if (chooses_q) counter_q <= counter;
     if (rst) begin
@@ -109,7 +113,7 @@ module host_control
   host_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr (regs_req.awaddr[15:0]),
+      .s_axil_awaddr (near(regs_req.awaddr[15:0])),
       .s_axil_awprot (regs_req.awprot),
       .s_axil_awvalid(regs_req.awvalid),
       .s_axil_awready(regs_rsp.awready),
@@ -120,7 +124,7 @@ module host_control
       .s_axil_bresp  (regs_rsp.bresp),
       .s_axil_bvalid (regs_rsp.bvalid),
       .s_axil_bready (regs_req.bready),
-      .s_axil_araddr (regs_req.araddr[15:0]),
+      .s_axil_araddr (near(regs_req.araddr[15:0])),
       .s_axil_arprot (regs_req.arprot),
       .s_axil_arvalid(regs_req.arvalid),
       .s_axil_arready(regs_rsp.arready),
@@ -261,8 +265,8 @@ module host_control
     counted_words[COUNTED[5:2]+:10] = counted[regs_out.queue.select.side.value];
     dropped_words[DROPPED[5:2]+:8]  = dropped;
     counter = '0;
-    if (read_at_q[15:6] == COUNTED[15:6]) counter = counted_words[read_at_q[5:2]];
-    if (read_at_q[15:6] == DROPPED[15:6]) counter = dropped_words[read_at_q[5:2]];
+    if (read_at_q[8:6] == COUNTED[8:6]) counter = counted_words[read_at_q[5:2]];
+    if (read_at_q[8:6] == DROPPED[8:6]) counter = dropped_words[read_at_q[5:2]];
   end
 
   assign idle = !rung_q && !counting_q && !irq_valid && fail_valid == '0;
