@@ -2,8 +2,8 @@
 // What each function may send and is to receive, as software sets it (policy_t), between its queues and an engine:
 // policy_transmit and policy_receive on the streams, and counters of what they drop. After a reset no function has a
 // policy: all frames pass as they are.
-// Latency: 3 cycles each way. Throughput: 1 beat a cycle each way. Backpressure: ready of both streams follows that of
-// their outputs within the cycle, and is low in the FUNCTIONS cycles after a reset, in which none is to be set.
+// Latency: 4 cycles each way. Throughput: 1 beat a cycle each way. Backpressure: ready of both streams does not wait for
+// that of their outputs within the cycle, and is low in the FUNCTIONS cycles after a reset, in which none is to be set.
 module function_policy
   import host_pkg::*;
 #(
@@ -58,17 +58,19 @@ module function_policy
     $fatal(1, "function_policy: FUNCTIONS must be 1 to 65536, not %0d", FUNCTIONS);
   end
 
-  logic sweep_q;
-  logic [FUNCTION_W-1:0] sweep_at_q, set_at;
-  policy_t set_to;
-  wire set_now = sweep_q || set_valid;
-  assign set_at = sweep_q ? sweep_at_q : set_function;
-  assign set_to = sweep_q ? '0 : set;
+  // What is set holds a cycle later; the rules' RAMs give what is being written.
+  logic sweep_q, set_now_q;
+  logic [FUNCTION_W-1:0] sweep_at_q, set_at_q;
+  policy_t set_to_q;
 
   always_ff @(posedge clk) begin
+    set_now_q  <= sweep_q || set_valid;
+    set_at_q   <= sweep_q ? sweep_at_q : set_function;
+    set_to_q   <= sweep_q ? '0 : set;
     sweep_at_q <= sweep_at_q + 1'b1;
     if (32'(sweep_at_q) == FUNCTIONS - 1) sweep_q <= 1'b0;
     if (rst) begin
+      set_now_q  <= 1'b0;
       sweep_q    <= 1'b1;
       sweep_at_q <= '0;
     end
@@ -86,9 +88,9 @@ module function_policy
       .clk,
       .rst,
       .hold          (sweep_q),
-      .set_valid     (set_now),
-      .set_function  (set_at),
-      .set           (set_to),
+      .set_valid     (set_now_q),
+      .set_function  (set_at_q),
+      .set           (set_to_q),
       .s_axis_tvalid (sent_tvalid),
       .s_axis_tready (sent_tready),
       .s_axis_tdata  (sent_tdata),
@@ -115,9 +117,9 @@ module function_policy
       .clk,
       .rst,
       .hold          (sweep_q),
-      .set_valid     (set_now),
-      .set_function  (set_at),
-      .set           (set_to),
+      .set_valid     (set_now_q),
+      .set_function  (set_at_q),
+      .set           (set_to_q),
       .s_axis_tvalid,
       .s_axis_tready,
       .s_axis_tdata,

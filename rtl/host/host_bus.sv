@@ -3,8 +3,10 @@
 // writes each by itself, so that no manager waits for another one's memory: above each comes a number of the manager's,
 // as short as the width of its IDs leaves it. Addresses are taken in turn, so that none starves; write data follow in
 // the order of their addresses, so that who offers an address must have the data, or get them without another's help.
-// Latency: 1 cycle for addresses, write data, answers and read data. Throughput: one address each way and one beat each
-// way a cycle. Backpressure: a manager that doesn't take its read data or answers holds up all others'.
+// Latency: 1 cycle for write data, answers, read data, and addresses of whose turn it is; 1 more for others' addresses,
+// and write data come 2 cycles after their address at the earliest. Throughput: one address each way and one beat each
+// way a cycle. Backpressure: a manager that doesn't take its read data or answers holds up all others'; arready and
+// awready, which say whose turn it is, do not wait for arvalid and awvalid.
 module host_bus
   import axi_pkg::*;
 #(
@@ -75,8 +77,17 @@ module host_bus
     logic [15:0] user;
   } address_t;
 
-  logic [MANAGERS-1:0][7:0] read_id, write_id, read_own, write_own;
-  logic [MANAGERS-1:0] ar_valid, aw_valid, r_mine, b_mine;
+  typedef logic [MANAGERS-1:0] set_t;
+  typedef struct packed {
+    logic             last;
+    logic [BYTES-1:0] strobes;
+    logic [MEM_W-1:0] data;
+  } beat_t;
+
+  address_t [MANAGERS-1:0] reads, writes;
+  beat_t [MANAGERS-1:0] beats;
+  logic [MANAGERS-1:0][7:0] read_own, write_own;
+  set_t ar_valid, aw_valid, w_valid, r_comes, b_comes;
   logic [7:0] rid, bid;
   for (genvar i = 0; i < int'(MANAGERS); i++) begin : gen_manager
     localparam int unsigned READ_W = int'(READ_WIDTHS[4*i+:4]);
@@ -89,10 +100,26 @@ module host_bus
     localparam logic [7:0] WRITE_BASE = WRITES ? 8'(base_of(WRITE_WIDTHS, i)) : '0;
     assign ar_valid[i]  = s_req[i].arvalid && READS;
     assign aw_valid[i]  = s_req[i].awvalid && WRITES;
-    assign read_id[i]   = READ_BASE | (s_req[i].arid & READ_MASK);
-    assign write_id[i]  = WRITE_BASE | (s_req[i].awid & WRITE_MASK);
-    assign r_mine[i]    = READS && (READ_W == 8 ? rid < 8'(MOST) : (rid & ~READ_MASK) == READ_BASE);
-    assign b_mine[i]    = WRITES && (WRITE_W == 8 ? bid < 8'(MOST) : (bid & ~WRITE_MASK) == WRITE_BASE);
+    assign w_valid[i]   = s_req[i].wvalid && WRITES;
+    assign reads[i]     = READS ? '{
+            id: READ_BASE | (s_req[i].arid & READ_MASK),
+            addr: s_req[i].araddr,
+            len: s_req[i].arlen,
+            size: s_req[i].arsize,
+            burst: s_req[i].arburst,
+            user: s_req[i].aruser
+        } : '0;
+    assign writes[i]    = WRITES ? '{
+            id: WRITE_BASE | (s_req[i].awid & WRITE_MASK),
+            addr: s_req[i].awaddr,
+            len: s_req[i].awlen,
+            size: s_req[i].awsize,
+            burst: s_req[i].awburst,
+            user: s_req[i].awuser
+        } : '0;
+    assign beats[i]     = WRITES ? '{last: s_req[i].wlast, strobes: s_wstrb[i], data: s_wdata[i]} : '0;
+    assign r_comes[i]   = READS && (READ_W == 8 ? m_rsp.rid < 8'(MOST) : (m_rsp.rid & ~READ_MASK) == READ_BASE);
+    assign b_comes[i]   = WRITES && (WRITE_W == 8 ? m_rsp.bid < 8'(MOST) : (m_rsp.bid & ~WRITE_MASK) == WRITE_BASE);
     assign read_own[i]  = rid & READ_MASK;
     assign write_own[i] = bid & WRITE_MASK;
 `ifndef SYNTHESIS
@@ -106,25 +133,45 @@ module host_bus
   end
 
   // --------------------------------------------------------------------------------------------------------- addresses
-  function automatic index_t next(logic [MANAGERS-1:0] asks, index_t last);
-    next = last;
-    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks[i]) next = index_t'(i);
-    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks[i] && index_t'(i) > last) next = index_t'(i);
+  // Whose turn it is, as a number and as a bit. It moves on when that one's address is taken, or there is none, to the
+  // next one that offers an address; who has the turn can't offer two at once, and is not asked.
+  typedef struct packed {
+    set_t   one;
+    set_t   above;  // those after it
+    index_t number;
+  } turn_t;
+
+  function automatic turn_t turn_of(index_t number);
+    turn_of.number = number;
+    for (int unsigned i = 0; i < MANAGERS; i++) begin
+      turn_of.one[i]   = index_t'(i) == number;
+      turn_of.above[i] = index_t'(i) > number;
+    end
   endfunction
 
-  index_t ar_last_q, aw_last_q, ar, aw, w;
-  logic ar_ready, aw_reg_ready, aw_ready, order_ready, w_valid, w_ready, order_idle, ar_idle, aw_idle, w_idle;
+  function automatic turn_t next(set_t valid, turn_t turn);
+    set_t asks, asks_above;
+    asks       = valid & ~turn.one;
+    asks_above = asks & turn.above;
+    next       = turn;
+    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks[i]) next = turn_of(index_t'(i));
+    for (int i = int'(MANAGERS) - 1; i >= 0; i--) if (asks_above[i]) next = turn_of(index_t'(i));
+  endfunction
+
+  turn_t ar_q, aw_q;
+  logic ar_ready, aw_reg_ready, aw_ready, order_ready, order_valid, w_ready, order_idle, ar_idle, aw_idle, w_idle;
+  index_t w;
   address_t m_ar, m_aw;
-  assign ar       = next(ar_valid, ar_last_q);
-  assign aw       = next(aw_valid, aw_last_q);
+  wire ar_offered = |(ar_valid & ar_q.one);
+  wire aw_offered = |(aw_valid & aw_q.one);
   assign aw_ready = aw_reg_ready && order_ready;
 
   always_ff @(posedge clk) begin
-    if (ar_valid != '0 && ar_ready) ar_last_q <= ar;
-    if (aw_valid != '0 && aw_ready) aw_last_q <= aw;
+    if (ar_ready || !ar_offered) ar_q <= next(ar_valid, ar_q);
+    if (aw_ready || !aw_offered) aw_q <= next(aw_valid, aw_q);
     if (rst) begin
-      ar_last_q <= '0;
-      aw_last_q <= '0;
+      ar_q <= turn_of('0);
+      aw_q <= turn_of('0);
     end
   end
 
@@ -133,11 +180,9 @@ module host_bus
   ) u_read (
       .clk,
       .rst,
-      .s_valid(ar_valid != '0),
+      .s_valid(ar_offered),
       .s_ready(ar_ready),
-      .s_data ({
-        read_id[ar], s_req[ar].araddr, s_req[ar].arlen, s_req[ar].arsize, s_req[ar].arburst, s_req[ar].aruser
-      }),
+      .s_data (reads[ar_q.number]),
       .m_valid(m_req.arvalid),
       .m_ready(m_rsp.arready),
       .m_data (m_ar),
@@ -148,11 +193,9 @@ module host_bus
   ) u_write (
       .clk,
       .rst,
-      .s_valid(aw_valid != '0 && order_ready),
+      .s_valid(aw_offered && order_ready),
       .s_ready(aw_reg_ready),
-      .s_data ({
-        write_id[aw], s_req[aw].awaddr, s_req[aw].awlen, s_req[aw].awsize, s_req[aw].awburst, s_req[aw].awuser
-      }),
+      .s_data (writes[aw_q.number]),
       .m_valid(m_req.awvalid),
       .m_ready(m_rsp.awready),
       .m_data (m_aw),
@@ -160,28 +203,29 @@ module host_bus
   );
 
   // -------------------------------------------------------------------------------------------------------- write data
-  stream_queue #(
+  stream_fifo #(
       .WIDTH(INDEX_W),
       .DEPTH(ORDER)
   ) u_order (
       .clk,
       .rst,
-      .s_valid(aw_valid != '0 && aw_reg_ready),
+      .s_valid(aw_offered && aw_reg_ready),
       .s_ready(order_ready),
-      .s_data (aw),
-      .m_valid(w_valid),
-      .m_ready(s_req[w].wvalid && s_req[w].wlast && w_ready),
+      .s_data (aw_q.number),
+      .m_valid(order_valid),
+      .m_ready(w_valid[w] && beats[w].last && w_ready),
       .m_data (w),
+      .count  (),
       .idle   (order_idle)
   );
   stream_reg #(
-      .WIDTH(MEM_W + BYTES + 1)
+      .WIDTH($bits(beat_t))
   ) u_data (
       .clk,
       .rst,
-      .s_valid(w_valid && s_req[w].wvalid),
+      .s_valid(order_valid && w_valid[w]),
       .s_ready(w_ready),
-      .s_data ({s_req[w].wlast, s_wstrb[w], s_wdata[w]}),
+      .s_data (beats[w]),
       .m_valid(m_req.wvalid),
       .m_ready(m_rsp.wready),
       .m_data ({m_req.wlast, m_wstrb, m_wdata}),
@@ -204,44 +248,44 @@ module host_bus
   // --------------------------------------------------------------------------------------------- read data and answers
   logic r_valid, r_ready, r_last, r_idle, b_valid, b_ready, b_idle;
   logic [1:0] r_resp, b_resp;
-  logic [MANAGERS-1:0] r_takes, b_takes;
+  set_t r_mine, b_mine, r_takes, b_takes;
 
   stream_reg #(
-      .WIDTH(8 + 2 + 1 + MEM_W)
+      .WIDTH(MANAGERS + 8 + 2 + 1 + MEM_W)
   ) u_back (
       .clk,
       .rst,
       .s_valid(m_rsp.rvalid),
       .s_ready(m_req.rready),
-      .s_data ({m_rsp.rid, m_rsp.rresp, m_rsp.rlast, m_rdata}),
+      .s_data ({r_comes, m_rsp.rid, m_rsp.rresp, m_rsp.rlast, m_rdata}),
       .m_valid(r_valid),
       .m_ready(r_ready),
-      .m_data ({rid, r_resp, r_last, s_rdata}),
+      .m_data ({r_mine, rid, r_resp, r_last, s_rdata}),
       .idle   (r_idle)
   );
   stream_reg #(
-      .WIDTH(8 + 2)
+      .WIDTH(MANAGERS + 8 + 2)
   ) u_answer (
       .clk,
       .rst,
       .s_valid(m_rsp.bvalid),
       .s_ready(m_req.bready),
-      .s_data ({m_rsp.bid, m_rsp.bresp}),
+      .s_data ({b_comes, m_rsp.bid, m_rsp.bresp}),
       .m_valid(b_valid),
       .m_ready(b_ready),
-      .m_data ({bid, b_resp}),
+      .m_data ({b_mine, bid, b_resp}),
       .idle   (b_idle)
   );
-  assign r_ready = |(r_mine & r_takes);
-  assign b_ready = |(b_mine & b_takes);
+  assign r_ready = &(~r_mine | r_takes);
+  assign b_ready = &(~b_mine | b_takes);
 
   always_comb begin
     for (int i = 0; i < int'(MANAGERS); i++) begin
       r_takes[i]       = s_req[i].rready;
       b_takes[i]       = s_req[i].bready;
-      s_rsp[i].arready = ar_ready && ar == index_t'(i) && ar_valid[i];
-      s_rsp[i].awready = aw_ready && aw == index_t'(i) && aw_valid[i];
-      s_rsp[i].wready  = w_valid && w == index_t'(i) && w_ready;
+      s_rsp[i].arready = ar_ready && ar_q.one[i];
+      s_rsp[i].awready = aw_ready && aw_q.one[i];
+      s_rsp[i].wready  = order_valid && w == index_t'(i) && w_ready;
       s_rsp[i].rvalid  = r_valid && r_mine[i];
       s_rsp[i].rid     = read_own[i];
       s_rsp[i].rresp   = r_resp;

@@ -64,7 +64,13 @@ module host_control
   host_regs_pkg::host_regs__in_t regs_in;
   host_regs_pkg::host_regs__out_t regs_out;
 
-  // Accesses wait while counters are read and, after a reset, while the units clear their memories.
+  // Accesses wait while counters are read and, after a reset, while the units clear their memories. There is one read
+  // at a time: counters are many, and have a cycle of their own to be chosen in. The register block answers 0 in their
+  // place, into which they are put.
+  localparam logic [8:0] COUNTED = 9'h080, DROPPED = 9'h120;  // where host.rdl has them, in blocks of 64 bytes
+  logic reading_q, chooses_q;
+  logic [8:2] read_at_q;
+  logic [31:0] counter, counter_q;
   logic counting_q;
   logic [$clog2(CLEARING+1)-1:0] clearing_q;
   wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;
@@ -74,21 +80,40 @@ module host_control
   end
   axil_req_t regs_req;
   axil_rsp_t regs_rsp;
+  // Addresses of 9 bits: those past them become the last one, where no register is.
+  function automatic logic [15:0] near(logic [15:0] address);
+    return {7'd0, address[8:0] | {9{address[15:9] != '0}}};
+  endfunction
   always_comb begin
     regs_req         = axil_req;
     regs_req.awvalid = axil_req.awvalid && !busy;
     regs_req.wvalid  = axil_req.wvalid && !busy;
-    regs_req.arvalid = axil_req.arvalid && !busy;
+    regs_req.arvalid = axil_req.arvalid && !busy && !reading_q;
     axil_rsp         = regs_rsp;
     axil_rsp.awready = regs_rsp.awready && !busy;
     axil_rsp.wready  = regs_rsp.wready && !busy;
-    axil_rsp.arready = regs_rsp.arready && !busy;
+    axil_rsp.arready = regs_rsp.arready && !busy && !reading_q;
+    axil_rsp.rdata   = regs_rsp.rdata | counter_q;
+  end
+  always_ff @(posedge clk) begin
+    chooses_q <= 1'b0;
+    if (axil_rsp.rvalid && axil_req.rready) reading_q <= 1'b0;
+    if (regs_req.arvalid && regs_rsp.arready) begin
+      reading_q <= 1'b1;
+      chooses_q <= 1'b1;
+      read_at_q <= 7'(near(axil_req.araddr[15:0]) >> 2);
+    end
+    if (chooses_q) counter_q <= counter;
+    if (rst) begin
+      reading_q <= 1'b0;
+      chooses_q <= 1'b0;
+    end
   end
 
   host_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr (regs_req.awaddr[15:0]),
+      .s_axil_awaddr (near(regs_req.awaddr[15:0])),
       .s_axil_awprot (regs_req.awprot),
       .s_axil_awvalid(regs_req.awvalid),
       .s_axil_awready(regs_rsp.awready),
@@ -99,7 +124,7 @@ module host_control
       .s_axil_bresp  (regs_rsp.bresp),
       .s_axil_bvalid (regs_rsp.bvalid),
       .s_axil_bready (regs_req.bready),
-      .s_axil_araddr (regs_req.araddr[15:0]),
+      .s_axil_araddr (near(regs_req.araddr[15:0])),
       .s_axil_arprot (regs_req.arprot),
       .s_axil_arvalid(regs_req.arvalid),
       .s_axil_arready(regs_rsp.arready),
@@ -165,6 +190,7 @@ module host_control
   // A bell's value is there a cycle after it is written.
   logic [$clog2(SETTLED+1)-1:0] quiet_q;
   logic [QUEUE_W:0] probed_q;
+  place_t place_q;  // of the queue, some cycles later
   wire [QUEUE_W:0] probed = {regs_out.queue.select.side.value, number};
   always_ff @(posedge clk) begin
     rung_q      <= regs_out.bell.transmit.queue.swmod || regs_out.bell.receive.queue.swmod;
@@ -172,6 +198,7 @@ module host_control
     if (|count_valid || drops_valid) counting_q <= 1'b1;
     if (|counted_valid || dropped_valid) counting_q <= 1'b0;
     probed_q <= probed;
+    place_q  <= place[regs_out.queue.select.side.value];
     if (probed != probed_q || (quiet & side) == '0) quiet_q <= '0;
     else if (32'(quiet_q) != SETTLED) quiet_q <= quiet_q + 1'b1;
     if (rst) begin
@@ -223,18 +250,23 @@ module host_control
     regs_in.max_frame.bytes.next        = MAX_FRAME;
     regs_in.longest_cut.bytes.next      = LONGEST_CUT;
     regs_in.queue.state.quiet.next      = 32'(quiet_q) == SETTLED && probed == probed_q;
-    regs_in.queue.state.place.next      = place[regs_out.queue.select.side.value].index;
-    regs_in.queue.state.wrap.next       = place[regs_out.queue.select.side.value].wrap;
+    regs_in.queue.state.place.next      = place_q.index;
+    regs_in.queue.state.wrap.next       = place_q.wrap;
     regs_in.failed.first.valid.next     = failed_valid;
     regs_in.failed.first.side.next      = failed.side;
     regs_in.failed.first.fault.next     = failed.fault;
     regs_in.failed.first.queue.next     = 16'(failed.number);
-    for (int unsigned i = 0; i < 8; i++) begin
-      regs_in.policy.dropped[i].value.next = 32'(dropped >> 32 * i);
-    end
-    for (int unsigned i = 0; i < 10; i++) begin
-      regs_in.queue.counted[i].value.next = counted[regs_out.queue.select.side.value][i/2][32*(i%2)+:32];
-    end
+  end
+
+  logic [15:0][31:0] counted_words, dropped_words;
+  always_comb begin
+    counted_words = '0;
+    dropped_words = '0;
+    counted_words[COUNTED[5:2]+:10] = counted[regs_out.queue.select.side.value];
+    dropped_words[DROPPED[5:2]+:8]  = dropped;
+    counter = '0;
+    if (read_at_q[8:6] == COUNTED[8:6]) counter = counted_words[read_at_q[5:2]];
+    if (read_at_q[8:6] == DROPPED[8:6]) counter = dropped_words[read_at_q[5:2]];
   end
 
   assign idle = !rung_q && !counting_q && !irq_valid && fail_valid == '0;

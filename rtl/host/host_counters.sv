@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What became of the packets of each queue of a side: those that went through and their bytes, and those dropped, by
 // reason. After reset all become 0, a counter a cycle; what happens in that time is counted once it is over.
-// Latency of a read: 8 cycles; it has the events up to 3 cycles before. Throughput: an event a cycle, of the same
+// Latency of a read: 10 cycles; it has the events up to 3 cycles before. Throughput: an event a cycle, of the same
 // counter too; a read takes the place of 4.
 // Backpressure: event_ready is low while EVENTS wait: not but for the first cycles and many reads. One read at a time.
 module host_counters #(
@@ -37,6 +37,8 @@ module host_counters #(
 
   typedef logic [QUEUE_W+1:0] at_t;  // {queue, kind}
 
+  typedef logic [1:0][63:0] pair_t;  // packets, bytes
+
   // After a reset `clear_q`, later the kinds of a read (`reads_q`), one a cycle, go before events.
   event_t first;
   logic first_valid, clear_q, waits_q, reads_q, events_idle;
@@ -44,13 +46,18 @@ module host_counters #(
   at_t at_q;
   wire clear_ends = 32'(at_q[QUEUE_W+1:2]) == QUEUES - 1 && at_q[1:0] == 2'd3;
   wire take = first_valid && !clear_q && !reads_q;
-  wire at_t at = reads_q ? at_q : {first.number, first.kind};
+  wire at_t at = clear_q || reads_q ? at_q : {first.number, first.kind};
 
-  // Step 1 has what the RAMs read; step 2 writes. What the two steps before it write is not in what was read.
-  logic add1_q, add2_q, add3_q, read1_q;
-  at_t at1_q, at2_q, at3_q;
-  logic [16:0] bytes1_q;
-  logic [1:0][63:0] found, old, sum_q, sum_before_q;  // packets, bytes
+  // Step 1 has what the RAMs read, step 2 has it in a register, step 3 adds, and step 4 writes. What the four before
+  // it write is not in what was read: one step before (`same`), or more (`from`: 1 two, 2 three, 3 four steps).
+  logic [5:1] writes_q;
+  logic [3:1] clears_q, shows_q;
+  at_t [5:1] ats_q;
+  logic [3:1][16:0] bytes_q;
+  logic same2_q, same3_q;
+  logic [1:0] from2_q;
+  pair_t found, found_q, old, old_q, sum4_q, sum5_q, sum6_q;
+  logic [4:1] match;
 
   stream_fifo #(
       .WIDTH($bits(event_t)),
@@ -68,15 +75,14 @@ module host_counters #(
       .idle   (events_idle)
   );
 
-  wire at_t wr_at = clear_q ? at_q : at2_q;
   ram_fit #(
       .WIDTH(64),
       .DEPTH(4 * QUEUES)
   ) u_packets (
       .clk,
-      .wr_en  (clear_q || add2_q),
-      .wr_addr(wr_at[$clog2(4*QUEUES)-1:0]),
-      .wr_data(clear_q ? '0 : sum_q[0]),
+      .wr_en  (writes_q[4]),
+      .wr_addr(ats_q[4][$clog2(4*QUEUES)-1:0]),
+      .wr_data(sum4_q[0]),
       .rd_en  (1'b1),
       .rd_addr(at[$clog2(4*QUEUES)-1:0]),
       .rd_data(found[0])
@@ -86,19 +92,18 @@ module host_counters #(
       .DEPTH(QUEUES)
   ) u_bytes (
       .clk,
-      .wr_en  ((clear_q || add2_q) && wr_at[1:0] == 2'd0),
-      .wr_addr(wr_at[QUEUE_W+1:2]),
-      .wr_data(clear_q ? '0 : sum_q[1]),
+      .wr_en  (writes_q[4] && ats_q[4][1:0] == 2'd0),
+      .wr_addr(ats_q[4][QUEUE_W+1:2]),
+      .wr_data(sum4_q[1]),
       .rd_en  (1'b1),
       .rd_addr(at[QUEUE_W+1:2]),
       .rd_data(found[1])
   );
 
   always_comb begin
-    old = found;
-    if (add3_q && at3_q == at1_q) old = sum_before_q;
-    if (add2_q && at2_q == at1_q) old = sum_q;
+    for (int unsigned i = 1; i <= 4; i++) match[i] = writes_q[i+1] && ats_q[i+1] == ats_q[1];
   end
+  assign old = same3_q ? sum4_q : old_q;
 
   always_ff @(posedge clk) begin
     if (clear_q || reads_q) at_q <= at_q + 1'b1;
@@ -113,33 +118,40 @@ module host_counters #(
       waits_q      <= 1'b1;
       read_queue_q <= read_queue;
     end
-    add1_q       <= take;
-    add2_q       <= add1_q;
-    add3_q       <= add2_q;
-    read1_q      <= reads_q;
-    at1_q        <= at;
-    at2_q        <= at1_q;
-    at3_q        <= at2_q;
-    bytes1_q     <= first.bytes;
-    sum_q[0]     <= old[0] + 1'b1;
-    sum_q[1]     <= old[1] + 64'(bytes1_q);
-    sum_before_q <= sum_q;
-    if (read1_q && at1_q[1:0] == 2'd0) counted[1:0] <= {old[1], old[0]};
-    else if (read1_q) counted[32'(at1_q[1:0])+1] <= old[0];
-    read_valid <= read1_q && at1_q[1:0] == 2'd3;
+    writes_q <= {writes_q[4:1], take || clear_q};
+    clears_q <= {clears_q[2:1], clear_q};
+    shows_q  <= {shows_q[2:1], reads_q};
+    ats_q    <= {ats_q[4:1], at};
+    bytes_q  <= {bytes_q[2:1], first.bytes};
+    same2_q  <= match[1];
+    same3_q  <= same2_q;
+    from2_q  <= match[2] ? 2'd1 : match[3] ? 2'd2 : {2{match[4]}};
+    found_q  <= found;
+    case (from2_q)
+      2'd0: old_q <= found_q;
+      2'd1: old_q <= sum4_q;
+      2'd2: old_q <= sum5_q;
+      default: old_q <= sum6_q;
+    endcase
+    sum4_q[0] <= old[0] + 1'b1;
+    sum4_q[1] <= old[1] + 64'(bytes_q[3]);
+    if (clears_q[3]) sum4_q <= '0;
+    sum5_q <= sum4_q;
+    sum6_q <= sum5_q;
+    if (shows_q[3] && ats_q[3][1:0] == 2'd0) counted[1:0] <= old[1:0];
+    for (int unsigned i = 1; i < 4; i++) if (shows_q[3] && 32'(ats_q[3][1:0]) == i) counted[i+1] <= old[0];
+    read_valid <= shows_q[3] && ats_q[3][1:0] == 2'd3;
     if (rst) begin
       clear_q    <= 1'b1;
       at_q       <= '0;
       waits_q    <= 1'b0;
       reads_q    <= 1'b0;
-      read1_q    <= 1'b0;
       read_valid <= 1'b0;
-      add1_q     <= 1'b0;
-      add2_q     <= 1'b0;
-      add3_q     <= 1'b0;
+      writes_q   <= '0;
+      shows_q    <= '0;
     end
   end
 
-  assign idle = !clear_q && !waits_q && !reads_q && !read1_q && !read_valid && events_idle && !add1_q && !add2_q;
+  assign idle = !clear_q && !waits_q && !reads_q && shows_q == '0 && !read_valid && events_idle && writes_q[4:1] == '0;
 
 endmodule

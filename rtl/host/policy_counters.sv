@@ -28,9 +28,10 @@ module policy_counters #(
 
   typedef logic [1:0][63:0] pair_t;
 
-  // Step 1 has what the RAM read; step 2 writes. The sums of the two steps before are not in what was read.
-  logic step1_q, step2_q, step3_q, kind1_q;
-  logic [FUNCTION_W-1:0] function1_q, function2_q, function3_q;
+  // Step 1 has what the RAM read; step 2 writes. The sums of the two steps before are not in what was read: whether
+  // they are of the same function is known as step 1 begins.
+  logic step1_q, step2_q, kind1_q, same1_q, same_before1_q;
+  logic [FUNCTION_W-1:0] function1_q, function2_q;
   pair_t found, old, sum_q, sum_before_q, read_pair;
   logic [3:0] reads_q;
 
@@ -60,28 +61,27 @@ module policy_counters #(
 
   always_comb begin
     old = found;
-    if (step3_q && function3_q == function1_q) old = sum_before_q;
-    if (step2_q && function2_q == function1_q) old = sum_q;
+    if (same_before1_q) old = sum_before_q;
+    if (same1_q) old = sum_q;
   end
 
   always_ff @(posedge clk) begin
-    step1_q      <= event_valid;
-    step2_q      <= step1_q;
-    step3_q      <= step2_q;
-    function1_q  <= event_function;
-    function2_q  <= function1_q;
-    function3_q  <= function2_q;
-    kind1_q      <= event_kind;
-    sum_q        <= old;
-    sum_before_q <= sum_q;
-    sum_q[kind1_q] <= old[kind1_q] + 1'b1;
-    reads_q      <= {reads_q[2:0], read};
+    step1_q        <= event_valid;
+    step2_q        <= step1_q;
+    function1_q    <= event_function;
+    function2_q    <= function1_q;
+    kind1_q        <= event_kind;
+    same1_q        <= step1_q && function1_q == event_function;
+    same_before1_q <= step2_q && function2_q == event_function;
+    sum_q[0]       <= old[0] + 64'(!kind1_q);
+    sum_q[1]       <= old[1] + 64'(kind1_q);
+    sum_before_q   <= sum_q;
+    reads_q        <= {reads_q[2:0], read};
+    read_valid     <= reads_q[3];
     if (reads_q[3]) counted <= read_pair;
-    read_valid   <= reads_q[3];
     if (rst) begin
       step1_q    <= 1'b0;
       step2_q    <= 1'b0;
-      step3_q    <= 1'b0;
       reads_q    <= '0;
       read_valid <= 1'b0;
     end

@@ -3,8 +3,8 @@
 // of one with a MAC address that isn't trusted, frames to that address or to a group (broadcast, multicast). Others are
 // dropped, and an event says why; of two reasons the first.
 // A policy that is set holds for the frames whose first beat comes later.
-// Latency: 3 cycles; of a beat that a tag is taken from, until the next one is there. Throughput: 1 beat a cycle.
-// Backpressure: s_axis_tready follows m_axis_tready within the cycle; it is low while `hold` is.
+// Latency: 4 cycles; of a beat that a tag is taken from, until the next one is there. Throughput: 1 beat a cycle.
+// Backpressure: s_axis_tready does not wait for m_axis_tready within the cycle; it is low while `hold` is high.
 module policy_receive
   import host_pkg::*;
 #(
@@ -57,26 +57,29 @@ module policy_receive
     logic [DATA_W-1:0]  data;
   } beat_t;
   typedef struct packed {
-    logic        trust;
+    logic        filters;  // by the address
     logic [11:0] vlan;
     logic [47:0] mac;
   } rules_t;
 
-  // a: a beat as it came, with its function's rules; b: with what is to be done with it
-  logic a_valid_q, b_valid_q, a_first_q, b_first_q, b_pass_q, b_strip_q;
-  beat_t a_q, b_q;
-  logic [FUNCTION_W-1:0] came_function, a_function_q;
+  // a: a beat as it came, with its function's rules; b: compared with them; c: with what is to be done with it
+  logic a_valid_q, b_valid_q, c_valid_q, b_first_q, c_first_q, c_pass_q, c_strip_q, c_borrows_q;
+  logic out_ready, out_idle;
+  beat_t a_q, b_q, c_q, out;
+  logic [FUNCTION_W-1:0] came_function, a_function_q, b_function_q;
   rules_t rules;
 
+  // What b knows of a frame's first beat
+  logic [12:0] b_other_q;  // parts of the address that differ from the function's, and whether it isn't all there
+  logic b_filters_q, b_strips_q, b_has_tag_q, b_same_vlan_q;
+
   // A beat that loses bytes gets those of the next one, and its last ones may be all of that.
-  wire out_go = !m_axis_tvalid || m_axis_tready;
-  wire borrows = b_strip_q && !b_q.last;
-  wire swallows = b_valid_q && b_pass_q && borrows && a_valid_q && a_q.last && !a_q.keep[4];
-  wire b_goes = b_valid_q && b_pass_q && (!borrows || a_valid_q);
-  wire b_leaves = b_valid_q && (!b_pass_q || (b_goes && out_go));
-  wire a_leaves = a_valid_q && (!b_valid_q || b_leaves);
-  wire comes = s_axis_tvalid && s_axis_tready;
-  assign s_axis_tready = !hold && (!a_valid_q || a_leaves);
+  wire swallows = c_valid_q && c_borrows_q && b_valid_q && b_q.last && !b_q.keep[4];
+  wire c_goes = c_valid_q && (!c_borrows_q || b_valid_q);
+  wire c_free = !c_valid_q || (c_goes && out_ready);
+  wire b_free = !b_valid_q || c_free;
+  wire a_free = !a_valid_q || b_free;
+  assign s_axis_tready = !hold && a_free;
 
   queue_owner #(
       .QUEUES(QUEUES),
@@ -93,58 +96,82 @@ module policy_receive
       .clk,
       .wr_en  (set_valid),
       .wr_addr(set_function),
-      .wr_data({set.trust, set.vlan, set.mac}),
-      .rd_addr(comes ? came_function : a_function_q),
+      .wr_data({!set.trust && set.mac != '0, set.vlan, set.mac}),
+      .rd_addr(a_free ? came_function : a_function_q),
       .rd_data(rules)
   );
 
   wire [15:0] ethertype = {a_q.data[103:96], a_q.data[111:104]};
   wire [11:0] vlan = {a_q.data[115:112], a_q.data[127:120]};
-  wire other_vlan = rules.vlan != '0 && !(ethertype == TAG && vlan == rules.vlan && a_q.keep[15]);
-  wire ours = a_q.data[47:0] == rules.mac && a_q.keep[5];
-  wire other_mac = rules.mac != '0 && !rules.trust && !a_q.data[0] && !ours;
+  wire other_vlan = b_strips_q && !(b_has_tag_q && b_same_vlan_q);
+  wire other_mac = b_filters_q && b_other_q != '0;
+  wire passes = b_first_q ? !other_vlan && !other_mac : c_pass_q;
 
   logic [DATA_W-1:0] shifted;
   always_comb begin
-    shifted = {a_q.data[31:0], b_q.data[DATA_W-1:32]};
-    if (b_first_q) shifted[95:0] = b_q.data[95:0];
+    shifted = {b_q.data[31:0], c_q.data[DATA_W-1:32]};
+    if (c_first_q) shifted[95:0] = c_q.data[95:0];
+    out.last   = c_q.last || swallows;
+    out.number = c_q.number;
+    out.keep   = c_strip_q ? {c_borrows_q ? b_q.keep[3:0] : 4'h0, c_q.keep[KEEP_W-1:4]} : c_q.keep;
+    out.data   = c_strip_q ? shifted : c_q.data;
   end
 
   always_ff @(posedge clk) begin
-    if (comes) begin
+    if (a_free) begin
+      a_valid_q    <= s_axis_tvalid && !hold;
       a_q          <= '{last: s_axis_tlast, number: s_axis_queue, keep: s_axis_tkeep, data: s_axis_tdata};
       a_function_q <= came_function;
     end
-    if (comes || a_leaves) a_valid_q <= comes;
-    if (a_leaves) begin
-      a_first_q <= a_q.last;
-      b_q       <= a_q;
-      b_first_q <= a_first_q;
-      if (a_first_q) begin
-        b_pass_q  <= !other_vlan && !other_mac;
-        b_strip_q <= rules.vlan != '0;
-      end
-    end
-    if (a_leaves || b_leaves) b_valid_q <= a_leaves && !swallows;
-    event_valid    <= a_leaves && a_first_q && (other_vlan || other_mac);
-    event_function <= a_function_q;
-    event_kind     <= !other_vlan;
 
-    if (out_go) begin
-      m_axis_tvalid <= b_goes;
-      m_axis_tdata  <= b_strip_q ? shifted : b_q.data;
-      m_axis_tkeep  <= b_strip_q ? {borrows ? a_q.keep[3:0] : 4'h0, b_q.keep[KEEP_W-1:4]} : b_q.keep;
-      m_axis_tlast  <= b_q.last || swallows;
-      m_axis_queue  <= b_q.number;
+    if (b_free) begin
+      b_valid_q    <= a_valid_q;
+      b_q          <= a_q;
+      b_function_q <= a_function_q;
+      for (int i = 0; i < 12; i++) b_other_q[i] <= a_q.data[4*i+:4] != rules.mac[4*i+:4];
+      b_other_q[12] <= !a_q.keep[5];
+      b_filters_q   <= rules.filters && !a_q.data[0];
+      b_strips_q    <= rules.vlan != '0;
+      b_has_tag_q   <= ethertype == TAG && a_q.keep[15];
+      b_same_vlan_q <= vlan == rules.vlan;
     end
+
+    if (c_free) begin
+      c_valid_q   <= b_valid_q && passes && !swallows;
+      c_q         <= b_q;
+      c_first_q   <= b_first_q;
+      c_borrows_q <= (b_first_q ? b_strips_q : c_strip_q) && !b_q.last;
+      if (b_first_q) begin
+        c_pass_q  <= passes;
+        c_strip_q <= b_strips_q;
+      end
+      if (b_valid_q) b_first_q <= b_q.last;
+    end
+    event_valid    <= c_free && b_valid_q && b_first_q && !passes;
+    event_function <= b_function_q;
+    event_kind     <= !other_vlan;
     if (rst) begin
-      a_valid_q     <= 1'b0;
-      b_valid_q     <= 1'b0;
-      a_first_q     <= 1'b1;
-      m_axis_tvalid <= 1'b0;
-      event_valid   <= 1'b0;
+      a_valid_q   <= 1'b0;
+      b_valid_q   <= 1'b0;
+      c_valid_q   <= 1'b0;
+      b_first_q   <= 1'b1;
+      event_valid <= 1'b0;
     end
   end
+
+  stream_reg #(
+      .WIDTH($bits(beat_t))
+  ) u_out (
+      .clk,
+      .rst,
+      .s_valid(c_goes),
+      .s_ready(out_ready),
+      .s_data (out),
+      .m_valid(m_axis_tvalid),
+      .m_ready(m_axis_tready),
+      .m_data ({m_axis_tlast, m_axis_queue, m_axis_tkeep, m_axis_tdata}),
+      .idle   (out_idle)
+  );
 
   stream_contract #(
       .DATA_W(DATA_W)
@@ -158,6 +185,6 @@ module policy_receive
       .tlast (m_axis_tlast)
   );
 
-  assign idle = !a_valid_q && !b_valid_q && !m_axis_tvalid && !event_valid;
+  assign idle = !a_valid_q && !b_valid_q && !c_valid_q && out_idle && !event_valid;
 
 endmodule

@@ -3,8 +3,8 @@
 // VLAN, untagged frames (of neither 802.1Q nor 802.1ad) only, which get the VLAN's tag. Others are dropped, and an
 // event says why; of two reasons the first.
 // A policy that is set holds for the frames whose first beat comes later.
-// Latency: 3 cycles. Throughput: 1 beat a cycle, of which a tag may make one more.
-// Backpressure: s_axis_tready follows m_axis_tready within the cycle; it is low while `hold` is.
+// Latency: 4 cycles. Throughput: 1 beat a cycle, of which a tag may make one more.
+// Backpressure: s_axis_tready does not wait for m_axis_tready within the cycle; it is low while `hold` is high.
 module policy_transmit
   import host_pkg::*;
 #(
@@ -63,20 +63,23 @@ module policy_transmit
     logic [47:0] mac;
   } rules_t;
 
-  // a: a beat as it came, with its function's rules; b: with what is to be done with it
-  logic a_valid_q, b_valid_q, a_first_q, b_first_q, b_pass_q, b_tag_q, extra_q;
-  beat_t a_q, b_q;
-  logic [FUNCTION_W-1:0] came_function, a_function_q;
+  // a: a beat as it came, with its function's rules; b: compared with them; c: with what is to be done with it
+  logic a_valid_q, b_valid_q, c_valid_q, b_first_q, c_first_q, c_pass_q, c_tag_q, c_grows_q, extra_q;
+  logic out_ready, out_idle;
+  beat_t a_q, b_q, c_q, out;
+  logic [FUNCTION_W-1:0] came_function, a_function_q, b_function_q;
   rules_t rules;
-  logic [15:0] b_tci_q;
   logic [31:0] carry_q;
+  logic [15:0] b_tci_q, c_tci_q;
 
-  wire out_go = !m_axis_tvalid || m_axis_tready;
-  wire grows = b_pass_q && b_tag_q && b_q.last && b_q.keep[KEEP_W-4];  // by a beat
-  wire b_leaves = b_valid_q && (!b_pass_q || (out_go && (extra_q || !grows)));
-  wire a_leaves = a_valid_q && (!b_valid_q || b_leaves);
-  wire comes = s_axis_tvalid && s_axis_tready;
-  assign s_axis_tready = !hold && (!a_valid_q || a_leaves);
+  // What b knows of a frame's first beat
+  logic [11:0] b_other_q;  // parts of the source address that differ from the function's
+  logic b_check_q, b_has_tag_q, b_adds_q;
+
+  wire c_free = !c_valid_q || (out_ready && (extra_q || !c_grows_q));
+  wire b_free = !b_valid_q || c_free;
+  wire a_free = !a_valid_q || b_free;
+  assign s_axis_tready = !hold && a_free;
 
   queue_owner #(
       .QUEUES(QUEUES),
@@ -94,71 +97,96 @@ module policy_transmit
       .wr_en  (set_valid),
       .wr_addr(set_function),
       .wr_data({set.spoofcheck, set.qos, set.vlan, set.mac}),
-      .rd_addr(comes ? came_function : a_function_q),
+      .rd_addr(a_free ? came_function : a_function_q),
       .rd_data(rules)
   );
 
   wire [15:0] ethertype = {a_q.data[103:96], a_q.data[111:104]};
-  wire spoofed = rules.spoofcheck && a_q.data[95:48] != rules.mac;
-  wire has_tag = rules.vlan != '0 && (ethertype == TAG || ethertype == OUTER_TAG);
+  wire spoofed = b_check_q && b_other_q != '0;
+  wire has_tag = b_adds_q && b_has_tag_q;
+  wire passes = b_first_q ? !spoofed && !has_tag : c_pass_q;
 
   // With the tag, bytes from the thirteenth on come four places later.
   logic [DATA_W-1:0] shifted;
   logic [KEEP_W-1:0] shifted_keep;
   always_comb begin
-    shifted      = DATA_W'({b_q.data, carry_q});
-    shifted_keep = KEEP_W'({b_q.keep, 4'hF});
-    if (b_first_q) begin
-      shifted[95:0]   = b_q.data[95:0];
-      shifted[127:96] = {b_tci_q[7:0], b_tci_q[15:8], TAG[7:0], TAG[15:8]};
+    shifted      = DATA_W'({c_q.data, carry_q});
+    shifted_keep = KEEP_W'({c_q.keep, 4'hF});
+    if (c_first_q) begin
+      shifted[95:0]   = c_q.data[95:0];
+      shifted[127:96] = {c_tci_q[7:0], c_tci_q[15:8], TAG[7:0], TAG[15:8]};
     end
     if (extra_q) begin
       shifted      = DATA_W'(carry_q);
-      shifted_keep = KEEP_W'(b_q.keep[KEEP_W-1-:4]);
+      shifted_keep = KEEP_W'(c_q.keep[KEEP_W-1-:4]);
     end
+    out.last   = c_q.last && (extra_q || !c_grows_q);
+    out.number = c_q.number;
+    out.keep   = c_tag_q ? shifted_keep : c_q.keep;
+    out.data   = c_tag_q ? shifted : c_q.data;
   end
 
   always_ff @(posedge clk) begin
-    if (comes) begin
+    if (a_free) begin
+      a_valid_q    <= s_axis_tvalid && !hold;
       a_q          <= '{last: s_axis_tlast, number: s_axis_queue, keep: s_axis_tkeep, data: s_axis_tdata};
       a_function_q <= came_function;
     end
-    if (comes || a_leaves) a_valid_q <= comes;
-    if (a_leaves) begin
-      a_first_q <= a_q.last;
-      b_q       <= a_q;
-      b_first_q <= a_first_q;
-      if (a_first_q) begin
-        b_pass_q <= !spoofed && !has_tag;
-        b_tag_q  <= rules.vlan != '0;
-        b_tci_q  <= {rules.qos, 1'b0, rules.vlan};
-      end
+
+    if (b_free) begin
+      b_valid_q    <= a_valid_q;
+      b_q          <= a_q;
+      b_function_q <= a_function_q;
+      for (int i = 0; i < 12; i++) b_other_q[i] <= a_q.data[48+4*i+:4] != rules.mac[4*i+:4];
+      b_check_q   <= rules.spoofcheck;
+      b_has_tag_q <= ethertype == TAG || ethertype == OUTER_TAG;
+      b_adds_q    <= rules.vlan != '0;
+      b_tci_q     <= {rules.qos, 1'b0, rules.vlan};
     end
-    if (a_leaves || b_leaves) b_valid_q <= a_leaves;
-    event_valid    <= a_leaves && a_first_q && (spoofed || has_tag);
-    event_function <= a_function_q;
+
+    if (c_free) begin
+      c_valid_q <= b_valid_q && passes;
+      c_q       <= b_q;
+      c_first_q <= b_first_q;
+      c_grows_q <= (b_first_q ? b_adds_q : c_tag_q) && b_q.last && b_q.keep[KEEP_W-4];  // by a beat
+      if (b_first_q) begin
+        c_pass_q <= passes;
+        c_tag_q  <= b_adds_q;
+        c_tci_q  <= b_tci_q;
+      end
+      if (b_valid_q) b_first_q <= b_q.last;
+    end
+    event_valid    <= c_free && b_valid_q && b_first_q && !passes;
+    event_function <= b_function_q;
     event_kind     <= !spoofed;
 
-    if (out_go) begin
-      m_axis_tvalid <= b_valid_q && b_pass_q;
-      m_axis_tdata  <= b_tag_q ? shifted : b_q.data;
-      m_axis_tkeep  <= b_tag_q ? shifted_keep : b_q.keep;
-      m_axis_tlast  <= b_q.last && (extra_q || !grows);
-      m_axis_queue  <= b_q.number;
-      if (b_valid_q && b_pass_q) begin
-        carry_q <= b_q.data[DATA_W-1-:32];
-        extra_q <= grows && !extra_q;
-      end
+    if (c_valid_q && out_ready) begin
+      carry_q <= c_q.data[DATA_W-1-:32];
+      extra_q <= c_grows_q && !extra_q;
     end
     if (rst) begin
-      a_valid_q     <= 1'b0;
-      b_valid_q     <= 1'b0;
-      a_first_q     <= 1'b1;
-      m_axis_tvalid <= 1'b0;
-      event_valid   <= 1'b0;
-      extra_q       <= 1'b0;
+      a_valid_q   <= 1'b0;
+      b_valid_q   <= 1'b0;
+      c_valid_q   <= 1'b0;
+      b_first_q   <= 1'b1;
+      event_valid <= 1'b0;
+      extra_q     <= 1'b0;
     end
   end
+
+  stream_reg #(
+      .WIDTH($bits(beat_t))
+  ) u_out (
+      .clk,
+      .rst,
+      .s_valid(c_valid_q),
+      .s_ready(out_ready),
+      .s_data (out),
+      .m_valid(m_axis_tvalid),
+      .m_ready(m_axis_tready),
+      .m_data ({m_axis_tlast, m_axis_queue, m_axis_tkeep, m_axis_tdata}),
+      .idle   (out_idle)
+  );
 
   stream_contract #(
       .DATA_W(DATA_W)
@@ -172,6 +200,6 @@ module policy_transmit
       .tlast (m_axis_tlast)
   );
 
-  assign idle = !a_valid_q && !b_valid_q && !m_axis_tvalid && !event_valid;
+  assign idle = !a_valid_q && !b_valid_q && !c_valid_q && out_idle && !event_valid;
 
 endmodule

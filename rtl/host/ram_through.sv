@@ -32,7 +32,7 @@ module ram_through #(
       .wr_en,
       .wr_addr,
       .wr_data,
-      .rd_en  (!hit),
+      .rd_en  (1'b1),
       .rd_addr,
       .rd_data(word)
   );

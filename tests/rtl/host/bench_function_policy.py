@@ -24,7 +24,7 @@ from streams import (
     until,
 )
 
-LATENCY = 3
+LATENCY = 4
 GROUPS = ("ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "01:00:5e:00:00:01")
 TAGS = {0x8100, 0x88A8}
 
@@ -222,7 +222,7 @@ async def what_may_pass_does_and_the_rest_is_counted(dut: Any, stalls: Any, out_
 
 
 @behaviour()
-async def without_a_policy_everything_passes_in_three_cycles(dut: Any) -> None:
+async def without_a_policy_everything_passes_in_four_cycles(dut: Any) -> None:
     """A beat a cycle, as it came."""
     rng = random.Random(2)
     block = Block(dut)

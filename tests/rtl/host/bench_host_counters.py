@@ -10,7 +10,7 @@ from streams import PAIRS, behaviour, start, until
 
 KINDS = 4
 WORD = (1 << 64) - 1
-READ_LATENCY = 8
+READ_LATENCY = 10
 
 
 async def begin(dut: Any) -> int:
@@ -19,7 +19,7 @@ async def begin(dut: Any) -> int:
     dut.read.value = 0
     await start(dut)
     queues = int(dut.QUEUES.value)
-    await until(dut.clk, lambda: bool(dut.idle.value), KINDS * queues + 5)
+    await until(dut.clk, lambda: bool(dut.idle.value), KINDS * queues + 9)
     return queues
 
 
