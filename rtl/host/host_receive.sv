@@ -345,6 +345,7 @@ module host_receive
   used_t ends_used;
   fault_t fault;
   event_t done;
+  logic done_q;  // what was told of one waits
   assign room_queue = visited;
 
   receive_scatter #(
@@ -498,7 +499,7 @@ module host_receive
   );
 
   // ---------------------------------------------------------------------------------------------------------- events
-  logic events_idle, done_q;
+  logic events_idle;
   event_t done_event_q, told_event;
   assign drop_ready = events_ready && !done_q;
   always_ff @(posedge clk) begin

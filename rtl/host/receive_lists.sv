@@ -87,8 +87,8 @@ module receive_lists
   } list_t;
 
   // ------------------------------------------------------------------------------- one after the other of each queue
-  // Stage 1: the queue's words are there. Stage 2: the frame's; what either decision leads to is worked out. Stage 3: it
-  // is decided, and noted.
+  // Stage 1: the queue's words are there. Stage 2: the frame's; what either decision leads to is worked out. Stage 3:
+  // it is decided, and noted.
   typedef struct packed {
     logic               pop;
     logic               look;
@@ -125,8 +125,8 @@ module receive_lists
   assign pop_ready   = pop_first;
   always_comb begin
     work.pop       = pop_first;
-    work.look      = !go;
-    work.owner     = pop_first ? pop_queue : go ? QUEUE_W'(frame.owner) : look_q;
+    work.look      = !pop_first && !frame_go;
+    work.owner     = pop_first ? pop_queue : frame_go ? QUEUE_W'(frame.owner) : look_q;
     work.what      = frame.what;
     work.valid_sum = frame.valid_sum;
     work.first     = at_t'(frame.first);
@@ -139,7 +139,7 @@ module receive_lists
   list_t listed_word, noted_q, list1, list2_q, list3_q, list_next;
   number_t freed1, over2_q;  // over2_q: cells that it has, less OWN; may be below 0
   logic listed2_q, enabled2, valid_sum2;
-  at_t next3;
+  at_t next2, next3_q;
   bytes_t total2;
   wire note_pop = work3_q.owner == pop_queue;
   wire note_frame = work3_q.owner == QUEUE_W'(frame.owner);
@@ -153,10 +153,11 @@ module receive_lists
     work1_q   <= work;
     work2_q   <= work1_q;
     work3_q   <= work2_q;
-    hit_q     <= valid3_q && (pop_first ? note_pop : go ? note_frame : note_look);
+    hit_q     <= valid3_q && (pop_first ? note_pop : frame_go ? note_frame : note_look);
     noted_q   <= list_next;
     list2_q   <= list1;
     list3_q   <= list2_q;
+    next3_q   <= next2;
     listed2_q <= list1.frames != 0;
     over2_q   <= list1.cells - freed1;
     if (go) after_frame_q <= !pop_first;
@@ -176,7 +177,7 @@ module receive_lists
   logic listed3_q, several3_q, arrives3_q, may_enter3_q, removes, own_fits3_q, off3_q;
   sum_t over_in3_q;
   number_t beyond_in3_q, beyond_out3_q, given_in3_q, given_out3_q;  // _in: if it enters; given: to the shared ones
-  number_t frames_in3_q, frames_less3_q, cells_in3_q;
+  number_t frames3_q, cells_in3_q;
   bytes_t total3_q;
   always_ff @(posedge clk) begin
     listed3_q      <= listed2_q;
@@ -191,8 +192,7 @@ module receive_lists
     beyond_out3_q  <= over2_q[CELL_W] ? '0 : over2_q;
     given_in3_q    <= over_in2[CELL_W+1] ? list2_q.beyond : list2_q.beyond - over2_q - work2_q.cells;
     given_out3_q   <= list2_q.beyond - (over2_q[CELL_W] ? '0 : over2_q);
-    frames_in3_q   <= list2_q.frames + 1'b1;
-    frames_less3_q <= list2_q.frames - 1'b1;
+    frames3_q      <= work2_q.pop ? list2_q.frames - 1'b1 : list2_q.frames + 1'b1;
     cells_in3_q    <= list2_q.cells + work2_q.cells;
     total3_q       <= work2_q.bytes + bytes_t'(HEADER_BYTES);
   end
@@ -208,14 +208,11 @@ module receive_lists
   always_comb begin
     list_next = list3_q;
     list_next.beyond = enters ? beyond_in3_q : beyond_out3_q;
-    if (removes) begin
-      list_next.frames = frames_less3_q;
-      list_next.head   = next3;
-    end
+    if (removes || enters) list_next.frames = frames3_q;
+    if (removes) list_next.head = next3_q;
     if (enters) begin
-      list_next.frames = frames_in3_q;
-      list_next.cells  = cells_in3_q;
-      list_next.tail   = work3_q.first;
+      list_next.cells = cells_in3_q;
+      list_next.tail  = work3_q.first;
       if (!listed3_q) list_next.head = work3_q.first;
     end
   end
@@ -291,8 +288,8 @@ module receive_lists
       .wr_addr(list3_q.tail),
       .wr_data(work3_q.first),
       .rd_en  (1'b1),
-      .rd_addr(list2_q.head),
-      .rd_data(next3)
+      .rd_addr(list1.head),
+      .rd_data(next2)
   );
 
   assign popped_valid     = valid2_q && work2_q.pop;

@@ -225,8 +225,9 @@ module receive_scatter
   logic [9:0] to_line_q;         // bytes to the next line that no burst crosses
   logic numbered_q;              // the frame has ended other chains
   logic frame_ends_q, buffer_ends_q;  // with the piece
-  logic simple_end_q;            // frame and chain end with it, and nothing else is to do
-  logic has_low_q, has_high_q;   // the buffer has the bytes of num_buffers
+  logic simple_end_q;            // frame and chain end with this cycle's piece, and nothing else is to do
+  logic has_low_q, has_high_q;   // the buffer has the bytes of num_buffers,
+  logic [3:0] low_step_q, high_step_q;  // so far on
 
   wire rest_fits = rest_q <= bytes_t'(to_line_q);
   wire left_fits = now_q.left <= bytes_t'(to_line_q);
@@ -277,7 +278,7 @@ module receive_scatter
 
   // A chain of which the frame isn't done is followed by another one of the frame's.
   wire goes_on = now_q.frame && !now_q.over && config_q.mergeable && config_q.enabled;
-  assign ends_valid = (state_q == PIECE && simple_end_q) || state_q == CHAIN_END
+  assign ends_valid = simple_end_q || state_q == CHAIN_END
       || (state_q == FAULT_END && run_q) || chain_ends_aside;
   assign ends = state_q == FAULT_END ? RUN_VOID : state_q == LEAVE ? RUN_ASIDE : RUN_USED;
   always_comb begin
@@ -297,7 +298,7 @@ module receive_scatter
   assign freed_cells = now_q.freed;
 
   // ------------------------------------------------------------------------------------------------------- the turn
-  assign load = now_q.come && ((state_q == PICK && !now_q.over && !now_q.frame) || (state_q == PIECE && simple_end_q));
+  assign load = now_q.come && ((state_q == PICK && !now_q.over && !now_q.frame) || simple_end_q);
   wire credit_t next_credit = (broke || now_q.cut ? now_q.credit : '1) + credit_t'(TURN_BYTES);
   assign idle = state_q == TURN && !turn_valid && !asking;
 
@@ -310,7 +311,8 @@ module receive_scatter
     cut_q   <= turn_urgent && lot_q == 0;
     if (event_valid && lot_q != 0) lot_q <= lot_q - 1'b1;
     if (!age_q[2]) age_q <= age_q + 1'b1;
-    numbered_q <= now_q.chains != 0;
+    numbered_q   <= now_q.chains != 0;
+    simple_end_q <= 1'b0;
     unique case (state_q)
       TURN: begin
         queue_q <= turn_queue;
@@ -379,10 +381,12 @@ module receive_scatter
       MEASURE: begin
         buffer_ends_q <= rest_fits || (fills && left_fits);
         frame_ends_q  <= fills && left_fits;
-        simple_end_q  <= fills && left_fits && last_q && !numbered_q;
+        simple_end_q  <= all_ready && fills && left_fits && last_q && !numbered_q;
         bytes_q       <= fills && left_fits ? 10'(now_q.left) : rest_fits ? 10'(rest_q) : to_line_q;
         has_low_q     <= at_q <= 10 && at_q + rest_q > 10;
         has_high_q    <= at_q <= 11 && at_q + rest_q > 11;
+        low_step_q    <= 4'd10 - at_q[3:0];
+        high_step_q   <= 4'd11 - at_q[3:0];
         if (all_ready) state_q <= PIECE;
       end
       PIECE: begin
@@ -394,8 +398,8 @@ module receive_scatter
         now_q.left    <= now_q.left - bytes_t'(bytes_q);
         now_q.written <= now_q.written + bytes_t'(bytes_q);
         now_q.credit  <= now_q.credit - credit_t'(bytes_q);
-        if (has_low_q) now_q.low_addr <= addr_q + 64'(4'd10 - at_q[3:0]);
-        if (has_high_q) now_q.high_addr <= addr_q + 64'(4'd11 - at_q[3:0]);
+        if (has_low_q) now_q.low_addr <= addr_q + 64'(low_step_q);
+        if (has_high_q) now_q.high_addr <= addr_q + 64'(high_step_q);
         if (frame_ends_q) begin
           now_q.frame  <= 1'b0;
           now_q.freed  <= now_q.freed + cells_q;
@@ -463,8 +467,9 @@ module receive_scatter
       cells_q         <= cells_of(now_q.come_total);
     end
     if (rst) begin
-      state_q <= TURN;
-      freed_q <= 1'b0;
+      state_q      <= TURN;
+      freed_q      <= 1'b0;
+      simple_end_q <= 1'b0;
     end
   end
 

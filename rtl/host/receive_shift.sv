@@ -4,7 +4,8 @@
 // stopped is kept by queue. After a frame's last piece its cells are given back.
 // A beat of the bus has bytes of two beats of header and frame at most: the one that was read last and the one before.
 // Latency: 12 cycles from a piece to its first data. Throughput: 1 beat a cycle, a piece in 2; one that goes on with a
-// frame put aside takes 6 more. Backpressure: piece_ready is low during a piece and while 16 addresses or beats wait for the bus.
+// frame put aside takes 6 more. Backpressure: piece_ready is low while a piece waits behind the one at hand, and while
+// 16 addresses wait for the bus.
 module receive_shift
   import axi_pkg::*, receive_pkg::*;
 #(
@@ -378,7 +379,8 @@ module receive_shift
     axi_req.wvalid  = wvalid;
     axi_req.bready  = 1'b1;
   end
-  assign idle = !next_valid_q && !active_q && credits_q == CREDIT_W'(WAITING) && beats_idle && addresses_idle && frees_idle && !save1_q;
+  assign idle = !next_valid_q && !active_q && credits_q == CREDIT_W'(WAITING) && beats_idle && addresses_idle
+      && frees_idle && !save1_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
