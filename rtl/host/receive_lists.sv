@@ -101,7 +101,10 @@ module receive_lists
   } work_t;
 
   logic valid1_q, valid2_q, valid3_q, room, after_frame_q;
-  work_t work, work1_q, work2_q, work3_q;
+  work_t work, work1_q, work2_q;
+  // verilator lint_off UNUSEDSIGNAL
+  work_t work3_q;  // whether it is a pop, `removes` tells
+  // verilator lint_on UNUSEDSIGNAL
   wire frame_conflict = (valid1_q && work1_q.owner == QUEUE_W'(frame.owner))
       || (valid2_q && work2_q.owner == QUEUE_W'(frame.owner));
   wire pop_conflict = (valid1_q && work1_q.owner == pop_queue) || (valid2_q && work2_q.owner == pop_queue);
