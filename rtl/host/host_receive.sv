@@ -116,8 +116,8 @@ module host_receive
   end
 
   // ----------------------------------------------------------------------------------------------------------- cells
-  logic alloc_valid, alloc_ready, cell_free_valid, link_en, next_en, wr_en, rd_en;
-  logic [CELL_W-1:0] alloc_cell, next_cell;
+  logic give_valid, give_ready, alloc_valid, alloc_ready, cell_free_valid, link_en, next_en, wr_en, rd_en;
+  logic [CELL_W-1:0] give_cell, alloc_cell, next_cell;
   // verilator lint_off UNUSEDSIGNAL
   // As wide as the most cells need
   cell_t cell_free, link_cell, next_of, wr_cell, rd_cell, shift_next_of, free_next_of;
@@ -136,9 +136,9 @@ module host_receive
   ) u_store (
       .clk,
       .rst,
-      .alloc_valid,
-      .alloc_ready,
-      .alloc_cell,
+      .alloc_valid(give_valid),
+      .alloc_ready(give_ready),
+      .alloc_cell (give_cell),
       .free_valid(cell_free_valid),
       .free_cell (CELL_W'(cell_free)),
       .free      (),
@@ -157,6 +157,21 @@ module host_receive
       .rd_beat,
       .rd_data,
       .idle      (store_idle)
+  );
+
+  // Up to two cells wait to be taken.
+  stream_reg #(
+      .WIDTH(CELL_W)
+  ) u_give (
+      .clk,
+      .rst,
+      .s_valid(give_valid),
+      .s_ready(give_ready),
+      .s_data (give_cell),
+      .m_valid(alloc_valid),
+      .m_ready(alloc_ready),
+      .m_data (alloc_cell),
+      .idle   ()
   );
 
   logic frame_valid, frame_ready, input_idle;
@@ -195,7 +210,7 @@ module host_receive
   logic [QUEUE_W-1:0] visited, list_queue, wake_queue, turn_queue, told_queue;
   logic change_enabled, pop_valid, pop_ready, popped_valid, popped_none, popped_sum, freed_valid;
   cell_t popped_first;
-  bytes_t popped_bytes;
+  bytes_t popped_total;
   cells_t freed_cells;
   logic list_valid, list_ready, drop_valid, drop_ready, probe_waiting, lists_idle;
   event_t drop;
@@ -232,7 +247,7 @@ module host_receive
       .popped_valid,
       .popped_none,
       .popped_first,
-      .popped_bytes,
+      .popped_total,
       .popped_valid_sum(popped_sum),
       .turn_valid      (list_valid),
       .turn_ready      (list_ready),
@@ -266,19 +281,29 @@ module host_receive
 
   // ----------------------------------------------------------------------------------------------------------- turns
   // What can't wait goes first: a queue that was set or failed, then what fetch tells of.
-  logic told_valid, told_room, told_idle, wake_valid, again_valid, turn_valid, turn_ready, turns_idle;
-  wire told_go = told_valid && !change;
-  wire wake_go = wake_valid && !change && !told_valid;
-  wire again_go = again_valid && !change && !told_valid && !wake_valid;
-  assign list_ready = !change && !told_valid && !wake_valid && !again_valid;
+  logic told_valid, told_room, told_idle, wake_valid, turn_valid, turn_ready, turns_idle;
+  logic change_q, again_valid, again_q;
+  logic [QUEUE_W-1:0] change_queue_q, again_queue_q;
+  wire told_go = told_valid && !change_q;
+  wire wake_go = wake_valid && !change_q && !told_valid;
+  wire again_go = again_q && !change_q && !told_valid && !wake_valid;
+  assign list_ready = !change_q && !told_valid && !wake_valid && !again_q;
   logic add_q, add_first_q, turn_first;
   logic [QUEUE_W-1:0] add_queue_q;
   always_ff @(posedge clk) begin
-    add_q       <= change || told_valid || wake_valid || again_valid || list_valid;
-    add_queue_q <= change ? change_queue : told_valid ? told_queue : wake_valid ? wake_queue : again_valid ? visited
-        : list_queue;
+    change_q       <= change;
+    change_queue_q <= change_queue;
+    again_q        <= again_q ? !again_go : again_valid;
+    if (!again_q) again_queue_q <= visited;
+    add_q       <= change_q || told_valid || wake_valid || again_q || list_valid;
+    add_queue_q <= change_q ? change_queue_q : told_valid ? told_queue : wake_valid ? wake_queue
+        : again_q ? again_queue_q : list_queue;
     add_first_q <= list_valid && list_ready;
-    if (rst) add_q <= 1'b0;
+    if (rst) begin
+      change_q <= 1'b0;
+      again_q  <= 1'b0;
+      add_q    <= 1'b0;
+    end
   end
 
   stream_queue #(
@@ -320,6 +345,7 @@ module host_receive
   used_t ends_used;
   fault_t fault;
   event_t done;
+  logic done_q;  // what was told of one waits
   assign room_queue = visited;
 
   receive_scatter #(
@@ -343,13 +369,13 @@ module host_receive
       .turn_queue,
       .turn_urgent     (turn_valid && turn_first),
       .again_valid,
-      .again_ready     (again_go),
+      .again_ready     (!again_q),
       .pop_valid,
       .pop_ready,
       .popped_valid,
       .popped_none,
       .popped_first,
-      .popped_bytes,
+      .popped_total,
       .popped_valid_sum(popped_sum),
       .freed_valid,
       .freed_cells,
@@ -378,7 +404,7 @@ module host_receive
       .fault_ready,
       .fault,
       .event_valid     (done_valid),
-      .event_ready     (events_ready),
+      .event_ready     (!done_q),
       .what            (done),
       .idle            (scatter_idle)
   );
@@ -474,15 +500,20 @@ module host_receive
 
   // ---------------------------------------------------------------------------------------------------------- events
   logic events_idle;
-  event_t told_event;
-  assign drop_ready = events_ready && !done_valid;
+  event_t done_event_q, told_event;
+  assign drop_ready = events_ready && !done_q;
+  always_ff @(posedge clk) begin
+    done_q <= done_q ? !events_ready : done_valid;
+    if (!done_q) done_event_q <= done;
+    if (rst) done_q <= 1'b0;
+  end
   stream_fifo #(
       .WIDTH(QUEUE_W + $bits(kind_t) + $bits(bytes_t)),
       .DEPTH(8)
   ) u_events (
       .clk,
       .rst,
-      .s_valid(done_valid || drop_valid),
+      .s_valid(done_q || drop_valid),
       .s_ready(events_ready),
       .s_data ({QUEUE_W'(told_event.owner), told_event.kind, told_event.bytes}),
       .m_valid(event_valid),
@@ -491,7 +522,7 @@ module host_receive
       .count  (),
       .idle   (events_idle)
   );
-  assign told_event = done_valid ? done : drop;
+  assign told_event = done_q ? done_event_q : drop;
 
   // ---------------------------------------------------------------------------------------------------------- quiet
   logic [2:0] waiting_q, begun_q;
@@ -501,8 +532,9 @@ module host_receive
     probe_quiet <= !waiting_q[1] && !begun_q[0] && !probe_running && !wipe;
   end
 
-  assign idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !add_q && turns_idle && scatter_idle
-      && pieces_idle && shift_idle && tracker_idle && events_idle;
+  assign idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !change_q && !again_q
+      && !add_q && turns_idle && scatter_idle
+      && pieces_idle && shift_idle && tracker_idle && !done_q && events_idle;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

@@ -24,35 +24,38 @@ module receive_free
   logic busy_q, wait_q, turn_q;  // wait_q: the next cell's number comes in this cycle
   cell_t cell_q;
   cells_t left_q;
-  wire final_cell = left_q == 1;
-  wire step = busy_q && !wait_q && (final_cell || next_ready);
+  logic final_q;                 // it is the frame's last
+  wire step = busy_q && !wait_q && (final_q || next_ready);
   wire pick = s_valid[turn_q] ? turn_q : !turn_q;
   wire take = !busy_q && s_valid != 0;
 
   assign s_ready    = busy_q ? 2'b00 : 2'b01 << pick;
-  assign next_valid = busy_q && !wait_q && !final_cell;
+  assign next_valid = busy_q && !wait_q && !final_q;
   assign next_of    = cell_q;
-  assign free_valid = step;
-  assign free_cell  = cell_q;
-  assign idle       = !busy_q;
+  assign idle       = !busy_q && !free_valid;
 
   always_ff @(posedge clk) begin
-    wait_q <= step && !final_cell;
+    wait_q     <= step && !final_q;
+    free_valid <= step;
+    free_cell  <= cell_q;
     if (step) begin
-      busy_q <= !final_cell;
-      left_q <= left_q - 1'b1;
+      busy_q     <= !final_q;
+      left_q     <= left_q - 1'b1;
+      final_q <= left_q == 2;
     end
     if (wait_q) cell_q <= next_cell;
     if (take) begin
-      busy_q <= 1'b1;
-      turn_q <= !pick;
-      cell_q <= s_first[pick];
-      left_q <= s_cells[pick];
+      busy_q     <= 1'b1;
+      turn_q     <= !pick;
+      cell_q     <= s_first[pick];
+      left_q     <= s_cells[pick];
+      final_q <= s_cells[pick] == 1;
     end
     if (rst) begin
-      busy_q <= 1'b0;
-      wait_q <= 1'b0;
-      turn_q <= 1'b0;
+      busy_q     <= 1'b0;
+      wait_q     <= 1'b0;
+      turn_q     <= 1'b0;
+      free_valid <= 1'b0;
     end
   end
 

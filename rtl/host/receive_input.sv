@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts frames into cells as they come, and tells of each when it ends: where it begins, how long it is, and whether it
 // can be kept. One that finds no further cell, or gets longer than MAX_FRAME, has those that it got until then.
-// Latency: 3 cycles from a frame's last beat to `frame`. Throughput: a beat a cycle.
+// Latency: 4 cycles from a frame's last beat to `frame`. Throughput: a beat a cycle.
 // Backpressure: s_axis_tready is a register, low while frames are not taken from `frame` for long.
 module receive_input
   import receive_pkg::*;
@@ -77,54 +77,81 @@ module receive_input
     if (rst) valid_q <= 1'b0;
   end
 
+  // ------------------------------------------------------------------------------------------ how long the frame gets
+  // What is left of MAX_FRAME; `long` tells that the beat is too much.
+  typedef logic [$bits(bytes_t):0] left_t;
+  localparam left_t MOST = left_t'(MAX_FRAME);
+  left_t left_q, left2_q;
+  logic valid2_q, last2_q, long2_q, cut2_q, valid_sum2_q;
+  logic [DATA_W-1:0] data2_q;
+  queue_t queue2_q;
+  wire left_t left = left_q - left_t'(count_q);
+  wire long = left[$bits(bytes_t)];
+
+  always_ff @(posedge clk) begin
+    valid2_q     <= valid_q;
+    data2_q      <= data_q;
+    last2_q      <= last_q;
+    left2_q      <= left;
+    long2_q      <= long;
+    queue2_q     <= queue_q;
+    cut2_q       <= cut_q;
+    valid_sum2_q <= valid_sum_q;
+    if (valid_q && !long) left_q <= left;
+    if (rst || (valid_q && last_q)) left_q <= MOST;
+    if (rst) valid2_q <= 1'b0;
+  end
+
   // ------------------------------------------------------------------------------------------------- into the cells
   logic mid_q, lost_q;        // a frame is begun; it can't be kept
+  logic next_cell_q;          // the beat that comes next is a cell's first
   logic [BEAT_W-1:0] beat_q;  // of the cell, that comes next
   cell_t first_q, cell_q;
   cells_t cells_q;
-  bytes_t bytes_q;
-  wire first_beat = !mid_q;
-  wire earlier_lost = mid_q && lost_q;
-  wire bytes_t bytes = (first_beat ? '0 : bytes_q) + bytes_t'(count_q);
-  wire long = 32'(bytes) > MAX_FRAME;
-  wire need = !earlier_lost && !long && (first_beat || beat_q == 0);
-  wire lost = earlier_lost || long || (need && !alloc_valid);
-  wire taken = valid_q && need && alloc_valid;
-  wire cells_t cells = (first_beat ? '0 : cells_q) + cells_t'(taken);
-  wire cell_t first = first_beat ? alloc_cell : first_q;
+  wire need = !lost_q && !long2_q && next_cell_q;
+  wire lost = lost_q || long2_q || (next_cell_q && !alloc_valid);
+  wire taken = valid2_q && need && alloc_valid;
+  wire cells_t cells = cells_q + cells_t'(taken);
+  wire cell_t first = mid_q ? first_q : alloc_cell;
 
-  assign alloc_ready = valid_q && need;
-  assign link_en     = taken && !first_beat;
+  assign alloc_ready = valid2_q && need;
+  assign link_en     = taken && mid_q;
   assign link_cell   = cell_q;
-  assign wr_en       = valid_q && !lost;
-  assign wr_cell     = need ? alloc_cell : cell_q;
-  assign wr_beat     = first_beat ? '0 : beat_q;
-  assign wr_data     = data_q;
+  assign wr_en       = valid2_q && !lost;
+  assign wr_cell     = next_cell_q ? alloc_cell : cell_q;
+  assign wr_beat     = beat_q;
+  assign wr_data     = data2_q;
 
   logic end_q;
   frame_t end_frame_q;
   always_ff @(posedge clk) begin
-    end_q       <= valid_q && last_q;
+    end_q       <= valid2_q && last2_q;
     end_frame_q <= '{
-      owner: queue_q,
-      what: cut_q ? CUT : lost ? TOO_MUCH : WHOLE,
-      valid_sum: valid_sum_q,
+      owner: queue2_q,
+      what: cut2_q ? CUT : lost ? TOO_MUCH : WHOLE,
+      valid_sum: valid_sum2_q,
       first: first,
       cells: cells,
-      bytes: bytes
+      bytes: bytes_t'(MOST - left2_q)
     };
-    if (valid_q) begin
-      mid_q   <= !last_q;
-      lost_q  <= lost;
-      bytes_q <= long ? bytes_q : bytes;
-      cells_q <= cells;
-      first_q <= first;
-      beat_q  <= wr_beat + 1'b1;
+    if (valid2_q) begin
+      mid_q       <= 1'b1;
+      lost_q      <= lost;
+      cells_q     <= cells;
+      first_q     <= first;
+      beat_q      <= beat_q + 1'b1;
+      next_cell_q <= beat_q == BEAT_W'(CELL_BEATS - 1);
       if (taken) cell_q <= alloc_cell;
     end
-    s_axis_tready <= frames_ready && !hold && 32'(frames) < FRAMES - 6;
+    s_axis_tready <= frames_ready && !hold && 32'(frames) < FRAMES - 7;
+    if (rst || (valid2_q && last2_q)) begin
+      mid_q       <= 1'b0;
+      lost_q      <= 1'b0;
+      cells_q     <= '0;
+      beat_q      <= '0;
+      next_cell_q <= 1'b1;
+    end
     if (rst) begin
-      mid_q         <= 1'b0;
       end_q         <= 1'b0;
       s_axis_tready <= 1'b0;
     end
@@ -146,7 +173,7 @@ module receive_input
       .idle   (frames_idle)
   );
 
-  assign idle = !valid_q && !mid_q && !end_q && frames_idle;
+  assign idle = !valid_q && !valid2_q && !mid_q && !end_q && frames_idle;
 
   stream_contract #(
       .DATA_W(DATA_W)

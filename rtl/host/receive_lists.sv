@@ -10,6 +10,7 @@
 // go first, and every other one lets a pop go.
 // Backpressure: frame_ready is low while drops, turns or cells to free aren't taken.
 module receive_lists
+  import host_pkg::HEADER_BYTES;
   import receive_pkg::*;
 #(
     parameter int unsigned QUEUES = 16,
@@ -44,7 +45,7 @@ module receive_lists
     output logic               popped_valid,    // one cycle, for each pop in turn
     output logic               popped_none,     // else:
     output cell_t              popped_first,
-    output bytes_t             popped_bytes,
+    output bytes_t             popped_total,    // bytes of header and frame
     output logic               popped_valid_sum,
 
     output logic               turn_valid,
@@ -86,7 +87,8 @@ module receive_lists
   } list_t;
 
   // ------------------------------------------------------------------------------- one after the other of each queue
-  // Stage 1: the queue's words are there. Stage 2: the frame's; all is known, and noted.
+  // Stage 1: the queue's words are there. Stage 2: the frame's; what either decision leads to is worked out. Stage 3:
+  // it is decided, and noted.
   typedef struct packed {
     logic               pop;
     logic               look;
@@ -98,8 +100,11 @@ module receive_lists
     bytes_t             bytes;
   } work_t;
 
-  logic valid1_q, valid2_q, room, after_frame_q;
+  logic valid1_q, valid2_q, valid3_q, room, after_frame_q;
   work_t work, work1_q, work2_q;
+  // verilator lint_off UNUSEDSIGNAL
+  work_t work3_q;  // whether it is a pop, `removes` tells
+  // verilator lint_on UNUSEDSIGNAL
   wire frame_conflict = (valid1_q && work1_q.owner == QUEUE_W'(frame.owner))
       || (valid2_q && work2_q.owner == QUEUE_W'(frame.owner));
   wire pop_conflict = (valid1_q && work1_q.owner == pop_queue) || (valid2_q && work2_q.owner == pop_queue);
@@ -111,8 +116,10 @@ module receive_lists
   number_t shared_q;  // that are free
   logic [QUEUE_W-1:0] look_q;
   wire look_conflict = (valid1_q && work1_q.owner == look_q) || (valid2_q && work2_q.owner == look_q);
-  wire look_go = !go && !look_conflict && !wipe && shared_q != number_t'(SHARED);
+  logic some_q;       // some are not
+  wire look_go = !go && !look_conflict && !wipe && some_q;
   always_ff @(posedge clk) begin
+    some_q <= shared_q != number_t'(SHARED);
     if (look_go) look_q <= 32'(look_q) == QUEUES - 1 ? '0 : look_q + 1'b1;
     if (rst) look_q <= '0;
   end
@@ -121,8 +128,8 @@ module receive_lists
   assign pop_ready   = pop_first;
   always_comb begin
     work.pop       = pop_first;
-    work.look      = !go;
-    work.owner     = pop_first ? pop_queue : go ? QUEUE_W'(frame.owner) : look_q;
+    work.look      = !pop_first && !frame_go;
+    work.owner     = pop_first ? pop_queue : frame_go ? QUEUE_W'(frame.owner) : look_q;
     work.what      = frame.what;
     work.valid_sum = frame.valid_sum;
     work.first     = at_t'(frame.first);
@@ -130,57 +137,86 @@ module receive_lists
     work.bytes     = frame.bytes;
   end
 
-  list_t list1, list2_q, list_next;
-  logic enabled1, enabled2_q;
-  number_t freed1, used2_q;
-  at_t next2;
-  bytes_t bytes2;
-  logic valid_sum2;
+  // What is noted in this cycle is taken from there.
+  logic hit_q;
+  list_t listed_word, noted_q, list1, list2_q, list3_q, list_next;
+  number_t freed1, over2_q;  // over2_q: cells that it has, less OWN; may be below 0
+  logic listed2_q, enabled2, valid_sum2;
+  at_t next2, next3_q;
+  bytes_t total2;
+  wire note_pop = work3_q.owner == pop_queue;
+  wire note_frame = work3_q.owner == QUEUE_W'(frame.owner);
+  wire note_look = work3_q.owner == look_q;
+  assign list1 = hit_q ? noted_q : listed_word;
 
   always_ff @(posedge clk) begin
-    valid1_q   <= go || look_go;
-    valid2_q   <= valid1_q;
-    work1_q    <= work;
-    work2_q    <= work1_q;
-    list2_q    <= list1;
-    enabled2_q <= enabled1;
-    used2_q    <= list1.cells - freed1;
+    valid1_q  <= go || look_go;
+    valid2_q  <= valid1_q;
+    valid3_q  <= valid2_q;
+    work1_q   <= work;
+    work2_q   <= work1_q;
+    work3_q   <= work2_q;
+    hit_q     <= valid3_q && (pop_first ? note_pop : frame_go ? note_frame : note_look);
+    noted_q   <= list_next;
+    list2_q   <= list1;
+    list3_q   <= list2_q;
+    next3_q   <= next2;
+    listed2_q <= list1.frames != 0;
+    over2_q   <= list1.cells - freed1;
     if (go) after_frame_q <= !pop_first;
     if (rst) begin
       valid1_q      <= 1'b0;
       valid2_q      <= 1'b0;
+      valid3_q      <= 1'b0;
       after_frame_q <= 1'b0;
     end
   end
 
   // ------------------------------------------------------------------------------------------------ what is decided
-  wire arrives = valid2_q && !work2_q.pop && !work2_q.look;
-  wire whole = work2_q.what == WHOLE;
-  wire [CELL_W+1:0] with_it = {1'b0, used2_q} + {1'b0, work2_q.cells};
-  wire fits = with_it <= (CELL_W + 2)'(OWN) ||
-      (work2_q.cells <= shared_q && {1'b0, with_it} <= (CELL_W + 3)'(OWN) + {1'b0, shared_q, 1'b0});
-  wire enters = arrives && whole && enabled2_q && fits;
-  wire removes = valid2_q && work2_q.pop && list2_q.frames != 0;
-  wire listed = list2_q.frames != 0;
-  wire number_t used_then = enters ? number_t'(with_it) : used2_q;
-  wire number_t beyond = used_then > number_t'(OWN) ? used_then - number_t'(OWN) : '0;
+  typedef logic [CELL_W+1:0] sum_t;
+  wire sum_t over_in2 = {over2_q[CELL_W], over2_q} + sum_t'(work2_q.cells);  // if it enters
+  wire whole2 = work2_q.what == WHOLE;
+  wire arrives2 = valid2_q && !work2_q.pop && !work2_q.look;
+  logic listed3_q, several3_q, arrives3_q, may_enter3_q, removes, own_fits3_q, off3_q;
+  sum_t over_in3_q;
+  number_t beyond_in3_q, beyond_out3_q, given_in3_q, given_out3_q;  // _in: if it enters; given: to the shared ones
+  number_t frames3_q, cells_in3_q;
+  bytes_t total3_q;
   always_ff @(posedge clk) begin
-    if (valid2_q) shared_q <= shared_q + list2_q.beyond - beyond;
+    listed3_q      <= listed2_q;
+    several3_q     <= list2_q.frames > 1;
+    arrives3_q     <= arrives2;
+    may_enter3_q   <= arrives2 && whole2 && enabled2;
+    removes        <= valid2_q && work2_q.pop && listed2_q;
+    off3_q         <= whole2 && !enabled2;
+    own_fits3_q    <= $signed(over_in2) <= 0;
+    over_in3_q     <= over_in2;
+    beyond_in3_q   <= over_in2[CELL_W+1] ? '0 : number_t'(over_in2);
+    beyond_out3_q  <= over2_q[CELL_W] ? '0 : over2_q;
+    given_in3_q    <= over_in2[CELL_W+1] ? list2_q.beyond : list2_q.beyond - over2_q - work2_q.cells;
+    given_out3_q   <= list2_q.beyond - (over2_q[CELL_W] ? '0 : over2_q);
+    frames3_q      <= work2_q.pop ? list2_q.frames - 1'b1 : list2_q.frames + 1'b1;
+    cells_in3_q    <= list2_q.cells + work2_q.cells;
+    total3_q       <= work2_q.bytes + bytes_t'(HEADER_BYTES);
+  end
+
+  wire enters = may_enter3_q && (own_fits3_q || (work3_q.cells <= shared_q && over_in3_q <= {shared_q, 1'b0}));
+  wire number_t shared_in = shared_q + given_in3_q;
+  wire number_t shared_out = shared_q + given_out3_q;
+  always_ff @(posedge clk) begin
+    if (valid3_q) shared_q <= enters ? shared_in : shared_out;
     if (rst) shared_q <= number_t'(SHARED);
   end
 
   always_comb begin
-    list_next = list2_q;
-    list_next.beyond = beyond;
-    if (removes) begin
-      list_next.frames = list2_q.frames - 1'b1;
-      list_next.head   = next2;
-    end
+    list_next = list3_q;
+    list_next.beyond = enters ? beyond_in3_q : beyond_out3_q;
+    if (removes || enters) list_next.frames = frames3_q;
+    if (removes) list_next.head = next3_q;
     if (enters) begin
-      list_next.frames = list2_q.frames + 1'b1;
-      list_next.cells  = list2_q.cells + work2_q.cells;
-      list_next.tail   = work2_q.first;
-      if (!listed) list_next.head = work2_q.first;
+      list_next.cells = cells_in3_q;
+      list_next.tail  = work3_q.first;
+      if (!listed3_q) list_next.head = work3_q.first;
     end
   end
 
@@ -189,12 +225,12 @@ module receive_lists
       .DEPTH(QUEUES)
   ) u_lists (
       .clk,
-      .wr_en  (wipe || valid2_q),
-      .wr_addr(wipe ? wipe_queue : work2_q.owner),
+      .wr_en  (wipe || valid3_q),
+      .wr_addr(wipe ? wipe_queue : work3_q.owner),
       .wr_data(wipe ? '0 : list_next),
       .rd_en  (1'b1),
       .rd_addr(work.owner),
-      .rd_data(list1)
+      .rd_data(listed_word)
   );
   ram_fit #(
       .WIDTH(1),
@@ -202,8 +238,8 @@ module receive_lists
   ) u_waiting (
       .clk,
       .wr_en  (wipe || enters || removes),
-      .wr_addr(wipe ? wipe_queue : work2_q.owner),
-      .wr_data(!wipe && list_next.frames != 0),
+      .wr_addr(wipe ? wipe_queue : work3_q.owner),
+      .wr_data(!wipe && (enters || several3_q)),
       .rd_en  (1'b1),
       .rd_addr(probe_queue),
       .rd_data(probe_waiting)
@@ -217,9 +253,10 @@ module receive_lists
       .wr_addr(wipe ? wipe_queue : change_queue),
       .wr_data(!wipe && change_enabled),
       .rd_en  (1'b1),
-      .rd_addr(work.owner),
-      .rd_data(enabled1)
+      .rd_addr(work1_q.owner),
+      .rd_data(enabled2)
   );
+  // With OWN added
   ram_fit #(
       .WIDTH(CELL_W + 1),
       .DEPTH(QUEUES)
@@ -227,7 +264,7 @@ module receive_lists
       .clk,
       .wr_en  (wipe || freed_valid),
       .wr_addr(wipe ? wipe_queue : freed_queue),
-      .wr_data(wipe ? '0 : number_t'(freed_cells)),
+      .wr_data((wipe ? '0 : number_t'(freed_cells)) + number_t'(OWN)),
       .rd_en  (1'b1),
       .rd_addr(work.owner),
       .rd_data(freed1)
@@ -239,48 +276,67 @@ module receive_lists
   ) u_frames (
       .clk,
       .wr_en  (enters),
-      .wr_addr(work2_q.first),
-      .wr_data({work2_q.valid_sum, work2_q.bytes}),
+      .wr_addr(work3_q.first),
+      .wr_data({work3_q.valid_sum, total3_q}),
       .rd_en  (1'b1),
       .rd_addr(list1.head),
-      .rd_data({valid_sum2, bytes2})
+      .rd_data({valid_sum2, total2})
   );
   ram_fit #(
       .WIDTH(CELL_W),
       .DEPTH(CELLS)
   ) u_following (
       .clk,
-      .wr_en  (enters && listed),
-      .wr_addr(list2_q.tail),
-      .wr_data(work2_q.first),
+      .wr_en  (enters && listed3_q),
+      .wr_addr(list3_q.tail),
+      .wr_data(work3_q.first),
       .rd_en  (1'b1),
       .rd_addr(list1.head),
       .rd_data(next2)
   );
 
   assign popped_valid     = valid2_q && work2_q.pop;
-  assign popped_none      = !listed;
+  assign popped_none      = !listed2_q;
   assign popped_first     = cell_t'(list2_q.head);
-  assign popped_bytes     = bytes2;
+  assign popped_total     = total2;
   assign popped_valid_sum = valid_sum2;
 
   // --------------------------------------------------------------------------------------------------- who is told
-  // There is room in each queue for what stages 1 and 2 and the next one may put there.
-  logic [3:0] turns, drops, frees;
+  // There is room in each queue for what is under way from `work` on.
+  logic [4:0] turns, drops, frees;
   logic [2:0] idles;
   logic turns_ready, drops_ready, frees_ready;
-  wire fate_off = whole && !enabled2_q;
-  always_ff @(posedge clk) room <= turns < 5 && drops < 5 && frees < 5;
+  logic tell_turn_q, tell_drop_q, tell_free_q, off_q;
+  logic [QUEUE_W-1:0] owner_q;
+  at_t first_q;
+  number_t cells_q;
+  bytes_t bytes_q;
+  always_ff @(posedge clk) begin
+    room        <= turns < 8 && drops < 8 && frees < 8;
+    tell_turn_q <= enters && !listed3_q;
+    tell_drop_q <= arrives3_q && work3_q.what != CUT && !enters;
+    tell_free_q <= arrives3_q && !enters && work3_q.cells != 0;
+    off_q       <= off3_q;
+    owner_q     <= work3_q.owner;
+    first_q     <= work3_q.first;
+    cells_q     <= work3_q.cells;
+    bytes_q     <= work3_q.bytes;
+    if (rst) begin
+      tell_turn_q <= 1'b0;
+      tell_drop_q <= 1'b0;
+      tell_free_q <= 1'b0;
+    end
+  end
 
   stream_fifo #(
       .WIDTH(QUEUE_W),
-      .DEPTH(8)
+      .DEPTH(16)
   ) u_turns (
       .clk,
       .rst,
-      .s_valid(enters && !listed),
+      .s_valid(tell_turn_q),
       .s_ready(turns_ready),
-      .s_data (work2_q.owner),
+      .s_data (owner_q),
       .m_valid(turn_valid),
       .m_ready(turn_ready),
       .m_data (turn_queue),
@@ -289,13 +345,13 @@ module receive_lists
   );
   stream_fifo #(
       .WIDTH($bits(event_t)),
-      .DEPTH(8)
+      .DEPTH(16)
   ) u_drops (
       .clk,
       .rst,
-      .s_valid(arrives && work2_q.what != CUT && !enters),
+      .s_valid(tell_drop_q),
       .s_ready(drops_ready),
-      .s_data (event_t'{queue_t'(work2_q.owner), fate_off ? EVENT_OFF : EVENT_FULL, work2_q.bytes}),
+      .s_data (event_t'{queue_t'(owner_q), off_q ? EVENT_OFF : EVENT_FULL, bytes_q}),
       .m_valid(drop_valid),
       .m_ready(drop_ready),
       .m_data (drop),
@@ -304,13 +360,13 @@ module receive_lists
   );
   stream_fifo #(
       .WIDTH(2 * CELL_W + 1),
-      .DEPTH(8)
+      .DEPTH(16)
   ) u_frees (
       .clk,
       .rst,
-      .s_valid(arrives && !enters && work2_q.cells != 0),
+      .s_valid(tell_free_q),
       .s_ready(frees_ready),
-      .s_data ({work2_q.first, work2_q.cells}),
+      .s_data ({first_q, cells_q}),
       .m_valid(free_valid),
       .m_ready(free_ready),
       .m_data ({free_first[CELL_W-1:0], free_cells[CELL_W:0]}),
@@ -321,12 +377,14 @@ module receive_lists
     assign free_first[11:CELL_W]   = '0;
     assign free_cells[12:CELL_W+1] = '0;
   end
-  assign idle = (!valid1_q || work1_q.look) && (!valid2_q || work2_q.look) && &idles;
+  assign idle = (!valid1_q || work1_q.look) && (!valid2_q || work2_q.look) && (!valid3_q || work3_q.look)
+      && !tell_turn_q && !tell_drop_q && !tell_free_q && &idles;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
-      assert (turns_ready && drops_ready && frees_ready || !arrives) else $error("%m: a frame's fate is lost");
+      assert (turns_ready && drops_ready && frees_ready || !(tell_turn_q || tell_drop_q || tell_free_q))
+      else $error("%m: a frame's fate is lost");
       assert (shared_q <= number_t'(SHARED)) else $error("%m: more cells are shared than there are");
     end
   end

@@ -43,7 +43,7 @@ module receive_scatter
     input  logic               popped_valid,
     input  logic               popped_none,
     input  cell_t              popped_first,
-    input  bytes_t             popped_bytes,
+    input  bytes_t             popped_total,
     input  logic               popped_valid_sum,
     output logic               freed_valid,    // cells of `visited` that were freed since reset, modulo
     output cells_t             freed_cells,
@@ -67,14 +67,14 @@ module receive_scatter
     output logic               begins,
     output run_t               begins_run,
     output logic               ends_valid,
-    input  logic               ends_ready,
+    input  logic               ends_ready,     // stays until an end comes
     output run_end_t           ends,
     output used_t              ends_used,
     output logic               fault_valid,
     input  logic               fault_ready,
     output fault_t             fault,
     output logic               event_valid,
-    input  logic               event_ready,
+    input  logic               event_ready,    // stays until an event is told
     output event_t             what,
     output logic               idle
 );
@@ -113,7 +113,7 @@ module receive_scatter
     logic [15:0] chains;     // of the frame, that have ended
     logic [63:0] low_addr;   // of the header's num_buffers
     logic [63:0] high_addr;
-    credit_t     credit;
+    credit_t     credit;     // bytes that it may have, less 1: below 0 its turn is over
     logic        cut;        // the last turn was: what is left of its credit counts
     cells_t      freed;
     run_t        run;
@@ -124,7 +124,7 @@ module receive_scatter
     LOAD,
     BEGIN,
     PICK,       // a frame, then a buffer for it
-    MEASURE,        // how much of the buffer the next piece has
+    MEASURE,    // how much of the buffer the next piece has; waits until all can be told
     PIECE,
     NUMBER_LOW, // num_buffers
     NUMBER_HIGH,
@@ -207,30 +207,36 @@ module receive_scatter
   // ------------------------------------------------------------------------------------------------------ the buffer
   logic starts_q;                // of the turn no piece of the frame was given yet
   logic run_q;                   // a run is begun
-  logic fill_q, again_q;         // fill_q: the frame ends in this buffer
+  logic again_q;
   logic last_q;
   logic [15:0] id_q, slots_q;
   logic [63:0] addr_q;
-  bytes_t fit_q;                 // bytes of the frame that go into the rest of the buffer
+  bytes_t rest_q;                // of the buffer
   logic [9:0] bytes_q;           // of the piece
   fault_t fault_q;
   cells_t cells_q;               // that the frame has
   logic freed_q;
   wire live = config_q.enabled || now_q.chain;
-  wire broke = now_q.credit[19] || now_q.credit == 0;
+  wire broke = now_q.credit[19];
   logic [2:0] lot_q;             // frames that the turn may have before it is cut
   logic cut_q;                   // it is, unless a frame or chain has begun
   logic [2:0] age_q;             // cycles of the turn, as far as answers about the queue take any
-  wire buffer_fills = buffer.bytes >= now_q.left;
-  wire bytes_t at = now_q.total - now_q.left;
-  wire [9:0] to_line = 10'(BURST_BYTES) - {1'b0, addr_q[8:0]};
-  logic buffer_ends_q;
-  wire frame_ends = fill_q && buffer_ends_q;
-  wire numbered = now_q.chains != 0;
+  bytes_t at_q;                  // of the frame that was given
+  logic [9:0] to_line_q;         // bytes to the next line that no burst crosses
+  logic numbered_q;              // the frame has ended other chains
+  logic frame_ends_q, buffer_ends_q;  // with the piece
+  logic simple_end_q;            // frame and chain end with this cycle's piece, and nothing else is to do
+  logic has_low_q, has_high_q;   // the buffer has the bytes of num_buffers,
+  logic [3:0] low_step_q, high_step_q;  // so far on
+
+  wire rest_fits = rest_q <= bytes_t'(to_line_q);
+  wire left_fits = now_q.left <= bytes_t'(to_line_q);
+  wire fills = rest_q >= now_q.left;  // the frame ends in this buffer
+  wire all_ready = piece_ready && event_ready && ends_ready;
 
   // A buffer is wanted for the frame, or to get to the chain's end.
   wire cuts = cut_q && !run_q && !now_q.chain && !now_q.over;
-  wire wanting = state_q == PICK && live && !broke && !cuts && age_q == 4 && (now_q.over || now_q.frame);
+  wire wanting = state_q == PICK && live && !broke && !cuts && age_q[2] && (now_q.over || now_q.frame);
   wire may_run = run_q || (room && used_room);
   assign buffer_ready = wanting && may_run;
   wire take = buffer_valid && buffer_ready;
@@ -243,13 +249,11 @@ module receive_scatter
   assign open_queue = turn_queue;
 
   // ------------------------------------------------------------------------------------------------- what goes out
-  wire simple_end = frame_ends && last_q && !numbered;  // of frame and chain, in one cycle
   wire number_piece = state_q == NUMBER_LOW || state_q == NUMBER_HIGH;
   wire chain_ends_aside = state_q == LEAVE;
-  wire piece_go = piece_valid && piece_ready;
-  assign piece_valid = (state_q == PIECE && (!frame_ends || event_ready) && (!simple_end || ends_ready))
-      || number_piece || (state_q == DROP && event_ready);
-  wire frame_goes = (state_q == PIECE && frame_ends) || state_q == DROP;
+  wire piece_go = state_q == PIECE || (state_q == DROP && piece_ready && event_ready);
+  assign piece_valid = state_q == PIECE || number_piece || (state_q == DROP && event_ready);
+  wire frame_goes = (state_q == PIECE && frame_ends_q) || state_q == DROP;
   always_comb begin
     piece           = '0;
     piece.owner     = queue_t'(queue_q);
@@ -259,7 +263,7 @@ module receive_scatter
     piece.ends      = frame_goes;
     piece.valid_sum = now_q.valid_sum && config_q.checksum;
     piece.value     = state_q == NUMBER_LOW ? now_q.chains[7:0] : now_q.chains[15:8];
-    piece.at        = at;
+    piece.at        = at_q;
     piece.bytes     = number_piece ? 10'd1 : bytes_q;
     piece.addr      = state_q == NUMBER_LOW ? now_q.low_addr : state_q == NUMBER_HIGH ? now_q.high_addr : addr_q;
     piece.first     = now_q.first;
@@ -274,7 +278,7 @@ module receive_scatter
 
   // A chain of which the frame isn't done is followed by another one of the frame's.
   wire goes_on = now_q.frame && !now_q.over && config_q.mergeable && config_q.enabled;
-  assign ends_valid = (piece_go && simple_end && state_q == PIECE) || state_q == CHAIN_END
+  assign ends_valid = simple_end_q || state_q == CHAIN_END
       || (state_q == FAULT_END && run_q) || chain_ends_aside;
   assign ends = state_q == FAULT_END ? RUN_VOID : state_q == LEAVE ? RUN_ASIDE : RUN_USED;
   always_comb begin
@@ -294,8 +298,8 @@ module receive_scatter
   assign freed_cells = now_q.freed;
 
   // ------------------------------------------------------------------------------------------------------- the turn
-  assign load = now_q.come && ((state_q == PICK && !now_q.over && !now_q.frame) || (piece_go && simple_end));
-  wire credit_t next_credit = (broke || now_q.cut ? now_q.credit : '0) + credit_t'(TURN_BYTES);
+  assign load = now_q.come && ((state_q == PICK && !now_q.over && !now_q.frame) || simple_end_q);
+  wire credit_t next_credit = (broke || now_q.cut ? now_q.credit : '1) + credit_t'(TURN_BYTES);
   assign idle = state_q == TURN && !turn_valid && !asking;
 
   function automatic cells_t cells_of(bytes_t total);
@@ -306,7 +310,9 @@ module receive_scatter
     freed_q <= event_valid;
     cut_q   <= turn_urgent && lot_q == 0;
     if (event_valid && lot_q != 0) lot_q <= lot_q - 1'b1;
-    if (age_q != 4) age_q <= age_q + 1'b1;
+    if (!age_q[2]) age_q <= age_q + 1'b1;
+    numbered_q   <= now_q.chains != 0;
+    simple_end_q <= 1'b0;
     unique case (state_q)
       TURN: begin
         queue_q <= turn_queue;
@@ -326,6 +332,7 @@ module receive_scatter
         now_q.credit <= next_credit;
         now_q.cut    <= 1'b0;
         cells_q      <= cells_of(now_q.total);
+        at_q         <= now_q.total - now_q.left;
         drop_kind_q  <= EVENT_OFF;
         state_q      <= PICK;
         if (config_q.failed && now_q.chain && now_q.frame) begin
@@ -345,17 +352,17 @@ module receive_scatter
           state_q     <= DROP;
         end else if (cuts) begin
           now_q.cut <= 1'b1;
-          if (now_q.credit > credit_t'(TURN_BYTES)) now_q.credit <= credit_t'(TURN_BYTES);
+          if (now_q.credit >= credit_t'(TURN_BYTES)) now_q.credit <= credit_t'(TURN_BYTES - 1);
           again_q   <= 1'b1;
           state_q   <= STORE;
         end else if (take) begin
           run_q        <= !buffer.failed || run_q;
-          fill_q       <= buffer_fills;
           last_q       <= buffer.last;
           id_q         <= buffer.id;
           slots_q      <= buffer.slots;
           addr_q       <= buffer.addr;
-          fit_q        <= buffer_fills ? now_q.left : buffer.bytes;
+          rest_q       <= buffer.bytes;
+          to_line_q    <= 10'(BURST_BYTES) - {1'b0, buffer.addr[8:0]};
           fault_q      <= fault_t'(buffer.bytes[2:0]);
           now_q.credit <= now_q.credit - credit_t'(BUFFER_COST);
           if (begins) now_q.run <= begins_run;
@@ -372,28 +379,35 @@ module receive_scatter
         end
       end
       MEASURE: begin
-        buffer_ends_q <= fit_q <= bytes_t'(to_line);
-        bytes_q     <= fit_q < bytes_t'(to_line) ? 10'(fit_q) : to_line;
-        if (at <= 10 && at + fit_q > 10) now_q.low_addr <= addr_q + 64'(4'd10 - at[3:0]);
-        if (at <= 11 && at + fit_q > 11) now_q.high_addr <= addr_q + 64'(4'd11 - at[3:0]);
-        state_q <= PIECE;
+        buffer_ends_q <= rest_fits || (fills && left_fits);
+        frame_ends_q  <= fills && left_fits;
+        simple_end_q  <= all_ready && fills && left_fits && last_q && !numbered_q;
+        bytes_q       <= fills && left_fits ? 10'(now_q.left) : rest_fits ? 10'(rest_q) : to_line_q;
+        has_low_q     <= at_q <= 10 && at_q + rest_q > 10;
+        has_high_q    <= at_q <= 11 && at_q + rest_q > 11;
+        low_step_q    <= 4'd10 - at_q[3:0];
+        high_step_q   <= 4'd11 - at_q[3:0];
+        if (all_ready) state_q <= PIECE;
       end
-      PIECE:
-      if (piece_go) begin
+      PIECE: begin
         starts_q      <= 1'b0;
         addr_q        <= addr_q + 64'(bytes_q);
-        fit_q         <= fit_q - bytes_t'(bytes_q);
+        rest_q        <= rest_q - bytes_t'(bytes_q);
+        to_line_q     <= 10'(BURST_BYTES);
+        at_q          <= at_q + bytes_t'(bytes_q);
         now_q.left    <= now_q.left - bytes_t'(bytes_q);
         now_q.written <= now_q.written + bytes_t'(bytes_q);
         now_q.credit  <= now_q.credit - credit_t'(bytes_q);
-        if (frame_ends) begin
+        if (has_low_q) now_q.low_addr <= addr_q + 64'(low_step_q);
+        if (has_high_q) now_q.high_addr <= addr_q + 64'(high_step_q);
+        if (frame_ends_q) begin
           now_q.frame  <= 1'b0;
           now_q.freed  <= now_q.freed + cells_q;
           now_q.chains <= now_q.chains + 1'b1;
-          now_q.over   <= !simple_end;
-          now_q.chain  <= !simple_end;
-          if (simple_end) run_q <= 1'b0;
-          state_q <= numbered ? NUMBER_LOW : PICK;
+          now_q.over   <= !simple_end_q;
+          now_q.chain  <= !simple_end_q;
+          if (simple_end_q) run_q <= 1'b0;
+          state_q <= numbered_q ? NUMBER_LOW : PICK;
         end else state_q <= !buffer_ends_q ? MEASURE : last_q ? CHAIN_END : PICK;
       end
       NUMBER_LOW: if (piece_ready) state_q <= NUMBER_HIGH;
@@ -437,7 +451,7 @@ module receive_scatter
     if (popped_valid) begin
       now_q.come       <= !popped_none;
       now_q.come_first <= popped_first;
-      now_q.come_total <= popped_bytes + bytes_t'(HEADER_BYTES);
+      now_q.come_total <= popped_total;
       now_q.come_sum   <= popped_valid_sum;
     end
     if (load) begin
@@ -448,12 +462,14 @@ module receive_scatter
       now_q.left      <= now_q.come_total;
       now_q.valid_sum <= now_q.come_sum;
       now_q.chains    <= '0;
+      at_q            <= '0;
       starts_q        <= 1'b1;
       cells_q         <= cells_of(now_q.come_total);
     end
     if (rst) begin
-      state_q <= TURN;
-      freed_q <= 1'b0;
+      state_q      <= TURN;
+      freed_q      <= 1'b0;
+      simple_end_q <= 1'b0;
     end
   end
 

@@ -3,8 +3,9 @@
 // the piece's address. Pieces of a frame come in order, with others between them when it was put aside; where it
 // stopped is kept by queue. After a frame's last piece its cells are given back.
 // A beat of the bus has bytes of two beats of header and frame at most: the one that was read last and the one before.
-// Latency: 11 cycles from a piece to its first data. Throughput: 1 beat a cycle; a piece that goes on with a frame put
-// aside takes 6 more. Backpressure: piece_ready is low during a piece and while 16 addresses or beats wait for the bus.
+// Latency: 12 cycles from a piece to its first data. Throughput: 1 beat a cycle, a piece in 2; one that goes on with a
+// frame put aside takes 6 more. Backpressure: piece_ready is low while a piece waits behind the one at hand, and while
+// 16 addresses wait for the bus.
 module receive_shift
   import axi_pkg::*, receive_pkg::*;
 #(
@@ -65,6 +66,34 @@ module receive_shift
   localparam int unsigned HEADER = 12;
   typedef logic [LANE_W-1:0] lane_t;
 
+  // ------------------------------------------------------------------------------------ the piece that comes next
+  logic next_valid_q, take, aw_ready;
+  // verilator lint_off UNUSEDSIGNAL
+  piece_t next_q;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [5:0] next_beats_q;   // that it has beside its first
+  lane_t next_end_q;          // lane of its last byte
+  logic [LANE_W:0] next_count_q;  // bytes of its first beat
+  wire lane_t start = piece.addr[LANE_W-1:0];
+  wire [10:0] span_end = 11'(start) + {1'b0, piece.bytes} - 1'b1;
+  wire [LANE_W:0] span = (LANE_W + 1)'(BYTES) - {1'b0, start};
+  assign piece_ready = !next_valid_q && aw_ready;
+  wire come = piece_valid && piece_ready;
+  wire begins_header = next_q.starts && next_q.at <= bytes_t'(HEADER);
+  wire reads = next_q.writes && !next_q.fixes;
+
+  always_ff @(posedge clk) begin
+    if (take) next_valid_q <= 1'b0;
+    if (come) begin
+      next_valid_q <= 1'b1;
+      next_q       <= piece;
+      next_beats_q <= 6'(span_end >> LANE_W);
+      next_end_q   <= span_end[LANE_W-1:0];
+      next_count_q <= piece.bytes <= 10'(span) ? piece.bytes[LANE_W:0] : span;
+    end
+    if (rst) next_valid_q <= 1'b0;
+  end
+
   // ---------------------------------------------------------------------------------------- a piece, beat after beat
   logic active_q, free_room;
   // verilator lint_off UNUSEDSIGNAL
@@ -72,45 +101,53 @@ module receive_shift
   // verilator lint_on UNUSEDSIGNAL
   logic header_q;             // the next beat is the header's first
   logic [2:0] reload_q;       // cycles until the frame goes on
+  logic waits_q;              // some
   lane_t lane_q, byte_q;      // where the next byte goes, and where it is in its beat of header and frame
-  logic [9:0] left_q;
+  lane_t end_q;               // lane of the piece's last byte
+  logic [5:0] beats_q;        // of the piece after this one
+  logic done_q;               // it is the last, or the piece has none
+  logic [LANE_W:0] count_q;   // bytes of the beat
   logic [CREDIT_W-1:0] credits_q;
-  logic aw_ready;
-  wire [LANE_W:0] span = (LANE_W + 1)'(BYTES) - {1'b0, lane_q};
-  wire last = left_q <= 10'(span);
-  wire [LANE_W:0] count = last ? left_q[LANE_W:0] : span;
-  wire [LANE_W+1:0] byte_end = {2'b0, byte_q} + {1'b0, count};
-  wire done = !piece_q.writes || last;
-  wire go = active_q && reload_q == 0 && (!piece_q.writes || credits_q != 0) && (!done || !piece_q.ends || free_room);
+  logic credit_q;             // some
+  wire [LANE_W+1:0] byte_end = {2'b0, byte_q} + {1'b0, count_q};
+  wire go = active_q && !waits_q && (!piece_q.writes || credit_q) && (!done_q || !piece_q.ends || free_room);
   wire beat = go && piece_q.writes;
-  wire begins_header = piece.starts && piece.at <= bytes_t'(HEADER);
-
-  assign piece_ready = (!active_q || (go && done)) && aw_ready;
-  wire take = piece_valid && piece_ready;
+  wire back = axi_req.wvalid && axi_rsp.wready;
+  assign take = next_valid_q && (!active_q || (go && done_q));
 
   always_ff @(posedge clk) begin
     if (reload_q != 0) reload_q <= reload_q - 1'b1;
+    waits_q <= reload_q > 1;
     if (beat) begin
-      left_q   <= left_q - 10'(count);
+      beats_q  <= beats_q - 1'b1;
+      done_q   <= beats_q == 1;
+      count_q  <= beats_q == 1 ? {1'b0, end_q} + 1'b1 : (LANE_W + 1)'(BYTES);
       lane_q   <= '0;
       byte_q   <= lane_t'(byte_end);
       header_q <= 1'b0;
     end
-    if (go && done) active_q <= 1'b0;
+    if (go && done_q) active_q <= 1'b0;
     if (take) begin
       active_q <= 1'b1;
-      piece_q  <= piece;
-      header_q <= piece.writes && !piece.fixes && begins_header;
-      reload_q <= piece.writes && !piece.fixes && piece.starts && !begins_header ? 3'd6 : 3'd0;
-      lane_q   <= piece.addr[LANE_W-1:0];
-      byte_q   <= lane_t'(piece.at) - lane_t'(HEADER);
-      left_q   <= piece.bytes;
+      piece_q  <= next_q;
+      header_q <= reads && begins_header;
+      reload_q <= reads && next_q.starts && !begins_header ? 3'd6 : 3'd0;
+      waits_q  <= reads && next_q.starts && !begins_header;
+      lane_q   <= next_q.addr[LANE_W-1:0];
+      byte_q   <= lane_t'(next_q.at) - lane_t'(HEADER);
+      end_q    <= next_end_q;
+      beats_q  <= next_beats_q;
+      done_q   <= !next_q.writes || next_beats_q == 0;
+      count_q  <= next_count_q;
     end
-    credits_q <= credits_q - CREDIT_W'(beat) + CREDIT_W'(axi_req.wvalid && axi_rsp.wready);
+    credits_q <= credits_q - CREDIT_W'(beat) + CREDIT_W'(back);
+    credit_q  <= credits_q[CREDIT_W-1:1] != 0 || back || (credits_q[0] && !beat);
     if (rst) begin
       active_q  <= 1'b0;
       reload_q  <= '0;
+      waits_q   <= 1'b0;
       credits_q <= CREDIT_W'(WAITING);
+      credit_q  <= 1'b1;
     end
   end
 
@@ -141,7 +178,7 @@ module receive_shift
     read1_q      <= (beat && !piece_q.fixes && (byte_q == 0 || 32'(byte_end) > BYTES)) || reload;
     header1_q    <= beat && header_q;
     reload1_q    <= reload;
-    save1_q      <= beat && last && !piece_q.fixes;
+    save1_q      <= beat && done_q && !piece_q.fixes;
     valid_sum1_q <= piece_q.valid_sum;
     first1_q     <= piece_q.first;
     queue1_q     <= QUEUE_W'(piece_q.owner);
@@ -149,9 +186,9 @@ module receive_shift
     beat1_data_q <= '{
       fixes: piece_q.fixes,
       value: piece_q.value,
-      last: last,
+      last: done_q,
       lane: lane_q,
-      lanes: {1'b0, lane_q} + count,
+      lanes: {1'b0, lane_q} + count_q,
       newest: lane_t'(byte_end - 1'b1),
       turn: byte_q - lane_q
     };
@@ -165,7 +202,7 @@ module receive_shift
 
   // The next place; if its cell has ended, it is in the one that follows, which is known once its link was read.
   place_t at, next_place_q, before_q;
-  logic ended_q, link_q;
+  logic ended_q, link_q;      // link_q: a link comes in this cycle
   cell_t link_cell_q;
   wire place_t following = '{number: ended_q ? link_cell_q : next_place_q.number, beat: next_place_q.beat};
   assign at = header1_q ? '{number: first1_q, beat: '0} : reload1_q ? kept_q : following;
@@ -173,18 +210,21 @@ module receive_shift
   assign rd_en   = read1_q;
   assign rd_cell = at.number;
   assign rd_beat = at.beat;
-  assign next_en = read1_q && (at.beat == 0 || reload1_q);
-  assign next_of = at.number;
 
   always_ff @(posedge clk) begin
-    link_q <= next_en;
+    next_en <= read1_q && (at.beat == 0 || reload1_q);
+    next_of <= at.number;
+    link_q  <= next_en;
     if (link_q) link_cell_q <= next_cell;
     if (read1_q) before_q <= at;
     if (read1_q || header1_q) begin
       next_place_q <= '{number: at.number, beat: at.beat + BEAT_W'(read1_q)};
       ended_q      <= read1_q && at.beat == BEAT_W'(CELL_BEATS - 1);
     end
-    if (rst) link_q <= 1'b0;
+    if (rst) begin
+      next_en <= 1'b0;
+      link_q  <= 1'b0;
+    end
   end
 
   ram_fit #(
@@ -257,7 +297,6 @@ module receive_shift
   } address_t;
   address_t address, new_address;
   logic address_valid, beats_ready, beats_idle, addresses_idle, wvalid, wlast, frees_idle;
-  wire [10:0] span_end = 11'(piece.addr[LANE_W-1:0]) + {1'b0, piece.bytes} - 1'b1;
   assign new_address = '{
     id: ID_W'(piece.owner),
     word: piece.addr[63:LANE_W],
@@ -268,13 +307,17 @@ module receive_shift
   // An address goes when its first data are there: nobody waits for the cells behind it.
   logic begins_q;
   logic [CREDIT_W-1:0] begun_q;  // bursts with data and without an address
+  logic some_begun_q;
+  wire begin_now = beat6_q && begins_q;
   wire address_goes = axi_req.awvalid && axi_rsp.awready;
   always_ff @(posedge clk) begin
     if (beat6_q) begins_q <= last6_q;
-    begun_q <= begun_q + CREDIT_W'(beat6_q && begins_q) - CREDIT_W'(address_goes);
+    begun_q      <= begun_q + CREDIT_W'(begin_now) - CREDIT_W'(address_goes);
+    some_begun_q <= begun_q[CREDIT_W-1:1] != 0 || begin_now || (begun_q[0] && !address_goes);
     if (rst) begin
-      begins_q <= 1'b1;
-      begun_q  <= '0;
+      begins_q     <= 1'b1;
+      begun_q      <= '0;
+      some_begun_q <= 1'b0;
     end
   end
 
@@ -284,7 +327,7 @@ module receive_shift
   ) u_addresses (
       .clk,
       .rst,
-      .s_valid(take && piece.writes),
+      .s_valid(come && piece.writes),
       .s_ready(aw_ready),
       .s_data (new_address),
       .m_valid(address_valid),
@@ -314,7 +357,7 @@ module receive_shift
   ) u_frees (
       .clk,
       .rst,
-      .s_valid(go && done && piece_q.ends),
+      .s_valid(go && done_q && piece_q.ends),
       .s_ready(free_room),
       .s_data ({piece_q.first, piece_q.cells}),
       .m_valid(free_valid),
@@ -331,18 +374,19 @@ module receive_shift
     axi_req.awsize  = 3'(LANE_W);
     axi_req.awburst = 2'b01;
     axi_req.awuser  = 16'(FIRST + 32'(address.owner) / PAIRS);
-    axi_req.awvalid = address_valid && begun_q != 0;
+    axi_req.awvalid = address_valid && some_begun_q;
     axi_req.wlast   = wlast;
     axi_req.wvalid  = wvalid;
     axi_req.bready  = 1'b1;
   end
-  assign idle = !active_q && credits_q == CREDIT_W'(WAITING) && beats_idle && addresses_idle && frees_idle && !save1_q;
+  assign idle = !next_valid_q && !active_q && credits_q == CREDIT_W'(WAITING) && beats_idle && addresses_idle
+      && frees_idle && !save1_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!beat6_q || beats_ready) else $error("%m: a beat is lost");
-      assert (!take || !piece.writes || (piece.bytes != 0 && piece.bytes <= 10'(BURST_BYTES)))
+      assert (!come || !piece.writes || (piece.bytes != 0 && piece.bytes <= 10'(BURST_BYTES)))
       else $error("%m: a piece of no bytes, or too many");
     end
   end

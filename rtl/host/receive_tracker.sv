@@ -6,7 +6,7 @@
 // A queue of which a burst was answered with an error fails, as does one of which the chains can't be: nothing of it
 // becomes used until it is enabled again. Two errors of queues that share an ID, before the first is dealt with, also
 // fail those that wrote between them.
-// Latency: 11 cycles from the last answer to `used`. Throughput: a run in 3 cycles, and 4 more for each ID in turn.
+// Latency: 12 cycles from the last answer to `used`. Throughput: a run in 3 cycles, and 4 more for each ID in turn.
 // Backpressure: ends_ready and fault_ready are low for few cycles; runs wait for used_ready, and take `room` then.
 module receive_tracker
   import axi_pkg::SLVERR;
@@ -94,7 +94,8 @@ module receive_tracker
   runs_t begun, begun_look, gone, gone_look, marked, marked_look;
   bursts_t issued;
   wire end_now = ends_valid && ends_ready;
-  wire bursts_t issued_now = issued + bursts_t'(burst);
+  wire bursts_t issued_next = issued + 1'b1;
+  wire bursts_t issued_now = burst ? issued_next : issued;
 
   runs_t [1:0] begun_both, marked_both, gone_both;
   for (genvar i = 0; i < 2; i++) begin : gen_counts
@@ -127,7 +128,7 @@ module receive_tracker
         .clk,
         .wr_en  (wipe || emit),
         .wr_addr(wipe ? wipe_id : look_q),
-        .wr_data(wipe ? '0 : gone_look + 1'b1),
+        .wr_data(wipe ? '0 : gone_next_q),
         .rd_addr(i == 0 ? id : look_q),
         .rd_data(gone_both[i])
     );
@@ -253,31 +254,44 @@ module receive_tracker
     READ,   // the mark is being read, if there is one
     GET,
     TEST,   // all of it answered?
+    JUDGE,
     FAIL
   } state_t;
   state_t state_q;
   mark_t mark, mark_q;
   logic failed, used_room, used_idle, wake_free, bad_q;
-  wire [RUN_W-1:0] place = gone_look[RUN_W-1:0];
   wire none = marked_look == gone_look;
   wire bursts_t beyond = answered_look - mark_q.target;
-  wire answers_in = !beyond[BURST_W-1];
   wire bursts_t before_error = errors_look.first - mark_q.target;
   wire bursts_t after_error = errors_look.last - mark_q.target;
-  wire error_here = errors_look.valid && (before_error == 0 || before_error[BURST_W-1]);
-  wire more_errors = after_error != 0 && !after_error[BURST_W-1];
-  // An answer's error is noted in the cycle in which the answer is seen first.
-  wire clear = !known_error_q && used_room && wake_free;
-  wire tested = state_q == TEST && clear && answers_in && (!error_here || bad_q);
+  wire runs_t rest = begun_look - gone_look;
 
-  assign look_ready = state_q == REST;
-  assign emit       = tested;
-  assign settle     = tested && error_here;
-  always_comb begin
-    errors_left       = errors_look;
-    errors_left.valid = more_errors;
-    errors_left.first = mark_q.target + 1'b1;
+  // What is known of the oldest run, as of the cycle before
+  logic answers_in_q, error_here_q, more_q, few_q, fresh_q;
+  runs_t gone_next_q;
+  errors_t errors_left_q;
+  always_ff @(posedge clk) begin
+    answers_in_q  <= !beyond[BURST_W-1];
+    error_here_q  <= errors_look.valid && (before_error == 0 || before_error[BURST_W-1]);
+    errors_left_q <= '{
+      valid: after_error != 0 && !after_error[BURST_W-1],
+      first: mark_q.target + 1'b1,
+      last: errors_look.last
+    };
+    gone_next_q   <= gone_look + 1'b1;
+    more_q        <= marked_look != gone_next_q;
+    few_q         <= rest <= runs_t'(3 * RUNS / 4);
+    fresh_q       <= !known_error_q;
   end
+
+  // An answer's error is noted in the cycle in which the answer is seen first, and known of one later.
+  wire clear = !known_error_q && fresh_q && used_room && wake_free;
+  wire tested = state_q == JUDGE && clear && answers_in_q && (!error_here_q || bad_q);
+
+  assign look_ready  = state_q == REST;
+  assign emit        = tested;
+  assign settle      = tested && error_here_q;
+  assign errors_left = errors_left_q;
 
   ram_fit #(
       .WIDTH($bits(mark_t)),
@@ -287,8 +301,8 @@ module receive_tracker
       .wr_en  (end_now),
       .wr_addr({id, marked[RUN_W-1:0]}),
       .wr_data(mark_t'{visited, run_q, ends, issued_now, ends_used}),
-      .rd_en  (state_q == READ),
-      .rd_addr({look_q, place}),
+      .rd_en  (state_q == READ || state_q == JUDGE),
+      .rd_addr({look_q, state_q == READ ? gone_look[RUN_W-1:0] : gone_next_q[RUN_W-1:0]}),
       .rd_data(mark)
   );
 
@@ -304,14 +318,15 @@ module receive_tracker
         bad_q   <= 1'b0;
         state_q <= TEST;
       end
-      TEST:
-      if (!answers_in) state_q <= REST;
-      else if (tested) state_q <= READ;
+      TEST: state_q <= JUDGE;
+      JUDGE:
+      if (!answers_in_q) state_q <= REST;
+      else if (tested) state_q <= more_q ? GET : REST;
       else if (clear) state_q <= FAIL;
       default:
       if (!set_valid) begin
         bad_q   <= 1'b1;
-        state_q <= TEST;
+        state_q <= JUDGE;
       end
     endcase
     if (rst) state_q <= REST;
@@ -320,9 +335,9 @@ module receive_tracker
   // --------------------------------------------------------------------------------------------- queues that failed
   // A fault that is told of waits while one of the bus is dealt with.
   wire own_fail = state_q == FAIL && !set_valid;
-  assign fault_ready = state_q != FAIL && state_q != TEST && !set_valid && !wipe;
+  assign fault_ready = state_q != FAIL && state_q != JUDGE && !set_valid && !wipe;
   wire told_fail = fault_valid && fault_ready;
-  wire [QUEUE_W-1:0] failed_queue = state_q == FAIL || state_q == TEST ? mark_q.owner : visited;
+  wire [QUEUE_W-1:0] failed_queue = state_q == FAIL || state_q == JUDGE ? mark_q.owner : visited;
   wire restart = set_valid && set_enabled;
 
   ram_dist #(
@@ -363,13 +378,14 @@ module receive_tracker
   logic wake_q;
   logic [SHARE_W-1:0] share_q;
   id_t wake_id_q;
-  wire runs_t rest = begun_look - gone_look;
-  wire wake = tested && blocked_q[look_q] && rest <= runs_t'(3 * RUNS / 4);
+  logic wanted_q;  // the ID that is looked at has some
+  wire wake = tested && wanted_q && few_q;
   assign wake_free  = !wake_q;
   assign turn_valid = wake_q;
   assign turn_queue = QUEUE_W'({share_q, wake_id_q});
   wire last_share = 32'(share_q) == SHARERS - 1 || 32'({share_q, wake_id_q}) + IDS >= QUEUES;
   always_ff @(posedge clk) begin
+    wanted_q <= blocked_q[look_q] && !wake;
     if (wake) begin
       blocked_q[look_q] <= 1'b0;
       wake_q            <= 1'b1;
