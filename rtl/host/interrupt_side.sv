@@ -156,7 +156,7 @@ module interrupt_side
   end
 
   // ---------------------------------------------------------------------------------------------- reads and their data
-  logic lend_valid, look_valid, look_push, look_room, answer_valid, answer_error, answer_room, slots_idle;
+  logic lend_valid, look_valid, look_push, look_room, answer_valid, answer_error, answer_room;
   logic looks_idle;
   slot_t lend, answer_slot;
   queue_t look_key, push_key;
@@ -164,19 +164,32 @@ module interrupt_side
   logic [31:0] answer_structure;
   logic step_look, step_answer;
 
+  // A slot is kept at hand for the next look.
+  logic slot_valid_q;
+  slot_t slot_free_q;
+  logic [SLOT_W:0] looks_q;  // whose answers have not come
   number_pool #(
       .COUNT(READS)
   ) u_slots (
       .clk,
       .rst,
       .lend_valid,
-      .lend_ready(step_look),
+      .lend_ready(!slot_valid_q),
       .lend,
       .back_valid(step_answer),
       .back      (answer_slot),
       .free      (),
-      .idle      (slots_idle)
+      .idle      ()
   );
+  always_ff @(posedge clk) begin
+    slot_valid_q <= slot_valid_q ? !step_look : lend_valid;
+    if (!slot_valid_q) slot_free_q <= lend;
+    looks_q <= looks_q + (SLOT_W + 1)'(step_look) - (SLOT_W + 1)'(step_answer);
+    if (rst) begin
+      slot_valid_q <= 1'b0;
+      looks_q      <= '0;
+    end
+  end
   stream_fifo #(
       .WIDTH(QUEUE_W),
       .DEPTH(QUEUES < 4 ? 4 : QUEUES)
@@ -257,11 +270,11 @@ module interrupt_side
       chosen.slots     = looked.slots;
       chosen.structure = answer_structure;
       chosen.error     = answer_error;
-    end else if (look_valid && lend_valid && reads_room_q) begin
+    end else if (look_valid && slot_valid_q && reads_room_q) begin
       step_look   = 1'b1;
       chosen.kind = LOOK;
       chosen.key  = look_key;
-      chosen.slot = lend;
+      chosen.slot = slot_free_q;
     end else if (checks_q) begin
       step_check  = 1'b1;
       chosen.kind = CHECK;
@@ -626,7 +639,7 @@ module interrupt_side
   );
   assign irq_function = 16'(FIRST) + 16'(irq_from);
 
-  assign idle = ready_q && !set_q && !moderate_q && slots_idle && looks_idle && irqs_idle && !valid_q0 && !valid_q1
+  assign idle = ready_q && !set_q && !moderate_q && looks_q == '0 && looks_idle && irqs_idle && !valid_q0 && !valid_q1
       && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5 && !fail_valid
       && !offers_q && !checking_q && !ringing_q;
 
