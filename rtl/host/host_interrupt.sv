@@ -189,7 +189,19 @@ module host_interrupt
 
   assign irq_function = irq.owner;
   assign irq_vector   = irq.vector;
-  assign wake_ns      = side_wake[0] < side_wake[1] ? side_wake[0] : side_wake[1];
-  assign idle         = &side_idle && reads_idle && irqs_idle;
+
+  // Both are of the cycle before; what comes in that one is not idle either.
+  logic idle_q, comes_q;
+  always_ff @(posedge clk) begin
+    wake_ns <= side_wake[0] < side_wake[1] ? side_wake[0] : side_wake[1];
+    idle_q  <= &side_idle && reads_idle && irqs_idle;
+    comes_q <= set_valid != '0 || moderate_valid != '0 || done_valid != '0;
+    if (rst) begin
+      wake_ns <= '1;
+      idle_q  <= 1'b0;
+      comes_q <= 1'b0;
+    end
+  end
+  assign idle = idle_q && !comes_q;
 
 endmodule

@@ -3,8 +3,8 @@
 // driver's event suppression structure is read, and says whether an interrupt is wanted. What comes meanwhile is
 // gathered anew, and looked at once more: an element that the driver's last look at the ring missed is older than a
 // look at the structure.
-// Latency: 8 cycles from `done` to the read, 8 from its data to the interrupt, more while others are before it; a timer
-// that rings is seen within QUEUES cycles of no other work. Throughput: a `done` every other cycle.
+// Latency: 13 cycles from `done` to the read, 10 from its data to the interrupt, more while others are before it; a
+// timer that rings is seen within QUEUES + 3 cycles of no other work. Throughput: a `done` every other cycle.
 // Backpressure: none. READS queues at once have their structures read; others wait for one of these.
 module interrupt_side
   import host_pkg::*;
@@ -80,18 +80,18 @@ module interrupt_side
   localparam int unsigned BYTES = DATA_W / 8;
   localparam int unsigned LANES = BYTES / 4;
   localparam int unsigned LANE_W = $clog2(LANES);
-  localparam int unsigned OUT = 8;        // reads and interrupts on their way out
-  localparam int unsigned IN_FLIGHT = 5;  // from the choice of a step to there
+  localparam int unsigned OUT = 16;       // reads and interrupts on their way out
+  localparam int unsigned IN_FLIGHT = 8;  // from the choice of a step to where the next one is told that there is room
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [SLOT_W-1:0] slot_t;
 
   typedef struct packed {
-    logic        busy;      // waits for a look, or for its answer
     logic        off;       // by software: nothing is held back
-    logic [15:0] count;     // what was gathered; 0: nothing
+    logic        some;      // something was gathered:
+    logic [15:0] count;
     logic [16:0] slots;
     place_t      from;
-    logic [63:0] deadline;  // of what was gathered
+    logic [63:0] deadline;
   } state_t;
 
   typedef enum logic [2:0] {
@@ -156,26 +156,40 @@ module interrupt_side
   end
 
   // ---------------------------------------------------------------------------------------------- reads and their data
-  logic lend_valid, look_valid, look_push, look_room, answer_valid, answer_error, answer_room, slots_idle;
+  logic lend_valid, look_valid, look_push, look_room, answer_valid, answer_error, answer_room;
+  logic looks_idle;
   slot_t lend, answer_slot;
   queue_t look_key, push_key;
   look_t looked;
   logic [31:0] answer_structure;
   logic step_look, step_answer;
 
+  // A slot is kept at hand for the next look.
+  logic slot_valid_q;
+  slot_t slot_free_q;
+  logic [SLOT_W:0] looks_q;  // whose answers have not come
   number_pool #(
       .COUNT(READS)
   ) u_slots (
       .clk,
       .rst,
       .lend_valid,
-      .lend_ready(step_look),
+      .lend_ready(!slot_valid_q),
       .lend,
       .back_valid(step_answer),
       .back      (answer_slot),
       .free      (),
-      .idle      (slots_idle)
+      .idle      ()
   );
+  always_ff @(posedge clk) begin
+    slot_valid_q <= slot_valid_q ? !step_look : lend_valid;
+    if (!slot_valid_q) slot_free_q <= lend;
+    looks_q <= looks_q + (SLOT_W + 1)'(step_look) - (SLOT_W + 1)'(step_answer);
+    if (rst) begin
+      slot_valid_q <= 1'b0;
+      looks_q      <= '0;
+    end
+  end
   stream_fifo #(
       .WIDTH(QUEUE_W),
       .DEPTH(QUEUES < 4 ? 4 : QUEUES)
@@ -189,7 +203,7 @@ module interrupt_side
       .m_ready(step_look),
       .m_data (look_key),
       .count  (),
-      .idle   ()
+      .idle   (looks_idle)
   );
 
   logic data_valid_q, data_error_q;
@@ -219,9 +233,9 @@ module interrupt_side
       .idle   ()
   );
 
-  // ------------------------------------------------------------------------------------------------ 0 choice of a step
+  // -------------------------------------------------------------------------------------------------- choice of a step
   logic [$clog2(OUT+1)-1:0] reads_count, irqs_count;
-  logic checks_q, choice;
+  logic checks_q, choice, reads_room_q, irqs_room_q;
   queue_t check_q;
   step_t chosen;
   wire check_last = check_q == queue_t'(QUEUES - 1);
@@ -248,7 +262,7 @@ module interrupt_side
       step_set    = 1'b1;
       chosen.kind = set_on_q ? CLEAR : FLUSH;
       chosen.key  = set_queue_q;
-    end else if (answer_valid && 32'(irqs_count) <= OUT - IN_FLIGHT) begin
+    end else if (answer_valid && irqs_room_q) begin
       step_answer      = 1'b1;
       chosen.kind      = ANSWER;
       chosen.key       = looked.key;
@@ -256,11 +270,11 @@ module interrupt_side
       chosen.slots     = looked.slots;
       chosen.structure = answer_structure;
       chosen.error     = answer_error;
-    end else if (look_valid && lend_valid && 32'(reads_count) <= OUT - IN_FLIGHT) begin
+    end else if (look_valid && slot_valid_q && reads_room_q) begin
       step_look   = 1'b1;
       chosen.kind = LOOK;
       chosen.key  = look_key;
-      chosen.slot = lend;
+      chosen.slot = slot_free_q;
     end else if (checks_q) begin
       step_check  = 1'b1;
       chosen.kind = CHECK;
@@ -272,18 +286,21 @@ module interrupt_side
   end
 
   always_ff @(posedge clk) begin
-    set_q <= set_valid || (set_q && !step_set);
+    set_q        <= set_valid || (set_q && !step_set);
+    irqs_room_q  <= 32'(irqs_count) <= OUT - IN_FLIGHT;
+    reads_room_q <= 32'(reads_count) <= OUT - IN_FLIGHT;
     if (rst) set_q <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------ 1 state is read, 2 and changes
-  logic valid_q1, valid_q2;
-  step_t step_q1, step_q2;
+  // ------------------------------------------------------------------------------- 0 state is read, 2 what is gathered
+  logic valid_q0, valid_q1, valid_q2, follows_q1, follows_q2, follows_q3;
+  logic reads_config_q0, done_q2, forgets_q2;
+  step_t step_q0, step_q1, step_q2;
   state_t read, state_q2, state_d;
   moderation_t moderation, moderation_q2;
   set_t config_read, config_q2;
-  queue_t key_q3;
-  logic [63:0] now_q;
+  logic [16:0] slots_q2;
+  logic [63:0] now_q, deadline_q2;
 
   ram_through #(
       .WIDTH($bits(state_t)),
@@ -293,7 +310,7 @@ module interrupt_side
       .wr_en  (valid_q2),
       .wr_addr(step_q2.key),
       .wr_data(state_d),
-      .rd_addr(chosen.key),
+      .rd_addr(step_q0.key),
       .rd_data(read)
   );
   ram_through #(
@@ -304,7 +321,7 @@ module interrupt_side
       .wr_en  (!ready_q || moderate_q),
       .wr_addr(ready_q ? moderate_queue_q : clear_q),
       .wr_data(ready_q ? moderation_q : '0),
-      .rd_addr(chosen.key),
+      .rd_addr(step_q0.key),
       .rd_data(moderation)
   );
   ram_fit #(
@@ -315,75 +332,136 @@ module interrupt_side
       .wr_en  (set_valid && set.enabled),
       .wr_addr(set_queue),
       .wr_data({set.event_index, set.size, set.vector, set.driver}),
-      .rd_en  (step_look || step_answer),
-      .rd_addr(chosen.key),
+      .rd_en  (reads_config_q0),
+      .rd_addr(step_q0.key),
       .rd_data(config_read)
   );
 
   always_ff @(posedge clk) begin
-    now_q         <= time_ns;
-    valid_q1      <= choice;
-    step_q1       <= chosen;
-    valid_q2      <= valid_q1;
-    step_q2       <= step_q1;
-    moderation_q2 <= moderation;
-    config_q2     <= config_read;
-    key_q3        <= step_q2.key;
+    now_q           <= time_ns;
+    valid_q0        <= choice;
+    step_q0         <= chosen;
+    reads_config_q0 <= step_look || step_answer;
+    valid_q1        <= valid_q0;
+    step_q1         <= step_q0;
+    follows_q1      <= valid_q1 && step_q1.key == step_q0.key;
+    valid_q2        <= valid_q1;
+    step_q2         <= step_q1;
+    follows_q2      <= follows_q1;
+    done_q2         <= step_q1.kind == DONE;
+    forgets_q2      <= step_q1.kind == LOOK || step_q1.kind == CLEAR;
+    slots_q2        <= step_q1.kind == DONE ? step_q1.slots : '0;
+    deadline_q2     <= now_q + 64'(moderation.ns);
+    moderation_q2   <= moderation;
+    config_q2       <= config_read;
     // What the step before leaves is not in what was read.
-    state_q2      <= valid_q2 && step_q2.key == step_q1.key ? state_d : read;
+    state_q2        <= follows_q1 ? state_d : read;
     if (rst) begin
+      valid_q0 <= 1'b0;
       valid_q1 <= 1'b0;
       valid_q2 <= 1'b0;
     end
   end
 
-  wire some = state_q2.count != '0;
-  wire late = state_q2.deadline <= now_q;
-  wire at_once = state_q2.off || moderation_q2.ns == '0;
   wire [16:0] count_sum = {1'b0, state_q2.count} + {1'b0, step_q2.count};
-  wire [17:0] slots_sum = {1'b0, state_q2.slots} + {1'b0, step_q2.slots};
-  wire [63:0] deadline_new = now_q + 64'(moderation_q2.ns);
-  logic due, timer;  // look now; or when the deadline comes
+  wire [17:0] slots_sum = {1'b0, state_q2.slots} + {1'b0, slots_q2};
 
   always_comb begin
-    state_d = state_q2;
-    due     = 1'b0;
-    timer   = 1'b0;
-    case (step_q2.kind)
-      CLEAR:   state_d = '0;
-      FLUSH: begin
-        state_d.off = 1'b1;
-        due         = some && !state_q2.busy;
-      end
-      DONE: begin
-        state_d.count = count_sum[16] ? '1 : count_sum[15:0];
-        state_d.slots = slots_sum[17] ? '1 : slots_sum[16:0];
-        if (!some) begin
-          state_d.from     = step_q2.from;
-          state_d.deadline = deadline_new;
-        end
-        due   = !state_q2.busy && (at_once || count_sum >= {1'b0, moderation_q2.packets});
-        timer = !state_q2.busy && !some && !due;
-      end
-      LOOK: begin
-        state_d.count = '0;
-        state_d.slots = '0;
-      end
-      ANSWER: begin
-        state_d.busy = 1'b0;
-        due          = some && (at_once || late || state_q2.count >= moderation_q2.packets);
-        timer        = some && !due;
-      end
-      default: begin
-        due   = some && !state_q2.busy && late;
-        timer = some && !state_q2.busy && !late;
-      end
-    endcase
-    if (due) state_d.busy = 1'b1;
+    state_d       = state_q2;
+    state_d.count = count_sum[16] ? '1 : count_sum[15:0];
+    state_d.slots = slots_sum[17] ? '1 : slots_sum[16:0];
+    if (done_q2) state_d.some = 1'b1;
+    if (!state_q2.some) begin
+      state_d.from     = step_q2.from;
+      state_d.deadline = deadline_q2;
+    end
+    if (forgets_q2) begin
+      state_d.some  = 1'b0;
+      state_d.count = '0;
+      state_d.slots = '0;
+    end
+    if (step_q2.kind == FLUSH) state_d.off = 1'b1;
+    if (step_q2.kind == CLEAR) state_d.off = 1'b0;
   end
 
-  assign look_push = valid_q2 && due;
-  assign push_key  = step_q2.key;
+  // --------------------------------------------------------------------------- 3 is it enough or late, 4 a look begins
+  logic valid_q3, valid_q4, last_q3, last_q4, before_q3, before_q4, some_q3, some_q4;
+  logic at_once_q3, at_once_q4, enough_q4, late_q4, busy, busy_q4, busy_d;
+  kind_t kind_q3, kind_q4;
+  queue_t key_q3, key_q4;
+  logic [15:0] count_q3, packets_q3;
+  logic [63:0] deadline_q3, deadline_q4;
+  logic due, timer;  // look now; or when the deadline comes
+
+  // Whether a queue waits for a look, or for its answer
+  ram_through #(
+      .WIDTH(1),
+      .DEPTH(QUEUES)
+  ) u_busy (
+      .clk,
+      .wr_en  (valid_q4),
+      .wr_addr(key_q4),
+      .wr_data(busy_d),
+      .rd_addr(step_q2.key),
+      .rd_data(busy)
+  );
+
+  always_ff @(posedge clk) begin
+    valid_q3    <= valid_q2;
+    kind_q3     <= step_q2.kind;
+    key_q3      <= step_q2.key;
+    last_q3     <= step_q2.last;
+    follows_q3  <= follows_q2;
+    before_q3   <= state_q2.some;
+    some_q3     <= state_d.some;
+    at_once_q3  <= state_q2.off || moderation_q2.ns == '0;
+    count_q3    <= state_d.count;
+    packets_q3  <= moderation_q2.packets;
+    deadline_q3 <= state_d.deadline;
+    valid_q4    <= valid_q3;
+    kind_q4     <= kind_q3;
+    key_q4      <= key_q3;
+    last_q4     <= last_q3;
+    before_q4   <= before_q3;
+    some_q4     <= some_q3;
+    at_once_q4  <= at_once_q3;
+    enough_q4   <= count_q3 >= packets_q3;
+    late_q4     <= deadline_q3 <= now_q;
+    deadline_q4 <= deadline_q3;
+    busy_q4     <= follows_q3 ? busy_d : busy;
+    if (rst) begin
+      valid_q3 <= 1'b0;
+      valid_q4 <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    due   = 1'b0;
+    timer = 1'b0;
+    case (kind_q4)
+      FLUSH: due = before_q4 && !busy_q4;
+      DONE: begin
+        due   = !busy_q4 && (at_once_q4 || enough_q4);
+        timer = !busy_q4 && !before_q4 && !due;
+      end
+      ANSWER: begin
+        due   = before_q4 && (at_once_q4 || late_q4 || enough_q4);
+        timer = before_q4 && !due;
+      end
+      CHECK: begin
+        due   = before_q4 && !busy_q4 && late_q4;
+        timer = before_q4 && !busy_q4 && !late_q4;
+      end
+      default: ;
+    endcase
+    busy_d = due || (busy_q4 && kind_q4 != ANSWER && kind_q4 != CLEAR);
+  end
+
+  always_ff @(posedge clk) begin
+    look_push <= valid_q4 && due;
+    push_key  <= key_q4;
+    if (rst) look_push <= 1'b0;
+  end
 
   logic begun;
   queue_t probe_queue_q;
@@ -392,9 +470,9 @@ module interrupt_side
       .DEPTH(QUEUES)
   ) u_begun (
       .clk,
-      .wr_en  (valid_q2),
-      .wr_addr(step_q2.key),
-      .wr_data(state_d.busy || state_d.count != '0),
+      .wr_en  (valid_q4),
+      .wr_addr(key_q4),
+      .wr_data(busy_d || some_q4),
       .rd_addr(probe_queue_q),
       .rd_data(begun)
   );
@@ -405,17 +483,16 @@ module interrupt_side
 
   // ------------------------------------------------------------------------------------------------------------ timers
   // All queues are checked when the earliest timer rings, and the earliest of the others is found on the way.
-  logic offers_q, checked_q, ends_q;
+  logic offers_q, checked_q, checking_q, ends_q, ended_q, ringing_q;
   logic [63:0] offer_q, wake_q, next_q;
-  wire ringing = time_ns >= wake_q;
-  // The last check is on its way.
-  wire check_ends = (valid_q1 && step_q1.last) || (valid_q2 && step_q2.last) || ends_q;
 
   always_ff @(posedge clk) begin
-    offers_q  <= valid_q2 && timer;
-    checked_q <= step_q2.kind == CHECK;
-    offer_q   <= state_d.deadline;
-    ends_q    <= valid_q2 && step_q2.last;
+    offers_q  <= valid_q4 && timer;
+    checked_q <= kind_q4 == CHECK;
+    offer_q   <= deadline_q4;
+    ends_q    <= valid_q4 && last_q4;
+    ended_q   <= ends_q;
+    ringing_q <= now_q >= wake_q;
     if (offers_q && !checked_q && offer_q < wake_q) wake_q <= offer_q;
     if (offers_q && offer_q < next_q) next_q <= offer_q;
     if (ends_q) wake_q <= offers_q && offer_q < next_q ? offer_q : next_q;
@@ -426,16 +503,22 @@ module interrupt_side
         checks_q <= 1'b0;
       end
     end
-    if (!checks_q && !check_ends && ringing && ready_q) begin
-      checks_q <= 1'b1;
-      next_q   <= '1;
+    // By then it is known whether the new time has come too.
+    if (ended_q) checking_q <= 1'b0;
+    if (!checking_q && ringing_q && ready_q) begin
+      checks_q   <= 1'b1;
+      checking_q <= 1'b1;
+      next_q     <= '1;
     end
     if (rst) begin
-      offers_q <= 1'b0;
-      ends_q   <= 1'b0;
-      check_q  <= '0;
-      checks_q <= 1'b0;
-      wake_q   <= '1;
+      offers_q   <= 1'b0;
+      ends_q     <= 1'b0;
+      ended_q    <= 1'b0;
+      ringing_q  <= 1'b0;
+      check_q    <= '0;
+      checks_q   <= 1'b0;
+      checking_q <= 1'b0;
+      wake_q     <= '1;
     end
   end
   assign wake_ns = wake_q;
@@ -502,9 +585,9 @@ module interrupt_side
   assign read_user = 16'(FIRST) + 16'(out_function);
 
   // --------------------------------------------------------------------------------------- 2 to 5 an interrupt or none
-  logic answer_q3, answer_q4, wanted, irq_room, irqs_idle;
-  queue_t key_q4;
-  logic [15:0] vector_q3, vector_q4;
+  logic answer_q3, answer_q4, answer_q5, wanted, irq_room, irqs_idle;
+  queue_t key_q5;
+  logic [15:0] vector_q3, vector_q4, vector_q5;
   logic [FUNCTION_W-1:0] irq_owner, irq_from;
   interrupt_decide u_decide (
       .clk,
@@ -520,12 +603,15 @@ module interrupt_side
     vector_q3  <= config_q2.vector;
     answer_q4  <= answer_q3;
     vector_q4  <= vector_q3;
-    key_q4     <= key_q3;
+    answer_q5  <= answer_q4;
+    vector_q5  <= vector_q4;
+    key_q5     <= key_q4;
     fail_valid <= valid_q2 && step_q2.kind == ANSWER && step_q2.error;
     fail_queue <= step_q2.key;
     if (rst) begin
       answer_q3  <= 1'b0;
       answer_q4  <= 1'b0;
+      answer_q5  <= 1'b0;
       fail_valid <= 1'b0;
     end
   end
@@ -533,7 +619,7 @@ module interrupt_side
       .QUEUES(QUEUES),
       .PAIRS (PAIRS)
   ) u_irq_owner (
-      .number(key_q4),
+      .number(key_q5),
       .owner (irq_owner)
   );
   stream_fifo #(
@@ -542,9 +628,9 @@ module interrupt_side
   ) u_irqs (
       .clk,
       .rst,
-      .s_valid(answer_q4 && wanted),
+      .s_valid(answer_q5 && wanted),
       .s_ready(irq_room),
-      .s_data ({irq_owner, vector_q4}),
+      .s_data ({irq_owner, vector_q5}),
       .m_valid(irq_valid),
       .m_ready(irq_ready),
       .m_data ({irq_from, irq_vector}),
@@ -553,21 +639,17 @@ module interrupt_side
   );
   assign irq_function = 16'(FIRST) + 16'(irq_from);
 
-  // A queue that was just pushed is not on offer yet.
-  logic [1:0] pushed_q;
-  wire look_waits = look_push || pushed_q != '0;
-  always_ff @(posedge clk) pushed_q <= rst ? '0 : {pushed_q[0], look_push};
+  assign idle = ready_q && !set_q && !moderate_q && looks_q == '0 && looks_idle && irqs_idle && !valid_q0 && !valid_q1
+      && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5 && !fail_valid
+      && !offers_q && !checking_q && !ringing_q;
 
-  assign idle = ready_q && !set_q && !moderate_q && slots_idle && !look_valid && irqs_idle && !valid_q1 && !valid_q2
-      && !answer_q3 && !answer_q4 && !fail_valid && !offers_q && !checks_q && !check_ends && !ringing && !look_waits;
-
-  wire unused = &{1'b0, step_q2.count, irq_room, read_room, answer_room, look_room};
+  wire unused = &{1'b0, irq_room, read_room, answer_room, look_room};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) assert (!set_q || step_set || !set_valid) else $error("%m: queues are set in successive cycles");
     if (!rst) assert (!done_valid || ready_q) else $error("%m: something is done before all queues are cleared");
-    if (!rst) assert (!answer_q4 || irq_room) else $error("%m: no room for an interrupt");
+    if (!rst) assert (!answer_q5 || irq_room) else $error("%m: no room for an interrupt");
     if (!rst) assert (!read_q || read_room) else $error("%m: no room for a read");
     if (!rst) assert (!data_valid_q || answer_room) else $error("%m: data that nobody asked for");
     if (!rst) assert (!look_push || look_room) else $error("%m: a queue waits twice");

@@ -3,7 +3,7 @@
 // when all the others are, and chains are done in the order of the ring. What is answered between a first element's
 // writing and its answer is done together with that.
 // An error fails the queue: nothing of it is done or written any more until it is set again.
-// Latency: 5 cycles from an answer to `done`. Throughput: an answer every other cycle, in those with `turn`.
+// Latency: 9 cycles from an answer to `done`. Throughput: an answer every other cycle, in those with `turn`.
 // Backpressure: answers wait while `again` does.
 module used_answer
   import host_pkg::*;
@@ -108,33 +108,37 @@ module used_answer
     if (rst) set_q <= 1'b0;
   end
 
-  // ---------------------------------------------------------------------------------- 0 answer, 1 element, 2 its entry
-  localparam int unsigned AGAIN = 8;
-  localparam int unsigned IN_FLIGHT = 3;  // answers between here and the queue of those that come again
+  // ---------------------------------------------------------------------------------- 0 answer, 1 element, 3 its entry
+  localparam int unsigned AGAIN = 16;
+  localparam int unsigned IN_FLIGHT = 5;  // answers between here and the queue of those that come again
   logic [$clog2(AGAIN+1)-1:0] again_count;
-  logic valid_q1, valid_q2, valid_q3, valid_q4, error_q1, error_q2, error_q3, second_q2, second_q3;
-  element_t element_q2, element_q3;
-  entry_t found, entry_q3;
-  assign answer_ready = turn && 32'(again_count) <= AGAIN - IN_FLIGHT;
+  logic ready_q, error_q1, error_q2, error_q3, error_q4, error_q5, second_q2, second_q3, second_q4, second_q5;
+  logic [8:1] valid_q;  // in which stages there is an answer
+  element_t element_q2, element_q3, element_q4, element_q5;
+  entry_t found, entry_q4, entry_q5;
+  assign answer_ready = ready_q;
 
   always_ff @(posedge clk) begin
-    valid_q1   <= answer_valid && answer_ready;
+    ready_q    <= !turn && 32'(again_count) <= AGAIN - IN_FLIGHT;
+    valid_q    <= {valid_q[7:1], answer_valid && answer_ready};
     error_q1   <= answer_error;
-    valid_q2   <= valid_q1;
     error_q2   <= error_q1;
     element_q2 <= answer_element;
     second_q2  <= answer_second;
-    valid_q3   <= valid_q2;
     error_q3   <= error_q2;
     element_q3 <= element_q2;
     second_q3  <= second_q2;
-    entry_q3   <= found;
-    valid_q4   <= valid_q3;
+    error_q4   <= error_q3;
+    element_q4 <= element_q3;
+    second_q4  <= second_q3;
+    entry_q4   <= found;
+    error_q5   <= error_q4;
+    element_q5 <= element_q4;
+    second_q5  <= second_q4;
+    entry_q5   <= entry_q4;
     if (rst) begin
-      valid_q1 <= 1'b0;
-      valid_q2 <= 1'b0;
-      valid_q3 <= 1'b0;
-      valid_q4 <= 1'b0;
+      ready_q <= 1'b0;
+      valid_q <= '0;
     end
   end
 
@@ -146,29 +150,28 @@ module used_answer
       .wr_en  (entry_valid),
       .wr_addr(entry_at),
       .wr_data(entry),
-      .rd_en  (valid_q1),
-      .rd_addr(answer_element),
+      .rd_en  (valid_q[2]),
+      .rd_addr(element_q2),
       .rd_data(found)
   );
 
-  // ---------------------------------------------------------------------------------------------- 3 state of its queue
+  // ---------------------------------------------------------------------------------------------- 5 state of its queue
   state_t state, state_d, state_data;
-  sum_t sum, sum_d;
-  wire fails = state.failed || error_q3;
-  wire single = !entry_q3.member && !entry_q3.last;
-  wire comes_again = entry_q3.last && !second_q3 && !fails;
+  wire fails = state.failed || error_q5;
+  wire single = !entry_q5.member && !entry_q5.last;
+  wire comes_again = entry_q5.last && !second_q5 && !fails;
   wire waits = single && state.firsts != '0;  // for the first element before it
-  wire over = valid_q3 && !comes_again;
-  wire state_wr = set_writes || valid_q3;
-  wire [QUEUE_W-1:0] state_at = set_writes ? set_queue_q : entry_q3.number;
+  wire over = valid_q[5] && !comes_again;
+  wire state_wr = set_writes || valid_q[5];
+  wire [QUEUE_W-1:0] state_at = set_writes ? set_queue_q : entry_q5.number;
 
   always_comb begin
     state_d        = state;
     state_d.failed = fails;
     if (comes_again) begin
       state_d.firsts   = state.firsts + 1'b1;
-      state_d.youngest = element_q3;
-    end else if (second_q3) begin
+      state_d.youngest = element_q5;
+    end else if (second_q5) begin
       state_d.firsts = state.firsts - 1'b1;
     end
     state_data = set_writes ? '0 : state_d;
@@ -182,8 +185,8 @@ module used_answer
       .wr_en  (state_wr),
       .wr_addr(state_at),
       .wr_data(state_data),
-      .rd_en  (valid_q2),
-      .rd_addr(found.number),
+      .rd_en  (valid_q[4]),
+      .rd_addr(entry_q4.number),
       .rd_data(state)
   );
   ram_through #(
@@ -199,19 +202,19 @@ module used_answer
   );
 
   assign over_valid    = over;
-  assign over_element  = element_q3;
-  assign over_queue    = entry_q3.number;
-  assign over_function = entry_q3.owner;
+  assign over_element  = element_q5;
+  assign over_queue    = entry_q5.number;
+  assign over_function = entry_q5.owner;
 
   again_t again_in, again;
   logic again_room;
   assign again_in = '{
-          element: element_q3,
-          number: entry_q3.number,
-          owner: entry_q3.owner,
-          place: entry_q3.from,
-          id: entry_q3.first_id,
-          bytes: entry_q3.first_bytes
+          element: element_q5,
+          number: entry_q5.number,
+          owner: entry_q5.owner,
+          place: entry_q5.from,
+          id: entry_q5.first_id,
+          bytes: entry_q5.first_bytes
       };
   stream_fifo #(
       .WIDTH($bits(again_t)),
@@ -219,7 +222,7 @@ module used_answer
   ) u_again (
       .clk,
       .rst,
-      .s_valid(valid_q3 && comes_again),
+      .s_valid(valid_q[5] && comes_again),
       .s_ready(again_room),
       .s_data (again_in),
       .m_valid(again_valid),
@@ -235,57 +238,70 @@ module used_answer
   assign again_id       = again.id;
   assign again_bytes    = again.bytes;
 
-  // ----------------------------------------------------------------------------------- 4 what is done together with it
-  logic opens_q4, waits_q4, second_q4, says_q4;
-  element_t at_q4;
-  entry_t entry_q4;
-  ram_fit #(
+  // ----------------------------------------------------------------------------------- 6 what is done together with it
+  typedef struct packed {
+    logic               opens;
+    logic               waits;
+    logic               second;
+    logic               says;     // that it is done
+    logic               fails;    // its queue, as the first one
+    element_t           at;
+    logic [QUEUE_W-1:0] number;
+    place_t             from;
+    logic [16:0]        slots;
+  } end_t;
+  end_t end_q6, end_q7, end_q8;
+  sum_t sum, sum_q8, sum_d;
+  ram_through #(
       .WIDTH($bits(sum_t)),
       .DEPTH(ELEMENTS)
   ) u_sums (
       .clk,
-      .wr_en  (valid_q4 && (opens_q4 || waits_q4)),
-      .wr_addr(at_q4),
+      .wr_en  (valid_q[8] && (end_q8.opens || end_q8.waits)),
+      .wr_addr(end_q8.at),
       .wr_data(sum_d),
-      .rd_en  (valid_q3),
-      .rd_addr(waits ? state.youngest : element_q3),
+      .rd_addr(end_q6.at),
       .rd_data(sum)
   );
 
   always_comb begin
-    sum_d.slots = (opens_q4 ? '0 : sum.slots) + entry_q4.slots;
-    sum_d.count = (opens_q4 ? '0 : sum.count) + 1'b1;
+    sum_d.slots = (end_q8.opens ? '0 : sum_q8.slots) + end_q8.slots;
+    sum_d.count = (end_q8.opens ? '0 : sum_q8.count) + 1'b1;
   end
 
   always_ff @(posedge clk) begin
-    opens_q4   <= comes_again;
-    waits_q4   <= waits;
-    second_q4  <= second_q3;
-    says_q4    <= (second_q3 || (single && !waits)) && !fails;
-    at_q4      <= waits ? state.youngest : element_q3;
-    entry_q4   <= entry_q3;
-    done_valid <= valid_q4 && says_q4;
-    done_queue <= entry_q4.number;
-    done_place <= entry_q4.from;
-    done_count <= second_q4 ? 16'(sum.count) : 16'd1;
-    done_slots <= second_q4 ? sum.slots : entry_q4.slots;
-    fail_valid <= valid_q3 && error_q3 && !state.failed;
-    fail_queue <= entry_q3.number;
+    end_q6.opens  <= comes_again;
+    end_q6.waits  <= waits;
+    end_q6.second <= second_q5;
+    end_q6.says   <= (second_q5 || (single && !waits)) && !fails;
+    end_q6.fails  <= error_q5 && !state.failed;
+    end_q6.at     <= waits ? state.youngest : element_q5;
+    end_q6.number <= entry_q5.number;
+    end_q6.from   <= entry_q5.from;
+    end_q6.slots  <= entry_q5.slots;
+    end_q7        <= end_q6;
+    end_q8        <= end_q7;
+    sum_q8        <= sum;
+    done_valid    <= valid_q[8] && end_q8.says;
+    done_queue    <= end_q8.number;
+    done_place    <= end_q8.from;
+    done_count    <= end_q8.second ? 16'(sum_q8.count) : 16'd1;
+    done_slots    <= end_q8.second ? sum_q8.slots : end_q8.slots;
+    fail_valid    <= valid_q[7] && end_q7.fails;
+    fail_queue    <= end_q7.number;
     if (rst) begin
       done_valid <= 1'b0;
       fail_valid <= 1'b0;
     end
   end
 
-  assign idle = !set_q && !valid_q1 && !valid_q2 && !valid_q3 && !valid_q4 && !done_valid && !fail_valid
-      && !again_valid;
+  assign idle = !set_q && valid_q == '0 && !done_valid && !fail_valid && !again_valid;
 
-  wire unused = &{1'b0, again_room, entry_q4.owner, entry_q4.member, entry_q4.last, entry_q4.first_id,
-                  entry_q4.first_bytes};
+  wire unused = &{1'b0, again_room, end_q8.fails};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst) assert (!valid_q3 || !comes_again || again_room) else $error("%m: no room to come again");
+    if (!rst) assert (!valid_q[5] || !comes_again || again_room) else $error("%m: no room to come again");
   end
 `endif
 

@@ -111,17 +111,22 @@ module used_join #(
   assign m_last     = written.last;
   assign m_data     = written.data;
 
-  ram_dist #(
-      .WIDTH(LANE_W),
-      .DEPTH(ELEMENTS)
-  ) u_following (
-      .clk,
-      .wr_en  (goes),
-      .wr_addr(element_q),
-      .wr_data(held_q.last - lane_of(held_q.addr)),
-      .rd_addr(first),
-      .rd_data(following)
-  );
+  if (LANES > 1) begin : gen_following
+    ram_dist #(
+        .WIDTH(LANE_W),
+        .DEPTH(ELEMENTS)
+    ) u_following (
+        .clk,
+        .wr_en  (goes),
+        .wr_addr(element_q),
+        .wr_data(held_q.last - lane_of(held_q.addr)),
+        .rd_addr(first),
+        .rd_data(following)
+    );
+  end else begin : gen_alone
+    assign following = '0;
+    wire unused_first = &{1'b0, first, element_q};
+  end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) assert (!goes || room) else $error("%m: no room for a write");

@@ -56,13 +56,13 @@ module used_place
     logic [16:0] slots;    // of all up to now
   } state_t;
 
-  // A set waits for the cycle in which no chain writes.
+  // A set waits for the cycle in which no chain writes: those write 2 cycles after they are taken.
   logic set_q;
   logic [QUEUE_W-1:0] set_queue_q;
   place_t set_start_q;
-  wire set_writes = set_q && turn;
+  wire set_writes = set_q && !turn;
   always_ff @(posedge clk) begin
-    set_q <= set_valid || (set_q && !turn);
+    set_q <= set_valid || (set_q && turn);
     if (set_valid) begin
       set_queue_q <= set_queue;
       set_start_q <= set_start;
@@ -84,12 +84,14 @@ module used_place
   end
 
   // --------------------------------------------------------------------------------------------------- state of queues
-  state_t state, state_d, start;
-  logic [15:0] size;
+  state_t state, state_q, state_d, start;
+  logic [15:0] size, size_q;
+  logic [16:0] sum_q;
   logic [63:4] ring;
-  wire writes = taken_q && !again_q && !failed;
-  wire state_wr = set_writes || writes;
-  wire [QUEUE_W-1:0] state_at = set_writes ? set_queue_q : queue_q;
+  logic writes_q;
+  logic [QUEUE_W-1:0] written_q;
+  wire state_wr = set_writes || writes_q;
+  wire [QUEUE_W-1:0] state_at = set_writes ? set_queue_q : written_q;
   wire state_t state_data = set_writes ? start : state_d;
 
   always_comb begin
@@ -97,7 +99,7 @@ module used_place
     start.next = set_start_q;
   end
 
-  ram_fit #(
+  ram_through #(
       .WIDTH($bits(state_t)),
       .DEPTH(QUEUES)
   ) u_state (
@@ -105,7 +107,6 @@ module used_place
       .wr_en  (state_wr),
       .wr_addr(state_at),
       .wr_data(state_data),
-      .rd_en  (take),
       .rd_addr(take_queue),
       .rd_data(state)
   );
@@ -141,23 +142,30 @@ module used_place
   );
 
   // ------------------------------------------------------------------------------------------------ the place after it
-  wire [16:0] sum = {2'b0, state.next.index} + {1'b0, chain_q.slots};
-  wire [14:0] beyond = sum[14:0] - size[14:0];
-  wire wraps = sum >= {1'b0, size};
   wire first = !state.amid && chain_q.more;
   wire [16:0] slots = (state.amid ? state.slots : '0) + {1'b0, chain_q.slots};
-
-  always_comb begin
-    state_d            = state;
-    state_d.next.index = wraps ? beyond : sum[14:0];
-    state_d.next.wrap  = state.next.wrap ^ wraps;
-    state_d.amid       = chain_q.more;
-    state_d.slots      = slots;
+  always_ff @(posedge clk) begin
+    writes_q      <= taken_q && !again_q && !failed;
+    written_q     <= queue_q;
+    sum_q         <= {2'b0, state.next.index} + {1'b0, chain_q.slots};
+    size_q        <= size;
+    state_q       <= state;
+    state_q.amid  <= chain_q.more;
+    state_q.slots <= slots;
     if (!state.amid) begin
-      state_d.from  = state.next;
-      state_d.id    = chain_q.id;
-      state_d.bytes = chain_q.bytes;
+      state_q.from  <= state.next;
+      state_q.id    <= chain_q.id;
+      state_q.bytes <= chain_q.bytes;
     end
+    if (rst) writes_q <= 1'b0;
+  end
+
+  wire [17:0] beyond = {1'b0, sum_q} - {2'b0, size_q};
+  wire wraps = !beyond[17];
+  always_comb begin
+    state_d            = state_q;
+    state_d.next.index = wraps ? beyond[14:0] : sum_q[14:0];
+    state_d.next.wrap  = state_q.next.wrap ^ wraps;
   end
   assign makes = taken_q && (again_q || (!failed && !first));
 
@@ -192,11 +200,13 @@ module used_place
   assign made_data = {flags, id_q, bytes_q};
   assign idle      = !set_q && !taken_q && !made_valid;
 
+  wire unused = &{1'b0, state_q.next.index, beyond[16:15], sum_q[16:15]};
+
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst) assert (!set_valid || !set_q || turn) else $error("%m: queues are set in successive cycles");
+    if (!rst) assert (!set_valid || !set_q || set_writes) else $error("%m: queues are set in successive cycles");
     if (!rst) assert (!take || turn) else $error("%m: a chain is taken out of turn");
-    if (!rst && writes) begin
+    if (!rst && taken_q && !again_q && !failed) begin
       assert (chain_q.slots != '0 && chain_q.slots <= size) else $error("%m: a chain of %0d slots", chain_q.slots);
     end
   end

@@ -5,7 +5,7 @@
 // all of them or none.
 // A function's writes have an ID of their own as long as no more than IDS functions have any under way, and never wait
 // for each other; beyond that, and only then, functions share IDs.
-// Latency: 8 to 17 cycles from a chain to its address on the bus, 7 from the answer to `done`. Throughput: a chain
+// Latency: 8 to 17 cycles from a chain to its address on the bus, 11 from the answer to `done`. Throughput: a chain
 // every other cycle; of one queue too, with ELEMENTS under way.
 // Backpressure: used_ready is low while ELEMENTS are under way. Functions whose memory is slow would fill them all: who
 // begins no chain of a queue without `room` leaves some for the others, however many are slow. Half of ELEMENTS are
@@ -102,26 +102,39 @@ module virtq_used
   wire set_on = set_valid && set.enabled;
 
   // ------------------------------------------------------------------------------------------------------ free entries
-  count_t free;
-  logic entry_free, over_valid, begins, entries_idle;
-  element_t entry, over_element;
+  // One is kept at hand for the next chain.
+  count_t free_q;
+  logic lend_valid, entry_valid_q, over_valid, begins;
+  element_t lend, entry_q, over_element;
+  wire entry_ready = begins || !entry_valid_q;
   number_pool #(
       .COUNT(ELEMENTS)
   ) u_entries (
       .clk,
       .rst,
-      .lend_valid(entry_free),
-      .lend_ready(begins),
-      .lend      (entry),
+      .lend_valid,
+      .lend_ready(entry_ready),
+      .lend,
       .back_valid(over_valid),
       .back      (over_element),
-      .free,
-      .idle      (entries_idle)
+      .free      (),
+      .idle      ()
   );
+  always_ff @(posedge clk) begin
+    if (entry_ready) begin
+      entry_valid_q <= lend_valid;
+      entry_q       <= lend;
+    end
+    free_q <= free_q + count_t'(over_valid) - count_t'(begins);
+    if (rst) begin
+      entry_valid_q <= 1'b0;
+      free_q        <= count_t'(ELEMENTS);
+    end
+  end
 
   // ------------------------------------------------------------------------------------------------ 0 a chain is taken
   localparam int unsigned OUT = 8;
-  localparam int unsigned IN_FLIGHT = 3;  // elements between here and the queue to the bus
+  localparam int unsigned IN_FLIGHT = 4;  // elements between here and the queue to the bus
   logic [$clog2(OUT+1)-1:0] out_count;
   logic queues_ready, functions_ready, order_ready, failed;
   logic again_valid, takes, again_q1;
@@ -131,14 +144,26 @@ module virtq_used
   place_t again_place;
   logic [15:0] again_id;
   logic [31:0] again_bytes;
-  wire may = turn_q && 32'(out_count) <= OUT - IN_FLIGHT;
-  assign used_ready = may && !again_valid && entry_free && queues_ready && functions_ready && order_ready;
-  assign takes      = (may && again_valid) || (used_valid && used_ready);
-  wire queue_t take_queue = again_valid ? again_queue : used_queue;
+  // Known a cycle before: whether any may be taken, and whether that is a new chain.
+  logic may_q, new_q, takes_q1;
+  always_ff @(posedge clk) begin
+    takes_q1 <= takes;
+    may_q    <= !turn_q && 32'(out_count) <= OUT - IN_FLIGHT;
+    new_q    <= !turn_q && 32'(out_count) <= OUT - IN_FLIGHT && !again_valid &&
+        (lend_valid || (entry_valid_q && !takes_q1)) && queues_ready && functions_ready && order_ready;
+    if (rst) begin
+      may_q <= 1'b0;
+      new_q <= 1'b0;
+    end
+  end
+  wire takes_again = may_q && !new_q && again_valid;
+  assign used_ready = new_q;
+  assign takes      = takes_again || (used_valid && new_q);
+  wire queue_t take_queue = new_q ? used_queue : again_queue;
   used_t taken;
   always_comb begin
     taken = used;
-    if (again_valid) begin
+    if (!new_q) begin
       taken.more  = 1'b0;
       taken.id    = again_id;
       taken.bytes = again_bytes;
@@ -178,7 +203,7 @@ module virtq_used
       .place_next,
       .take      (takes),
       .take_queue,
-      .take_again(again_valid),
+      .take_again(takes_again),
       .again_place,
       .taken,
       .failed,
@@ -202,12 +227,12 @@ module virtq_used
   logic [63:4] addr_q3, addr_q4;
   logic [63:0] data_q3, data_q4;
   always_ff @(posedge clk) begin
-    again_q1         <= again_valid;
+    again_q1         <= takes_again;
     again_element_q1 <= again_element;
     queue_q1         <= take_queue;
-    function_q1      <= again_valid ? again_function : used_function;
+    function_q1      <= new_q ? used_function : again_function;
     again_q2         <= again_q1;
-    element_q2       <= again_q1 ? again_element_q1 : entry;
+    element_q2       <= again_q1 ? again_element_q1 : entry_q;
     queue_q2         <= queue_q1;
     function_q2      <= function_q1;
     valid_q3         <= made_valid;
@@ -234,7 +259,7 @@ module virtq_used
   queue_t probe_queue_q;
   count_t probe_count, room_count, alone_count;
   wire [16:0] claims = 17'(room_count) + 17'(room_begun);
-  wire [16:0] unclaimed = 17'(free) - 17'(room_begun_all);
+  wire [16:0] unclaimed = 17'(free_q) - 17'(room_begun_all);
   always_ff @(posedge clk) begin
     probe_queue_q   <= probe_queue;
     room_function_q <= room_function;
@@ -421,7 +446,7 @@ module virtq_used
       .answer_element,
       .answer_second,
       .again_valid,
-      .again_ready (may),
+      .again_ready (takes_again),
       .again_element,
       .again_queue,
       .again_function,
@@ -442,7 +467,8 @@ module virtq_used
       .idle        (answer_idle)
   );
   assign fail_fault = FAULT_MEMORY;
-  assign idle       = entries_idle && place_idle && answer_idle && queues_ready && functions_ready && order_ready;
+  assign idle       = free_q == count_t'(ELEMENTS) && place_idle && answer_idle && queues_ready
+      && functions_ready && order_ready;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
