@@ -2,7 +2,8 @@
 // Jobs and cells that are free, and those that a queue's ended packets gave back: what host_transmit begins packets by.
 // Of the jobs OWN are each queue's own, and the rest are shared: a job is of the one kind or the other.
 // Cells count as taken when they are reserved, and as free when the output has read them.
-// Latency: counts follow after 1 cycle; a queue's counts come a cycle after look, a probed one's always.
+// Latency: counts follow a start or a reservation after 1 cycle, and what becomes free after 2; a queue's counts come a
+// cycle after look, a probed one's always.
 module transmit_room #(
     parameter int unsigned QUEUES = 16,
     parameter int unsigned JOBS = 64,
@@ -50,7 +51,7 @@ module transmit_room #(
 
   logic [JOBS_W-1:0] jobs_q, shared_q;
   logic [CELLS_W-1:0] cells_q, waiting_q;
-  logic crowded_q, end_own;
+  logic crowded_q, end_own, freed_q, add_q, add_own_q;
 
   assign jobs    = jobs_q;
   assign shared  = shared_q;
@@ -59,10 +60,11 @@ module transmit_room #(
   assign idle    = jobs_q == JOBS_W'(JOBS) && cells_q == CELLS_W'(CELLS);
 
   always_ff @(posedge clk) begin
-    jobs_q    <= jobs_q + JOBS_W'(end_valid) - JOBS_W'(start);
-    shared_q  <= shared_q + JOBS_W'(end_valid && !end_own) - JOBS_W'(start && !start_own);
-    cells_q   <= cells_q + give_back + CELLS_W'(freed) - reserve;
-    waiting_q <= waiting_q + waiting - CELLS_W'(freed);
+    freed_q   <= freed;
+    jobs_q    <= jobs_q + JOBS_W'(add_q) - JOBS_W'(start);
+    shared_q  <= shared_q + JOBS_W'(add_q && !add_own_q) - JOBS_W'(start && !start_own);
+    cells_q   <= cells_q + give_back + CELLS_W'(freed_q) - reserve;
+    waiting_q <= waiting_q + waiting - CELLS_W'(freed_q);
     crowded_q <= waiting_q >= CELLS_W'(CELLS / 4);
     if (rst) begin
       jobs_q    <= JOBS_W'(JOBS);
@@ -70,6 +72,7 @@ module transmit_room #(
       cells_q   <= CELLS_W'(CELLS);
       waiting_q <= '0;
       crowded_q <= 1'b0;
+      freed_q   <= 1'b0;
     end
   end
 
@@ -88,7 +91,7 @@ module transmit_room #(
   // ------------------------------------------------------------------------------------- what each queue's gave back
   localparam int unsigned WIDTH = 2 * JOBS_W + CELLS_W;
 
-  logic add_q, add_own_q, conflict_q;
+  logic conflict_q;
   logic [QUEUE_W-1:0] add_queue_q;
   logic [CELLS_W-1:0] add_cells_q, sum_cells, found_cells;
   logic [JOBS_W-1:0] sum_jobs, sum_own, found_jobs, found_own;
