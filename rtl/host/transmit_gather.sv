@@ -166,7 +166,7 @@ module transmit_gather
   state_t state_q;
 
   // ------------------------------------------------------------------------------------------------ whose turn it is
-  logic turn_valid, turns_idle, add_again, early, charge, parks_q, back_valid, pace_idle;
+  logic turn_valid, turns_idle, add_again, early, ends, drops, charge, parks_q, back_valid, pace_idle;
   logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
   logic [FRAME_W-1:0] charge_bytes;
   wire take = state_q == WAIT && turn_valid && !sweep;
@@ -202,6 +202,7 @@ module transmit_gather
       .visit       (take),
       .visit_queue (turn_queue),
       .early,
+      .charge_next (ends && !drops),
       .charge,
       .charge_bytes,
       .park        (state_q == CLOSE && parks_q),
@@ -254,7 +255,7 @@ module transmit_gather
   logic [JOBS_W-1:0] used_jobs_q, own_jobs_q;
   cells_t used_cells_q;
   credit_t credit_q, cost_q;
-  logic may_q, tired_q, full_q, ends_q, given_q, short_q;
+  logic may_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
   logic signed [JOBS_W:0] lot_q;  // shared jobs beyond a lot
   logic [15:0] function_q;
   logic [5:0] count_q;
@@ -317,8 +318,8 @@ module transmit_gather
         .DEPTH(JOBS)
     ) u_queues (
         .clk,
-        .wr_en  (start),
-        .wr_addr(job),
+        .wr_en  (start_q),
+        .wr_addr(turn_q.last_job),
         .wr_data(queue_q),
         .rd_addr(i == 0 ? turn_q.last_job : owner_of),
         .rd_data(found)
@@ -330,7 +331,7 @@ module transmit_gather
   // --------------------------------------------------------------------------- the next buffer, before it is taken
   localparam int unsigned NEED_W = CELLS_W + 8 > FRAME_W ? CELLS_W + 8 : FRAME_W;
 
-  logic leaves, ends, next_q, next_skip_q, next_over_q, next_fits_q, next_empty_q, next_whole_q;
+  logic leaves, next_q, next_skip_q, next_over_q, next_fits_q, next_empty_q, next_whole_q;
   logic [9:0] next_space_q;
   logic [FRAME_W-1:0] next_cost_q;
   buffer_t next_buffer_q;
@@ -393,6 +394,7 @@ module transmit_gather
   wire [16:0] after_piece = rest_q.bytes - 17'(rest_q.space);
   wire full = asked_q == {!came_q[BURST_W], came_q[BURST_W-1:0]};
   wire cut = state_q == VISIT && rest_q.valid && piece_ready && !full;
+  assign drops = job_q.skip || job_q.left > left_t'(MAX_CHAIN - MIN_CHAIN);
   assign ends = cut && rest_q.last && rest_q.whole;
 
   // The visit ends: nothing more there, or nothing more to be done now.
@@ -455,9 +457,10 @@ module transmit_gather
     tired_q   <= count_q == 6'(MOST - 1);
     came_q    <= came;
     full_q    <= full;
+    start_q   <= start;
     ends_q    <= ends;
     given_q   <= ends_q;
-    short_q   <= job_q.skip || job_q.left > left_t'(MAX_CHAIN - MIN_CHAIN);
+    short_q   <= drops;
     frame_q   <= FRAME_W'(left_t'(MAX_FRAME) - job_q.left);
     net_q     <= cells_of(job_q.read);
     reserve_q <= start ? next_need_q : '0;
@@ -558,6 +561,7 @@ module transmit_gather
     if (ends) turn_q.open <= 1'b0;
     if (rst) begin
       state_q   <= WAIT;
+      start_q   <= 1'b0;
       ends_q    <= 1'b0;
       given_q   <= 1'b0;
       reserve_q <= '0;

@@ -32,6 +32,7 @@ module transmit_pace
     input  logic                   visit,         // begins; the next one no earlier than 4 cycles later
     input  logic [QUEUE_W-1:0]     visit_queue,
     output logic                   early,         // its function may not begin a packet now
+    input  logic                   charge_next,   // there is a charge in the next cycle
     input  logic                   charge,        // it has begun one
     input  logic [FRAME_W-1:0]     charge_bytes,
     input  logic                   park,          // it waits for its time
@@ -159,7 +160,7 @@ module transmit_pace
     floor_q         <= time_ns < 64'(BURST_NS) ? '0 : time_ns - 64'(BURST_NS);
     behind_q        <= due_q.whole < floor_q && !product_valid_q;
     write_q         <= product_valid_q;
-    busy_q          <= charge || charge_q || parts_q || product_valid_q;
+    busy_q          <= paced_q && (charge_next || charge || charge_q || parts_q || product_valid_q);
     base_q          <= behind_q ? '{whole: floor_q, fraction: '0} : due_q;
     if (product_valid_q) due_q <= base_q + ($bits(due_t))'(product_q);
     if (other_q) begin
@@ -190,7 +191,7 @@ module transmit_pace
       time_q          <= '0;
     end
   end
-  assign early = other_q ? early_other_q : early_q || (paced_q && (charge || busy_q));
+  assign early = other_q ? early_other_q : early_q || busy_q;
 
   // --------------------------------------------------------------------------- parked queues, one after the other
   // A round over all of them in which none came says when the earliest is due.

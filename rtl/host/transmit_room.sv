@@ -51,7 +51,8 @@ module transmit_room #(
 
   logic [JOBS_W-1:0] jobs_q, shared_q;
   logic [CELLS_W-1:0] cells_q, waiting_q;
-  logic crowded_q, end_own, freed_q, add_q, add_own_q;
+  logic crowded_q, end_own, freed_q, add_q, add_own_q, start_q, start_own_q;
+  logic [JOB_W-1:0] start_job_q;
 
   assign jobs    = jobs_q;
   assign shared  = shared_q;
@@ -60,12 +61,15 @@ module transmit_room #(
   assign idle    = jobs_q == JOBS_W'(JOBS) && cells_q == CELLS_W'(CELLS);
 
   always_ff @(posedge clk) begin
-    freed_q   <= freed;
-    jobs_q    <= jobs_q + JOBS_W'(add_q) - JOBS_W'(start);
-    shared_q  <= shared_q + JOBS_W'(add_q && !add_own_q) - JOBS_W'(start && !start_own);
-    cells_q   <= cells_q + give_back + CELLS_W'(freed_q) - reserve;
-    waiting_q <= waiting_q + waiting - CELLS_W'(freed_q);
-    crowded_q <= waiting_q >= CELLS_W'(CELLS / 4);
+    start_q     <= start;
+    start_own_q <= start_own;
+    start_job_q <= start_job;
+    freed_q     <= freed;
+    jobs_q      <= jobs_q + JOBS_W'(add_q) - JOBS_W'(start);
+    shared_q    <= shared_q + JOBS_W'(add_q && !add_own_q) - JOBS_W'(start && !start_own);
+    cells_q     <= cells_q + give_back + CELLS_W'(freed_q) - reserve;
+    waiting_q   <= waiting_q + waiting - CELLS_W'(freed_q);
+    crowded_q   <= waiting_q >= CELLS_W'(CELLS / 4);
     if (rst) begin
       jobs_q    <= JOBS_W'(JOBS);
       shared_q  <= JOBS_W'(JOBS - OWN * QUEUES);
@@ -73,6 +77,7 @@ module transmit_room #(
       waiting_q <= '0;
       crowded_q <= 1'b0;
       freed_q   <= 1'b0;
+      start_q   <= 1'b0;
     end
   end
 
@@ -81,9 +86,9 @@ module transmit_room #(
       .DEPTH(JOBS)
   ) u_own (
       .clk,
-      .wr_en  (start),
-      .wr_addr(start_job),
-      .wr_data(start_own),
+      .wr_en  (start_q),
+      .wr_addr(start_job_q),
+      .wr_data(start_own_q),
       .rd_addr(end_job),
       .rd_data(end_own)
   );
