@@ -260,7 +260,7 @@ module transmit_gather
   logic [15:0] function_q;
   logic [5:0] count_q;
   logic [4:0] patience_q;
-  logic [BURST_W:0] asked_q, came_q, asked_new;
+  logic [BURST_W:0] asked_q, came_q, asked_last, asked_new;
   logic [FRAME_W-1:0] frame_q;
   logic [FRAME_W-8:0] net_q;
   cells_t reserve_q, give_q;
@@ -494,7 +494,7 @@ module transmit_gather
       LOAD: begin
         found_rest_q <= found_rest;
         found_job_q  <= found_job;
-        asked_q      <= asked_new;
+        asked_q      <= asked_last;
         ours_q       <= last_queue == queue_q;
         function_q   <= function_q + 16'(product >> FUNCTION_W);
         count_q      <= '0;
@@ -570,7 +570,7 @@ module transmit_gather
   end
 
   // Reads that were asked for, of each job, modulo: by how many there are places for more.
-  for (genvar i = 0; i < 2; i++) begin : gen_asked
+  for (genvar i = 0; i < 3; i++) begin : gen_asked
     logic [BURST_W:0] found;
     ram_dist #(
         .WIDTH(BURST_W + 1),
@@ -580,12 +580,13 @@ module transmit_gather
         .wr_en  ((cut && !rest_q.empty) || sweep),
         .wr_addr(sweep ? sweep_job : turn_q.last_job),
         .wr_data(sweep ? '0 : asked_q + 1'b1),
-        .rd_addr(i == 1 ? asked_of : state_q == LOAD ? turn_q.last_job : job),
+        .rd_addr(i == 0 ? turn_q.last_job : i == 1 ? asked_of : job),
         .rd_data(found)
     );
   end
-  assign asked_new = gen_asked[0].found;
-  assign asked     = gen_asked[1].found;
+  assign asked_last = gen_asked[0].found;
+  assign asked      = gen_asked[1].found;
+  assign asked_new  = gen_asked[2].found;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
