@@ -262,7 +262,7 @@ module transmit_gather
   logic [4:0] patience_q;
   logic [BURST_W:0] asked_q, came_q, asked_last, asked_new;
   logic [FRAME_W-1:0] frame_q;
-  logic [FRAME_W-8:0] net_q;
+  logic [FRAME_W-9:0] net_q;
   cells_t reserve_q, give_q;
 
   wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
@@ -462,7 +462,7 @@ module transmit_gather
     given_q   <= ends_q;
     short_q   <= drops;
     frame_q   <= FRAME_W'(left_t'(MAX_FRAME) - job_q.left);
-    net_q     <= cells_of(job_q.read);
+    net_q     <= (FRAME_W - 8)'(cells_of(job_q.read));
     reserve_q <= start ? next_need_q : '0;
     give_q    <= ends_q ? job_q.reserved - cells_t'(net_q) : '0;
     cost_q    <= !accept || !charged ? '0 : skip ? credit_t'(LEAST) : credit_t'(next_cost_q);
