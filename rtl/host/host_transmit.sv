@@ -10,7 +10,7 @@
 // its chain and those after it are dropped and not used, until the queue is set again.
 // A queue is set max(QUEUES, JOBS) + 4 cycles after a reset at the earliest; until then `idle` is low.
 // A function with a rate (pace_*) begins no packet that comes too early: its driver waits, others don't.
-// Latency: 20 to 35 cycles beside host memory's, 9 more with SEGMENT. Throughput: a beat of host memory and one of
+// Latency: 28 to 43 cycles beside host memory's, 9 more with SEGMENT. Throughput: a beat of host memory and one of
 // m_axis a cycle, a packet in 5 cycles, of one queue alone in 8; at most JOBS packets or a share of the cells are under
 // way.
 // Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
@@ -484,6 +484,19 @@ module host_transmit
   logic [15:0] verdict_value;
   request_t verdict_request, frame_request;
   logic verdict_packet, verdict_dropped, frame_tvalid, frame_tready, frame_tlast, gone, segment_idle;
+  logic going_valid, going_ready, going_idle;
+  typedef struct packed {
+    job_t               job;
+    queue_t             from;
+    chain_t             chain;
+    logic [CELL_W-1:0]  first;
+    logic [INDEX_W-1:0] beats;
+    logic               patch;
+    logic [FRAME_W-1:0] place;
+    logic [15:0]        value;
+    request_t           request;
+  } going_t;
+  going_t going;
   queue_t verdict_of, frame_queue;
   logic [FRAME_W-1:0] verdict_bytes;
   logic [DATA_W-1:0] frame_tdata;
@@ -537,6 +550,21 @@ module host_transmit
       .idle        (verdict_idle)
   );
 
+  stream_reg #(
+      .WIDTH($bits(going_t))
+  ) u_going (
+      .clk,
+      .rst,
+      .s_valid(verdict_valid),
+      .s_ready(verdict_ready),
+      .s_data ({verdict_job, verdict_queue, verdict_chain, verdict_cell, verdict_beats, verdict_patch, verdict_place,
+                verdict_value, verdict_request}),
+      .m_valid(going_valid),
+      .m_ready(going_ready),
+      .m_data (going),
+      .idle   (going_idle)
+  );
+
   transmit_output #(
       .DATA_W(DATA_W),
       .QUEUES(QUEUES),
@@ -547,17 +575,17 @@ module host_transmit
   ) u_output (
       .clk,
       .rst,
-      .s_valid(verdict_valid),
-      .s_ready(verdict_ready),
-      .s_job  (verdict_job),
-      .s_queue(verdict_queue),
-      .s_chain(verdict_chain),
-      .s_cell (verdict_cell),
-      .s_beats(verdict_beats),
-      .s_patch(verdict_patch),
-      .s_place(verdict_place),
-      .s_value(verdict_value),
-      .s_request(verdict_request),
+      .s_valid  (going_valid),
+      .s_ready  (going_ready),
+      .s_job    (going.job),
+      .s_queue  (going.from),
+      .s_chain  (going.chain),
+      .s_cell   (going.first),
+      .s_beats  (going.beats),
+      .s_patch  (going.patch),
+      .s_place  (going.place),
+      .s_value  (going.value),
+      .s_request(going.request),
       .next_en,
       .next_of,
       .next_cell,
@@ -667,6 +695,6 @@ module host_transmit
   assign room_begun_all = JOBS_W'(JOBS) - jobs;
 
   assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
-                output_idle && segment_idle;
+                going_idle && output_idle && segment_idle;
 
 endmodule

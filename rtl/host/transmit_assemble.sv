@@ -4,7 +4,7 @@
 // The header isn't stored; transmit_sum gets it, as all beats.
 // A beat of data ends one beat of the job at most, and then the job may have a rest; for that, and for jobs whose last
 // read didn't say that it was, a token goes down the pipeline in a cycle without data.
-// Latency: 5 cycles from data to the cell. Throughput: a beat of data, or a token, a cycle.
+// Latency: 7 cycles from data to the cell. Throughput: a beat of data, or a token, a cycle.
 // Backpressure: rready is high, but for a cycle when a token has waited for two; it is a register. Cells are reserved:
 // alloc_valid is high when one is taken.
 module transmit_assemble
@@ -80,20 +80,20 @@ module transmit_assemble
 
   // ---------------------------------------------------------------------------------------------- tokens, data come in
   // Each job's token waits for the data of its reads. One whose data aren't here goes to the end of the queue.
-  logic push_valid, push_ready, wait_valid, rest_2;
-  logic [JOB_W-1:0] push_job, wait_job, job_2;
+  logic push_valid, push_ready, wait_valid, rest_4;
+  logic [JOB_W-1:0] push_job, wait_job, job_4;
   logic looked_q, complete_q, stall_q, waits_idle;
   logic [BURST_W:0] wait_came;
   logic valid_0, token_0, last_0, error_0;
   logic [JOB_W-1:0] job_0;
   logic [DATA_W-1:0] data_0;
   wire insert = looked_q && complete_q && (stall_q || !rvalid);
-  wire back = looked_q && !complete_q && !rest_2;
+  wire back = looked_q && !complete_q && !rest_4;
 
   assign asked_of    = wait_job;
-  assign push_valid  = rest_2 || back || token_valid;
-  assign push_job    = rest_2 ? job_2 : back ? wait_job : token_job;
-  assign token_ready = !rest_2 && !back && push_ready;
+  assign push_valid  = rest_4 || back || token_valid;
+  assign push_job    = rest_4 ? job_4 : back ? wait_job : token_job;
+  assign token_ready = !rest_4 && !back && push_ready;
   assign rready      = !stall_q;
 
   stream_fifo #(
@@ -129,13 +129,13 @@ module transmit_assemble
     end
   end
 
-  // ----------------------------------------------------------------------------------- stage 0: which read they are of
+  // --------------------------------------------------------------------------- stages 0 and 1: which read they are of
   logic [BURST_W:0] read;
   logic begun;
-  logic valid_1, token_1, last_1, error_1, begun_1;
-  logic [JOB_W-1:0] job_1;
-  logic [DATA_W-1:0] data_1;
-  burst_t burst;
+  logic valid_1, token_1, last_1, error_1, begun_1, valid_2, token_2, last_2, error_2, begun_2;
+  logic [JOB_W-1:0] job_1, job_2;
+  logic [DATA_W-1:0] data_1, data_2;
+  burst_t burst, burst_2;
   wire came_wr = (valid_0 && !token_0) || sweep;
   wire [JOB_W-1:0] came_at = sweep ? sweep_job : job_0;
   wire [BURST_W+1:0] came_data = sweep ? '0 : {read + (BURST_W + 1)'(last_0), !last_0};
@@ -183,29 +183,42 @@ module transmit_assemble
     error_1 <= error_0;
     begun_1 <= begun;
     data_1  <= data_0;
-    if (rst) valid_1 <= 1'b0;
+    valid_2 <= valid_1;
+    token_2 <= token_1;
+    job_2   <= job_1;
+    last_2  <= last_1;
+    error_2 <= error_1;
+    begun_2 <= begun_1;
+    data_2  <= data_1;
+    burst_2 <= burst;
+    if (rst) begin
+      valid_1 <= 1'b0;
+      valid_2 <= 1'b0;
+    end
   end
 
-  // --------------------------------------------------------------------------- stage 1: which of their bytes are meant
-  logic valid_2, error_2, final_2;
-  logic [LANE_W-1:0] first_2;
-  logic [LANE_W:0] count_2;
-  logic [DATA_W-1:0] data_2;
-  wire [LANE_W-1:0] first_lane = begun_1 ? '0 : LANE_W'(burst.first_lane);
-  wire [LANE_W-1:0] last_lane = last_1 ? LANE_W'(burst.last_lane) : '1;
+  // --------------------------------------------------------------------------- stage 2: which of their bytes are meant
+  logic valid_3, error_3, final_3, same_3;
+  logic [JOB_W-1:0] job_3;
+  logic [LANE_W-1:0] first_3;
+  logic [LANE_W:0] count_3;
+  logic [DATA_W-1:0] data_3;
+  wire [LANE_W-1:0] first_lane = begun_2 ? '0 : LANE_W'(burst_2.first_lane);
+  wire [LANE_W-1:0] last_lane = last_2 ? LANE_W'(burst_2.last_lane) : '1;
 
   always_ff @(posedge clk) begin
-    valid_2 <= valid_1;
-    job_2   <= job_1;
-    error_2 <= error_1 && !token_1;
-    final_2 <= token_1 || (last_1 && burst.last);
-    first_2 <= first_lane;
-    count_2 <= token_1 ? '0 : (LANE_W + 1)'(last_lane) - (LANE_W + 1)'(first_lane) + 1'b1;
-    data_2  <= data_1;
-    if (rst) valid_2 <= 1'b0;
+    valid_3 <= valid_2;
+    job_3   <= job_2;
+    error_3 <= error_2 && !token_2;
+    final_3 <= token_2 || (last_2 && burst_2.last);
+    first_3 <= first_lane;
+    count_3 <= token_2 ? '0 : (LANE_W + 1)'(last_lane) - (LANE_W + 1)'(first_lane) + 1'b1;
+    data_3  <= data_2;
+    same_3  <= valid_3 && job_3 == job_2;
+    if (rst) valid_3 <= 1'b0;
   end
 
-  // --------------------------------------------------------------------------------- stage 2: where they go in the job
+  // --------------------------------------------------------------------------------- stage 3: where they go in the job
   typedef struct packed {
     logic               header;  // is not complete
     logic               error;
@@ -214,70 +227,81 @@ module transmit_assemble
   } place_t;
   localparam place_t BEGIN = '{header: 1'b1, error: 1'b0, index: '0, fill: START};
 
-  place_t place_2, place_3;
-  logic valid_3, full_3, done_3, emit_3;
-  logic [JOB_W-1:0] job_3;
-  logic [LANE_W-1:0] turn_3;
-  logic [LANE_W:0] lanes_3;
-  logic [DATA_W-1:0] data_3;
-  wire [LANE_W:0] sum_2 = {1'b0, place_2.fill} + count_2;
-  wire full_2 = sum_2[LANE_W];
-  wire rest_of_beat_2 = sum_2[LANE_W-1:0] != '0;
-  wire done_2 = final_2 && !(full_2 && rest_of_beat_2);
-  wire place_t placed_2 = '{header: place_2.header && !full_2, error: place_2.error || error_2,
-                            index: place_2.index + INDEX_W'(full_2 && !place_2.header), fill: sum_2[LANE_W-1:0]};
+  // A place is read a stage before it is used: by then, the beat before may have changed it.
+  place_t found, found_3, place_3, place_4, written, written_q;
+  logic valid_4, full_4, done_4, emit_4;
+  logic [LANE_W-1:0] turn_4;
+  logic [LANE_W:0] lanes_4;
+  logic [DATA_W-1:0] data_4;
+  assign place_3 = same_3 ? written_q : found_3;
+  wire [LANE_W:0] sum_3 = {1'b0, place_3.fill} + count_3;
+  wire full_3 = sum_3[LANE_W];
+  wire rest_of_beat_3 = sum_3[LANE_W-1:0] != '0;
+  wire done_3 = final_3 && !(full_3 && rest_of_beat_3);
+  wire place_t placed_3 = '{header: place_3.header && !full_3, error: place_3.error || error_3,
+                            index: full_3 && !place_3.header ? place_3.index + 1'b1 : place_3.index,
+                            fill: sum_3[LANE_W-1:0]};
 
-  assign rest_2 = valid_2 && final_2 && full_2 && rest_of_beat_2;
+  assign written = done_3 ? BEGIN : placed_3;
 
   ram_dist #(
       .WIDTH($bits(place_t)),
       .DEPTH(JOBS)
   ) u_places (
       .clk,
-      .wr_en  (valid_2 || sweep),
-      .wr_addr(sweep ? sweep_job : job_2),
-      .wr_data(sweep || done_2 ? BEGIN : placed_2),
+      .wr_en  (valid_3 || sweep),
+      .wr_addr(sweep ? sweep_job : job_3),
+      .wr_data(sweep ? BEGIN : written),
       .rd_addr(job_2),
-      .rd_data(place_2)
+      .rd_data(found)
   );
 
   always_ff @(posedge clk) begin
-    valid_3       <= valid_2;
-    job_3         <= job_2;
-    place_3       <= place_2;
-    place_3.error <= place_2.error || error_2;
-    full_3        <= full_2;
-    emit_3        <= valid_2 && (full_2 || (final_2 && rest_of_beat_2 && !place_2.header));
-    done_3        <= valid_2 && done_2;
-    turn_3        <= place_2.fill - first_2;
-    lanes_3       <= full_2 ? (LANE_W + 1)'(BYTES) : {1'b0, sum_2[LANE_W-1:0]};
-    data_3        <= data_2;
+    found_3       <= found;
+    written_q     <= written;
+    valid_4       <= valid_3;
+    rest_4        <= valid_3 && final_3 && full_3 && rest_of_beat_3;
+    job_4         <= job_3;
+    place_4       <= place_3;
+    place_4.error <= place_3.error || error_3;
+    full_4        <= full_3;
+    emit_4        <= valid_3 && (full_3 || (final_3 && rest_of_beat_3 && !place_3.header));
+    done_4        <= valid_3 && done_3;
+    turn_4        <= place_3.fill - first_3;
+    lanes_4       <= full_3 ? (LANE_W + 1)'(BYTES) : {1'b0, sum_3[LANE_W-1:0]};
+    data_4        <= data_3;
     if (rst) begin
-      valid_3 <= 1'b0;
-      emit_3  <= 1'b0;
-      done_3  <= 1'b0;
+      valid_4 <= 1'b0;
+      emit_4  <= 1'b0;
+      rest_4  <= 1'b0;
+      done_4  <= 1'b0;
     end
   end
 
-  // ------------------------------------------------------------------------- stage 3: bytes to their lanes, and a cell
-  logic valid_4, full_4, emit_4, done_4, same_4;
-  place_t place_4;
-  logic [JOB_W-1:0] job_4;
-  logic [LANE_W:0] lanes_4;
-  logic [DATA_W-1:0] data_4, old, kept_q;
-  logic [CELL_W-1:0] cell_4, current;
-  wire store_3 = emit_3 && !place_3.header;
-  wire new_cell = place_3.index[BEAT_W-1:0] == '0;
-  logic [LANE_W:0][DATA_W-1:0] turned;
+  // ------------------------------------------------------------------ stages 4 and 5: bytes to their lanes, and a cell
+  localparam int unsigned HALF = LANE_W / 2;
 
-  assign turned[0] = data_3;
+  logic valid_5, full_5, emit_5, done_5, near_5, far_5, valid_6, full_6, emit_6, done_6, same_6;
+  place_t place_5, place_6;
+  logic [JOB_W-1:0] job_5, job_6;
+  logic [LANE_W-1:0] turn_5;
+  logic [LANE_W:0] lanes_5, lanes_6;
+  logic [DATA_W-1:0] data_5, data_6, old, old_6, kept_q;
+  logic [CELL_W-1:0] cell_5, cell_6, current;
+  wire store_4 = emit_4 && !place_4.header;
+  wire new_cell = place_4.index[BEAT_W-1:0] == '0;
+  logic [LANE_W:0][DATA_W-1:0] turned;  // the first HALF in stage 4
+
+  assign turned[0] = data_4;
   for (genvar i = 0; i < LANE_W; i++) begin : gen_turn
     localparam int unsigned BY = 8 * 2 ** i;
-    assign turned[i+1] = turn_3[i] ? {turned[i][DATA_W-BY-1:0], turned[i][DATA_W-1-:BY]} : turned[i];
+    wire turn = i < HALF ? turn_4[i] : turn_5[i];
+    wire [DATA_W-1:0] from = i == HALF ? data_5 : turned[i];
+    assign turned[i+1] = turn ? {from[DATA_W-BY-1:0], from[DATA_W-1-:BY]} : from;
   end
 
-  assign alloc_ready = store_3 && new_cell;
-  assign link        = store_3 && new_cell && place_3.index != '0;
+  assign alloc_ready = store_4 && new_cell;
+  assign link        = store_4 && new_cell && place_4.index != '0;
   assign link_cell   = current;
   assign link_next   = alloc_cell;
 
@@ -287,38 +311,55 @@ module transmit_assemble
   ) u_cells (
       .clk,
       .wr_en  (alloc_ready),
-      .wr_addr(job_3),
+      .wr_addr(job_4),
       .wr_data(alloc_cell),
-      .rd_addr(job_3),
+      .rd_addr(job_4),
       .rd_data(current)
   );
 
   always_ff @(posedge clk) begin
-    valid_4 <= valid_3;
-    job_4   <= job_3;
-    place_4 <= place_3;
-    full_4  <= full_3;
-    emit_4  <= emit_3;
-    done_4  <= done_3;
-    lanes_4 <= lanes_3;
-    data_4  <= turned[LANE_W];
-    cell_4  <= new_cell ? alloc_cell : current;
-    same_4  <= valid_4 && job_4 == job_3;
+    valid_5 <= valid_4;
+    job_5   <= job_4;
+    place_5 <= place_4;
+    full_5  <= full_4;
+    emit_5  <= emit_4;
+    done_5  <= done_4;
+    lanes_5 <= lanes_4;
+    turn_5  <= turn_4;
+    data_5  <= turned[HALF];
+    cell_5  <= new_cell ? alloc_cell : current;
+    near_5  <= valid_5 && job_5 == job_4;
+    far_5   <= valid_6 && job_6 == job_4;
+    valid_6 <= valid_5;
+    job_6   <= job_5;
+    place_6 <= place_5;
+    full_6  <= full_5;
+    emit_6  <= emit_5;
+    done_6  <= done_5;
+    lanes_6 <= lanes_5;
+    data_6  <= turned[LANE_W];
+    cell_6  <= cell_5;
+    same_6  <= near_5;
+    old_6   <= far_5 ? kept_q : old;
     if (rst) begin
-      valid_4 <= 1'b0;
-      emit_4  <= 1'b0;
-      done_4  <= 1'b0;
+      valid_5 <= 1'b0;
+      emit_5  <= 1'b0;
+      done_5  <= 1'b0;
+      valid_6 <= 1'b0;
+      emit_6  <= 1'b0;
+      done_6  <= 1'b0;
     end
   end
 
-  // ----------------------------------------------------------------- stage 4: together with the bytes that are there
+  // ----------------------------------------------------------------- stage 6: together with the bytes that are there
+  // Those of the two beats before aren't read yet.
   logic [DATA_W-1:0] merged;
-  wire [DATA_W-1:0] earlier = same_4 ? kept_q : old;
-  wire [DATA_W-1:0] kept = full_4 ? data_4 : merged;
-  wire [BYTES-1:0] there = ~({BYTES{1'b1}} << place_4.fill);
+  wire [DATA_W-1:0] earlier = same_6 ? kept_q : old_6;
+  wire [DATA_W-1:0] kept = full_6 ? data_6 : merged;
+  wire [BYTES-1:0] there = ~({BYTES{1'b1}} << place_6.fill);
 
   always_comb begin
-    for (int unsigned i = 0; i < BYTES; i++) merged[8*i+:8] = there[i] ? earlier[8*i+:8] : data_4[8*i+:8];
+    for (int unsigned i = 0; i < BYTES; i++) merged[8*i+:8] = there[i] ? earlier[8*i+:8] : data_6[8*i+:8];
   end
 
   ram_fit #(
@@ -326,27 +367,27 @@ module transmit_assemble
       .DEPTH(JOBS)
   ) u_kept (
       .clk,
-      .wr_en  (valid_4),
-      .wr_addr(job_4),
+      .wr_en  (valid_6),
+      .wr_addr(job_6),
       .wr_data(kept),
-      .rd_en  (valid_3),
-      .rd_addr(job_3),
+      .rd_en  (valid_4),
+      .rd_addr(job_4),
       .rd_data(old)
   );
 
   always_ff @(posedge clk) begin
     kept_q      <= kept;
-    beat_valid  <= emit_4;
-    beat_header <= place_4.header;
-    beat_index  <= place_4.index;
-    beat_lanes  <= lanes_4;
+    beat_valid  <= emit_6;
+    beat_header <= place_6.header;
+    beat_index  <= place_6.index;
+    beat_lanes  <= lanes_6;
     beat_data   <= merged;
-    beat_job    <= job_4;
-    done        <= done_4;
-    done_error  <= place_4.error;
-    write       <= emit_4 && !place_4.header;
-    write_cell  <= cell_4;
-    write_beat  <= place_4.index[BEAT_W-1:0];
+    beat_job    <= job_6;
+    done        <= done_6;
+    done_error  <= place_6.error;
+    write       <= emit_6 && !place_6.header;
+    write_cell  <= cell_6;
+    write_beat  <= place_6.index[BEAT_W-1:0];
     if (rst) begin
       beat_valid <= 1'b0;
       done       <= 1'b0;
@@ -359,8 +400,8 @@ module transmit_assemble
       .DEPTH(JOBS)
   ) u_first_cells (
       .clk,
-      .wr_en  (alloc_ready && place_3.index == '0),
-      .wr_addr(job_3),
+      .wr_en  (alloc_ready && place_4.index == '0),
+      .wr_addr(job_4),
       .wr_data(alloc_cell),
       .rd_en  (record_en),
       .rd_addr(record_job),
@@ -380,13 +421,14 @@ module transmit_assemble
       .rd_data({record_error, record_beats})
   );
 
-  assign idle = waits_idle && !valid_0 && !valid_1 && !valid_2 && !valid_3 && !valid_4 && !beat_valid && !done;
+  assign idle = waits_idle && !valid_0 && !valid_1 && !valid_2 && !valid_3 && !valid_4 && !valid_5 && !valid_6 &&
+      !beat_valid && !done;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!alloc_ready || alloc_valid) else $error("%m: a cell is taken that is not there");
-      assert (!rest_2 || push_ready) else $error("%m: a job has two tokens");
+      assert (!rest_4 || push_ready) else $error("%m: a job has two tokens");
       assert (!back || push_ready) else $error("%m: a token is lost");
     end
   end

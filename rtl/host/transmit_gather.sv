@@ -8,7 +8,7 @@
 // reserved for the whole packet before its first read: as many as it has bytes if its first buffer is its last, for
 // MAX_FRAME otherwise; what it doesn't need is given back at its last buffer.
 // A function over its rate begins no packet: transmit_pace keeps its queues until it may (pace_*, time_ns).
-// Throughput: a buffer in two cycles, a read a cycle; a visit takes some 10 cycles more.
+// Throughput: a buffer in two cycles, a read a cycle; a visit takes some 11 cycles more.
 module transmit_gather
   import host_pkg::*;
   import transmit_pkg::*;
@@ -128,6 +128,7 @@ module transmit_gather
 
   typedef logic [CELLS_W-1:0] cells_t;
   typedef logic [CREDIT_W-1:0] credit_t;
+  typedef logic signed [FRAME_W:0] left_t;
 
   typedef struct packed {
     logic              open;      // of the chain that `last_job` is for, more buffers are to come
@@ -142,6 +143,9 @@ module transmit_gather
   typedef struct packed {
     logic        valid;           // a buffer's rest
     logic        last;
+    logic        empty;
+    logic        whole;           // one read takes all of it,
+    logic [9:0]  space;           // which has room for so many bytes
     logic [63:0] addr;
     logic [16:0] bytes;
     logic [15:0] id;
@@ -151,18 +155,18 @@ module transmit_gather
     logic [2:0]         fault;
     logic               checksum;
     logic               skip;     // no more is read
-    logic [FRAME_W:0]   total;    // bytes of its buffers
+    left_t              left;     // bytes that it may have beside those of its buffers; negative: they are too many
     logic [FRAME_W-1:0] read;     // that are read
     cells_t             reserved;
   } job_t;
 
   typedef enum logic [2:0] {
-    WAIT, READ, LOAD, OPEN, VISIT, CLOSE, AGAIN
+    WAIT, READ, LOAD, CHECK, OPEN, VISIT, CLOSE, AGAIN
   } state_t;
   state_t state_q;
 
   // ------------------------------------------------------------------------------------------------ whose turn it is
-  logic turn_valid, turns_idle, add_again, early, charge, parks_q, back_valid, pace_idle;
+  logic turn_valid, turns_idle, add_again, early, ends, drops, charge, parks_q, back_valid, pace_idle;
   logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
   logic [FRAME_W-1:0] charge_bytes;
   wire take = state_q == WAIT && turn_valid && !sweep;
@@ -198,6 +202,7 @@ module transmit_gather
       .visit       (take),
       .visit_queue (turn_queue),
       .early,
+      .charge_next (ends && !drops),
       .charge,
       .charge_bytes,
       .park        (state_q == CLOSE && parks_q),
@@ -244,22 +249,24 @@ module transmit_gather
   // verilator lint_off UNUSEDSIGNAL
   turn_t turn_q, found_turn;  // turn_q.debt is credit_q
   // verilator lint_on UNUSEDSIGNAL
-  rest_t rest_q, found_rest;
-  job_t job_q, found_job;
+  rest_t rest_q, found_rest, found_rest_q;
+  job_t job_q, found_job, found_job_q;
   logic enabled_q, checksum_q, again_q, want_q, opened_q, ours_q;
   logic [JOBS_W-1:0] used_jobs_q, own_jobs_q;
   cells_t used_cells_q;
-  credit_t credit_q;
-  logic jobs_ok_q, crowded_q;
-  logic signed [CELLS_W+1:0] slack_q;
+  credit_t credit_q, cost_q;
+  logic may_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
+  logic signed [JOBS_W:0] lot_q;  // shared jobs beyond a lot
   logic [15:0] function_q;
   logic [5:0] count_q;
   logic [4:0] patience_q;
-  logic [BURST_W:0] asked_q, came_q, asked_new;
-  cells_t give_q, shared_q;  // shared_q: cells that are no other queue's own
+  logic [BURST_W:0] asked_q, came_q, asked_last, asked_new;
+  logic [FRAME_W-1:0] frame_q;
+  logic [FRAME_W-9:0] net_q;
+  cells_t reserve_q, give_q;
 
   wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
-                             begun: turn_q.begun, own: turn_q.own, reserved: turn_q.reserved};
+                             begun: turn_q.begun, own: turn_q.own, reserved: turn_q.reserved - give_q};
   wire turn_wr = state_q == CLOSE || sweep;
   wire [QUEUE_W-1:0] turn_at = sweep ? sweep_queue : queue_q;
 
@@ -311,8 +318,8 @@ module transmit_gather
         .DEPTH(JOBS)
     ) u_queues (
         .clk,
-        .wr_en  (start),
-        .wr_addr(job),
+        .wr_en  (start_q),
+        .wr_addr(turn_q.last_job),
         .wr_data(queue_q),
         .rd_addr(i == 0 ? turn_q.last_job : owner_of),
         .rd_data(found)
@@ -322,69 +329,97 @@ module transmit_gather
   assign owner      = gen_queue_of[1].found;
 
   // --------------------------------------------------------------------------- the next buffer, before it is taken
-  logic next_q, next_skip_q;
+  localparam int unsigned NEED_W = CELLS_W + 8 > FRAME_W ? CELLS_W + 8 : FRAME_W;
+
+  logic leaves, next_q, next_skip_q, next_over_q, next_fits_q, next_empty_q, next_whole_q;
+  logic [9:0] next_space_q;
+  logic [FRAME_W-1:0] next_cost_q;
   buffer_t next_buffer_q;
-  cells_t next_need_q;
+  cells_t next_need_q, limit_q;  // limit_q: cells that a packet may have
 
   // Bytes of a buffer, header among them, to cells of the frame; saturated by who asks
   function automatic logic [FRAME_W-8:0] cells_of(logic [FRAME_W-1:0] bytes);
     return (FRAME_W - 7)'(((FRAME_W + 1)'(bytes) + (FRAME_W + 1)'(CELL_BYTES - 1 - HEADER_BYTES)) >> 8);
   endfunction
 
+  wire [9:0] space = 10'(BURST_BYTES) - 10'(buffer.addr[8:0]);
   wire unread = buffer.failed || buffer.bytes > FRAME_W'(MAX_CHAIN) ||
                 (buffer.last && buffer.bytes < FRAME_W'(MIN_CHAIN));
 
   always_ff @(posedge clk) begin
-    next_q        <= state_q == VISIT && buffer_valid && !buffer_ready;
+    next_q        <= state_q == VISIT && buffer_valid && !buffer_ready && !leaves;
     next_buffer_q <= buffer;
     next_skip_q   <= unread;
+    next_over_q   <= left_t'(buffer.bytes) > job_q.left;
     next_need_q   <= unread ? '0 : buffer.last ? cells_t'(cells_of(buffer.bytes)) : cells_t'(MAX_CELLS);
+    next_fits_q   <= unread || (buffer.last ? NEED_W'(buffer.bytes) <= NEED_W'({limit_q, 8'(HEADER_BYTES)}) :
+                                              limit_q >= cells_t'(MAX_CELLS));
+    next_empty_q  <= buffer.bytes == '0;
+    next_whole_q  <= buffer.bytes[FRAME_W-1:10] == '0 && buffer.bytes[9:0] <= space;
+    next_space_q  <= space;
+    next_cost_q   <= unread || buffer.bytes < FRAME_W'(LEAST) ? FRAME_W'(LEAST) : buffer.bytes;
     if (rst) next_q <= 1'b0;
+  end
+
+  // The cells that a packet may have: the queue's own, or half of those that it leaves to others. Counts follow some
+  // cycles after a start, an end or a visit's beginning; meanwhile what is taken is subtracted, and what is given back
+  // added.
+  cells_t own_cells_q, half_q, shared_q, base_q;  // shared_q: cells that are no other queue's own
+  logic [2:0] since_q;
+  wire settled = since_q >= 3'd3;                 // base_q is right
+  wire certain = since_q == 3'd5;                 // and so is what was judged by it
+
+  always_ff @(posedge clk) begin
+    own_cells_q <= used_cells_q < cells_t'(OWN_CELLS) ? cells_t'(OWN_CELLS) - used_cells_q : '0;
+    half_q      <= cells > used_cells_q ? (cells - used_cells_q) >> 1 : '0;
+    shared_q    <= 32'(cells) > OTHERS_CELLS ? cells - cells_t'(OTHERS_CELLS) : '0;
+    base_q      <= own_cells_q >= half_q || own_cells_q >= shared_q ? own_cells_q :
+                   half_q < shared_q ? half_q : shared_q;
+    if (settled) limit_q <= base_q;
+    if (given_q && limit_q != '0) limit_q <= limit_q + give_q;  // 0 may stand for less
+    if (start) limit_q <= limit_q - next_need_q;
+    if (!certain) since_q <= since_q + 1'b1;
+    if (state_q == READ) since_q <= 3'd1;
+    if (start || ends || ends_q) since_q <= '0;
   end
 
   // ------------------------------------------------------------------------------------------- what a cycle brings
   // Counts that a start changed are right again two cycles later, when the next one may be.
-  wire fits_own = used_cells_q + next_need_q <= cells_t'(OWN_CELLS);
-  wire fits_shared = slack_q >= signed'((CELLS_W + 2)'({next_need_q, 1'b0})) && next_need_q <= shared_q;
-  wire fits = next_need_q == '0 || fits_own || fits_shared;
-  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && job_valid && jobs_ok_q && !crowded_q && fits &&
-                used_room;
-  wire tired = count_q == 6'(MOST - 1);
-  wire accept = state_q == VISIT && next_q && !rest_q.valid && !tired && (turn_q.open || begins);
-  wire too_long = job_q.skip || job_q.total + (FRAME_W + 1)'(next_buffer_q.bytes) > (FRAME_W + 1)'(MAX_CHAIN);
-  wire skip = turn_q.open ? too_long || next_buffer_q.failed : next_skip_q;
+  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && may_q && next_fits_q && used_room;
+  wire accept = next_q && !rest_q.valid && !tired_q && (turn_q.open || begins);
+  wire skip = turn_q.open ? job_q.skip || next_over_q || next_buffer_q.failed : next_skip_q;
   wire [FRAME_W-1:0] reads = skip ? '0 : next_buffer_q.bytes;
   wire charged = credit_q[CREDIT_W-1-:2] != 2'b10;      // so that debts have an end
 
-  wire [9:0] space = 10'(BURST_BYTES) - 10'(rest_q.addr[8:0]);
-  wire final_piece = rest_q.bytes[16:10] == '0 && rest_q.bytes[9:0] <= space;
-  wire empty = rest_q.bytes == '0;
-  wire full = asked_q - came_q == (BURST_W + 1)'(BURSTS);
+  wire [16:0] after_piece = rest_q.bytes - 17'(rest_q.space);
+  wire full = asked_q == {!came_q[BURST_W], came_q[BURST_W-1:0]};
   wire cut = state_q == VISIT && rest_q.valid && piece_ready && !full;
-  wire ends = cut && rest_q.last && (empty || final_piece);
-  wire [FRAME_W-9:0] net = (FRAME_W - 8)'(cells_of(job_q.read));
+  assign drops = job_q.skip || job_q.left > left_t'(MAX_CHAIN - MIN_CHAIN);
+  assign ends = cut && rest_q.last && rest_q.whole;
 
   // The visit ends: nothing more there, or nothing more to be done now.
   wire none = !rest_q.valid && !next_q && !buffer_valid && (buffer_none || patience_q[4]);
-  wire stuck = !rest_q.valid && next_q && (tired || (!turn_q.open && !begins));
-  wire held = rest_q.valid && full && came == came_q;
+  wire stuck = !rest_q.valid && next_q && (tired_q || (!turn_q.open && !begins && (next_fits_q || certain)));
+  wire held = rest_q.valid && full && full_q;
+  assign leaves = none || stuck || held;
 
   // A visit that can do nothing is seen before virtq_fetch is asked.
   wire own_left = own_jobs_q < JOBS_W'(OWN_JOBS);
-  wire few_jobs = !job_valid || (!own_left && used_jobs_q - own_jobs_q >= shared);
+  wire [JOBS_W-1:0] others = used_jobs_q - own_jobs_q;  // of its jobs, not own ones
+  wire few_jobs = !job_valid || (!own_left && others >= shared);
   // Packets that a visit begins together end together, and one write makes them used: who has some under way waits
   // until it may begin a lot.
-  wire lot = own_jobs_q + JOBS_W'(LOT) <= JOBS_W'(OWN_JOBS) || used_jobs_q - own_jobs_q + JOBS_W'(LOT) <= shared;
+  wire lot = own_jobs_q + JOBS_W'(LOT) <= JOBS_W'(OWN_JOBS) || signed'({1'b0, others}) <= lot_q;
   wire few = used_jobs_q >= JOBS_W'(LOT) && !lot;
   wire parks = !turn_q.open && early;
-  wire blocked = turn_q.open ? found_rest.valid && asked_new - came == (BURST_W + 1)'(BURSTS) :
-                               few_jobs || few || crowded_q || credit_q[CREDIT_W-1] || early;
+  wire blocked = !turn_q.open && (few_jobs || few || crowded || credit_q[CREDIT_W-1] || early);
+  wire waits = turn_q.open && found_rest_q.valid && full;
 
   assign start         = accept && !turn_q.open;
   assign start_own     = own_left;
   assign start_follows = ours_q;
   assign start_after   = turn_q.last_job;
-  assign reserve       = start ? next_need_q : '0;
+  assign reserve       = reserve_q;
   assign give_back     = give_q;
   assign buffer_ready  = accept;
   assign open_valid    = state_q == OPEN;
@@ -399,18 +434,17 @@ module transmit_gather
   assign visit_queue   = queue_q;
   assign idle          = state_q == WAIT && turns_idle && pace_idle && !fresh_valid && !fail_q && give_q == '0;
 
-  assign piece_valid = state_q == VISIT && rest_q.valid && !full && (!empty || rest_q.last);
+  assign piece_valid = state_q == VISIT && rest_q.valid && !full && (!rest_q.empty || rest_q.last);
   assign piece_job   = turn_q.last_job;
-  assign piece       = '{token: empty, last: rest_q.last && final_piece, slot: asked_q[BURST_W-1:0], user: function_q,
-                         addr: rest_q.addr, bytes: final_piece ? rest_q.bytes[9:0] : space};
+  assign piece       = '{token: rest_q.empty, last: rest_q.last && rest_q.whole, slot: asked_q[BURST_W-1:0],
+                         user: function_q, addr: rest_q.addr, bytes: rest_q.whole ? rest_q.bytes[9:0] : rest_q.space};
 
-  assign chain_valid = ends;
+  assign chain_valid = ends_q;
   assign chain_job   = turn_q.last_job;
-  assign chain       = '{fault: job_q.fault, dropped: job_q.skip || job_q.total < (FRAME_W + 1)'(MIN_CHAIN),
-                         checksum: job_q.checksum, bytes: FRAME_W'(job_q.total) - FRAME_W'(HEADER_BYTES),
-                         id: rest_q.id, slots: rest_q.slots, cells: 9'(net)};
+  assign chain       = '{fault: job_q.fault, dropped: short_q, checksum: job_q.checksum, bytes: frame_q, id: rest_q.id,
+                         slots: rest_q.slots, cells: 9'(net_q)};
 
-  assign charge       = ends && !chain.dropped;
+  assign charge       = ends_q && !short_q;
   assign charge_bytes = chain.bytes;
 
   // A function's number by a product: exact for all queues.
@@ -418,15 +452,24 @@ module transmit_gather
   wire [QUEUE_W+FUNCTION_W:0] product = (QUEUE_W + FUNCTION_W + 1)'(queue_q) * (QUEUE_W + FUNCTION_W + 1)'(RECIPROCAL);
 
   always_ff @(posedge clk) begin
-    jobs_ok_q <= !few_jobs;
-    crowded_q <= crowded;
-    slack_q   <= signed'((CELLS_W + 2)'(cells)) - signed'((CELLS_W + 2)'(used_cells_q));
-    shared_q  <= 32'(cells) > OTHERS_CELLS ? cells - cells_t'(OTHERS_CELLS) : '0;
+    may_q     <= !few_jobs && !crowded;
+    lot_q     <= signed'({1'b0, shared}) - signed'((JOBS_W + 1)'(LOT));
+    tired_q   <= count_q == 6'(MOST - 1);
     came_q    <= came;
-    give_q    <= ends ? job_q.reserved - cells_t'(net) : '0;
-    if (state_q == VISIT && give_q != '0) begin
-      turn_q.reserved <= turn_q.reserved - give_q;
-      used_cells_q    <= used_cells_q - give_q;
+    full_q    <= full;
+    start_q   <= start;
+    ends_q    <= ends;
+    given_q   <= ends_q;
+    short_q   <= drops;
+    frame_q   <= FRAME_W'(left_t'(MAX_FRAME) - job_q.left);
+    net_q     <= (FRAME_W - 8)'(cells_of(job_q.read));
+    reserve_q <= start ? next_need_q : '0;
+    give_q    <= ends_q ? job_q.reserved - cells_t'(net_q) : '0;
+    cost_q    <= !accept || !charged ? '0 : skip ? credit_t'(LEAST) : credit_t'(next_cost_q);
+    if (state_q == VISIT) begin
+      turn_q.reserved <= turn_q.reserved + reserve_q - give_q;
+      used_cells_q    <= used_cells_q + reserve_q - give_q;
+      credit_q        <= credit_q - cost_q;
     end
 
     unique case (state_q)
@@ -449,23 +492,28 @@ module transmit_gather
         state_q      <= LOAD;
       end
       LOAD: begin
-        rest_q       <= found_rest;
-        rest_q.valid <= found_rest.valid && turn_q.open;
-        job_q        <= found_job;
-        asked_q      <= asked_new;
-        came_q       <= asked_new - (BURST_W + 1)'(BURSTS);  // until it is read
+        found_rest_q <= found_rest;
+        found_job_q  <= found_job;
+        asked_q      <= asked_last;
         ours_q       <= last_queue == queue_q;
         function_q   <= function_q + 16'(product >> FUNCTION_W);
         count_q      <= '0;
-        opened_q     <= want_q && !blocked;
         again_q      <= again_q || (want_q && blocked && !parks);
         parks_q      <= want_q && parks;
-        state_q      <= want_q && !blocked ? OPEN : CLOSE;
+        state_q      <= want_q && !blocked ? CHECK : CLOSE;
+      end
+      CHECK: begin
+        rest_q       <= found_rest_q;
+        rest_q.valid <= found_rest_q.valid && turn_q.open;
+        job_q        <= found_job_q;
+        opened_q     <= !waits;
+        again_q      <= again_q || waits;
+        state_q      <= waits ? CLOSE : OPEN;
       end
       OPEN: if (open_ready) state_q <= VISIT;
       VISIT: begin
         patience_q <= buffer_valid || rest_q.valid ? '0 : patience_q + 1'b1;
-        if (none || stuck || held) begin
+        if (leaves) begin
           state_q <= CLOSE;
           again_q <= stuck ? turn_q.open || (enabled_q && !early) : held || !buffer_none;
           parks_q <= stuck && parks && enabled_q;
@@ -479,25 +527,23 @@ module transmit_gather
     if (set_valid && set_queue == queue_q) enabled_q <= 1'b0;  // in this visit
 
     if (accept) begin
-      rest_q       <= '{valid: 1'b1, last: next_buffer_q.last || next_buffer_q.failed, addr: next_buffer_q.addr,
-                        bytes: reads, id: next_buffer_q.id, slots: next_buffer_q.slots};
+      rest_q       <= '{valid: 1'b1, last: next_buffer_q.last || next_buffer_q.failed, empty: skip || next_empty_q,
+                        whole: skip || next_whole_q, space: next_space_q, addr: next_buffer_q.addr, bytes: reads,
+                        id: next_buffer_q.id, slots: next_buffer_q.slots};
       job_q.skip   <= skip;
       job_q.fault  <= next_buffer_q.failed ? next_buffer_q.bytes[2:0] : 3'(FAULT_NONE);
-      job_q.total  <= (turn_q.open ? job_q.total : '0) + (turn_q.open && job_q.skip ? '0 :
-                      (FRAME_W + 1)'(next_buffer_q.bytes));
+      job_q.left   <= (turn_q.open ? job_q.left : left_t'(MAX_CHAIN)) -
+                      (turn_q.open && job_q.skip ? left_t'(0) : left_t'(next_buffer_q.bytes));
       job_q.read   <= (turn_q.open ? job_q.read : '0) + reads;
       count_q      <= count_q + 1'b1;
-      if (charged) credit_q <= credit_q - (reads < FRAME_W'(LEAST) ? credit_t'(LEAST) : credit_t'(reads));
     end
     if (start) begin
       turn_q.open     <= 1'b1;
       turn_q.last_job <= job;
       turn_q.begun    <= turn_q.begun + 1'b1;
       turn_q.own      <= turn_q.own + JOBS_W'(own_left);
-      turn_q.reserved <= turn_q.reserved + next_need_q - give_q;
       used_jobs_q     <= used_jobs_q + 1'b1;
       own_jobs_q      <= own_jobs_q + JOBS_W'(own_left);
-      used_cells_q    <= used_cells_q + next_need_q - give_q;
       job_q.checksum  <= checksum_q;
       job_q.reserved  <= next_need_q;
       asked_q         <= asked_new;
@@ -505,35 +551,42 @@ module transmit_gather
       ours_q          <= 1'b1;
     end
     if (cut) begin
-      rest_q.valid <= !final_piece && !empty;
+      rest_q.valid <= !rest_q.whole;
+      rest_q.whole <= after_piece <= 17'(BURST_BYTES);
+      rest_q.space <= 10'(BURST_BYTES);
       rest_q.addr  <= {rest_q.addr[63:9] + 1'b1, 9'd0};
-      rest_q.bytes <= rest_q.bytes - FRAME_W'(space);
-      if (!empty) asked_q <= asked_q + 1'b1;
+      rest_q.bytes <= after_piece;
+      if (!rest_q.empty) asked_q <= asked_q + 1'b1;
     end
     if (ends) turn_q.open <= 1'b0;
     if (rst) begin
-      state_q <= WAIT;
-      give_q  <= '0;
+      state_q   <= WAIT;
+      start_q   <= 1'b0;
+      ends_q    <= 1'b0;
+      given_q   <= 1'b0;
+      reserve_q <= '0;
+      give_q    <= '0;
     end
   end
 
   // Reads that were asked for, of each job, modulo: by how many there are places for more.
-  for (genvar i = 0; i < 2; i++) begin : gen_asked
+  for (genvar i = 0; i < 3; i++) begin : gen_asked
     logic [BURST_W:0] found;
     ram_dist #(
         .WIDTH(BURST_W + 1),
         .DEPTH(JOBS)
     ) u_asked (
         .clk,
-        .wr_en  ((cut && !empty) || sweep),
+        .wr_en  ((cut && !rest_q.empty) || sweep),
         .wr_addr(sweep ? sweep_job : turn_q.last_job),
         .wr_data(sweep ? '0 : asked_q + 1'b1),
-        .rd_addr(i == 1 ? asked_of : state_q == LOAD ? turn_q.last_job : job),
+        .rd_addr(i == 0 ? turn_q.last_job : i == 1 ? asked_of : job),
         .rd_data(found)
     );
   end
-  assign asked_new = gen_asked[0].found;
-  assign asked     = gen_asked[1].found;
+  assign asked_last = gen_asked[0].found;
+  assign asked      = gen_asked[1].found;
+  assign asked_new  = gen_asked[2].found;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

@@ -2,7 +2,8 @@
 // Jobs of host_transmit: gives free ones out, and says which may go to the output: those that are done, and whose
 // queue's earlier ones went before. Jobs of different queues go in the order in which they may.
 // A job knows the one of its queue that follows it; the first of a queue follows none that is still here.
-// Latency: 5 cycles from done to next_valid. Throughput: a job started, one done or gone and one ended a cycle.
+// Latency: 5 cycles from done to next_valid, or 6 from when the one before it is gone. Throughput: a job started, one
+// done or gone and one ended a cycle.
 module transmit_order #(
     parameter int unsigned JOBS = 64,
     localparam int unsigned JOB_W = $clog2(JOBS)
@@ -58,19 +59,22 @@ module transmit_order #(
   logic [JOBS-1:0] here_q;                  // started and not gone
   logic [JOBS-1:0] first_q;                 // of those of its queue
   logic [JOBS-1:0] done_q, led_q;           // led: one follows
-  logic gone_q;
-  logic [JOB_W-1:0] gone_job_q, follower;
+  logic gone_q, freed_q, start_1, follows_1, start_2, here_2, leaves_2;
+  logic [JOB_W-1:0] gone_job_q, follower, follower_q, job_1, job_2, after_1, after_2;
 
-  wire link = start_follows && here_q[start_after] && !(gone_q && gone_job_q == start_after);
+  // A start is noted two cycles later; the one before it may be about to be, and who it follows may go meanwhile.
+  wire here = here_q[after_1] || (start_2 && job_2 == after_1);
+  wire link = here_2 && !leaves_2;
+  wire goes = next_valid && next_ready;
 
   ram_dist #(
       .WIDTH(JOB_W),
       .DEPTH(JOBS)
   ) u_followers (
       .clk,
-      .wr_en  (start && link),
-      .wr_addr(start_after),
-      .wr_data(job),
+      .wr_en  (start_2 && link),
+      .wr_addr(after_2),
+      .wr_data(job_2),
       .rd_addr(gone_job_q),
       .rd_data(follower)
   );
@@ -78,7 +82,7 @@ module transmit_order #(
   logic came_valid;
   logic [JOB_W-1:0] came_job;
   logic unused_ready_1, unused_ready_2;
-  wire came = came_valid && !gone_q;
+  wire came = came_valid && !freed_q;
 
   stream_fifo #(
       .WIDTH(JOB_W),
@@ -90,37 +94,50 @@ module transmit_order #(
       .s_ready(unused_ready_1),
       .s_data (done_job),
       .m_valid(came_valid),
-      .m_ready(!gone_q),
+      .m_ready(!freed_q),
       .m_data (came_job),
       .count  (),
       .idle   ()
   );
 
   // One becomes ready when it is done as the first of its queue, or becomes the first when it is done.
-  wire freed = gone_q && led_q[gone_job_q];
-  wire push = (freed && done_q[follower]) || (came && first_q[came_job]);
-  wire [JOB_W-1:0] push_job = gone_q ? follower : came_job;
+  wire push = (freed_q && done_q[follower_q]) || (came && first_q[came_job]);
+  wire [JOB_W-1:0] push_job = freed_q ? follower_q : came_job;
 
   always_ff @(posedge clk) begin
-    gone_q     <= next_valid && next_ready;
-    gone_job_q <= next_job;
+    start_1     <= start;
+    job_1       <= job;
+    follows_1   <= start_follows;
+    after_1     <= start_after;
+    start_2     <= start_1;
+    job_2       <= job_1;
+    after_2     <= after_1;
+    here_2      <= follows_1 && here && !(gone_q && gone_job_q == after_1);
+    leaves_2    <= goes && next_job == after_1;
+    gone_q      <= goes;
+    gone_job_q  <= next_job;
+    freed_q     <= gone_q && led_q[gone_job_q];
+    follower_q  <= follower;
     ready_valid <= push;
     ready_job   <= push_job;
     if (start && fresh) fresh_q <= fresh_q + 1'b1;
     if (came) done_q[came_job] <= 1'b1;
-    if (freed) first_q[follower] <= 1'b1;
+    if (freed_q) first_q[follower_q] <= 1'b1;
     if (gone_q) here_q[gone_job_q] <= 1'b0;
-    if (start) begin
-      here_q[job]  <= 1'b1;
-      first_q[job] <= !link;
-      done_q[job]  <= 1'b0;
-      led_q[job]   <= 1'b0;
+    if (start_2) begin
+      here_q[job_2]  <= 1'b1;
+      first_q[job_2] <= !link;
+      done_q[job_2]  <= 1'b0;
+      led_q[job_2]   <= 1'b0;
     end
-    if (start && link) led_q[start_after] <= 1'b1;
+    if (start_2 && link) led_q[after_2] <= 1'b1;
     if (rst) begin
       fresh_q     <= '0;
       here_q      <= '0;
+      start_1     <= 1'b0;
+      start_2     <= 1'b0;
       gone_q      <= 1'b0;
+      freed_q     <= 1'b0;
       ready_valid <= 1'b0;
     end
   end

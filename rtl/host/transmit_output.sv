@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads frames out of their cells, which become free, puts in their checksums and sends them; when a frame is gone its
 // chain becomes used and its job ends. A dropped one is read in the same way, and its chain follows those before it.
-// Latency: 5 cycles from a frame to its first beat. Throughput: a beat a cycle, a frame's end in two.
+// Latency: 6 cycles from a frame to its first beat. Throughput: a beat a cycle, a frame's end in two.
 // Backpressure: m_axis_* and used_* may stall for any time; s_ready is low meanwhile.
 module transmit_output
   import host_pkg::*;
@@ -75,7 +75,7 @@ module transmit_output
 
   // ---------------------------------------------------------------------------------------- a frame's beats are read
   logic active_q, send_q, patch_q, ends_ready;
-  logic [CELL_W-1:0] cell_q;
+  logic [CELL_W-1:0] cell_q, next_cell_q;
   logic [QUEUE_W-1:0] queue_q;
   logic [INDEX_W-1:0] index_q, left_q;      // left_q: beats after this one
   logic [LANE_W-1:0] rest_q;                // bytes of the last beat, modulo
@@ -98,11 +98,12 @@ module transmit_output
   assign next_of   = cell_q;
 
   always_ff @(posedge clk) begin
+    next_cell_q <= next_cell;
     if (go) begin
       active_q <= !last;
       index_q  <= index_q + 1'b1;
       left_q   <= left_q - 1'b1;
-      if (cell_end) cell_q <= next_cell;
+      if (cell_end) cell_q <= next_cell_q;
     end
     if (take) begin
       active_q <= s_beats != '0;
@@ -125,13 +126,13 @@ module transmit_output
   end
 
   // --------------------------------------------------------------------------------------- and get their checksum
-  logic valid_1, last_1, high_1, low_1, valid_2, last_2;
-  logic [QUEUE_W-1:0] queue_1, queue_2;
-  logic [LANE_W-1:0] rest_1, high_lane_1, low_lane_1;
-  logic [15:0] value_1;
-  request_t request_1, request_2;
-  logic [DATA_W-1:0] data_2;
-  logic [BYTES-1:0] keep_2;
+  logic valid_1, last_1, high_1, low_1, valid_2, last_2, high_2, low_2, valid_3, last_3;
+  logic [QUEUE_W-1:0] queue_1, queue_2, queue_3;
+  logic [LANE_W-1:0] rest_1, rest_2, high_lane_1, high_lane_2, low_lane_1, low_lane_2;
+  logic [15:0] value_1, value_2;
+  request_t request_1, request_2, request_3;
+  logic [DATA_W-1:0] data_2, data_3;
+  logic [BYTES-1:0] keep_3;
   logic unused_ready;
   wire [FRAME_W-1:0] second = place_q + 1'b1;
 
@@ -149,15 +150,27 @@ module transmit_output
     valid_2     <= valid_1;
     last_2      <= last_1;
     queue_2     <= queue_1;
+    rest_2      <= rest_1;
+    value_2     <= value_1;
     request_2   <= request_1;
-    keep_2      <= last_1 && rest_1 != '0 ? ~({BYTES{1'b1}} << rest_1) : '1;
+    high_2      <= high_1;
+    low_2       <= low_1;
+    high_lane_2 <= high_lane_1;
+    low_lane_2  <= low_lane_1;
+    data_2      <= read_data;
+    valid_3     <= valid_2;
+    last_3      <= last_2;
+    queue_3     <= queue_2;
+    request_3   <= request_2;
+    keep_3      <= last_2 && rest_2 != '0 ? ~({BYTES{1'b1}} << rest_2) : '1;
     for (int unsigned i = 0; i < BYTES; i++) begin
-      data_2[8*i+:8] <= high_1 && high_lane_1 == LANE_W'(i) ? value_1[15:8] :
-                        low_1 && low_lane_1 == LANE_W'(i) ? value_1[7:0] : read_data[8*i+:8];
+      data_3[8*i+:8] <= high_2 && high_lane_2 == LANE_W'(i) ? value_2[15:8] :
+                        low_2 && low_lane_2 == LANE_W'(i) ? value_2[7:0] : data_2[8*i+:8];
     end
     if (rst) begin
       valid_1 <= 1'b0;
       valid_2 <= 1'b0;
+      valid_3 <= 1'b0;
     end
   end
 
@@ -171,9 +184,9 @@ module transmit_output
   ) u_out (
       .clk,
       .rst,
-      .s_valid(valid_2),
+      .s_valid(valid_3),
       .s_ready(unused_ready),
-      .s_data (KEPT_W'({request_2, queue_2, last_2, keep_2, data_2})),
+      .s_data (KEPT_W'({request_3, queue_3, last_3, keep_3, data_3})),
       .m_valid(m_axis_tvalid),
       .m_ready(m_axis_tready),
       .m_data (kept),
@@ -234,7 +247,7 @@ module transmit_output
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst) assert (!valid_2 || unused_ready) else $error("%m: a beat is lost");
+    if (!rst) assert (!valid_3 || unused_ready) else $error("%m: a beat is lost");
   end
 `else
   wire unused = &{1'b0, unused_ready};

@@ -4,8 +4,9 @@
 // that number: 0.005 % at 400 Gb/s, less below. A function that has sent less may catch up on BURST_NS.
 // A visit of a queue asks whether its function is early; the queue of one that is comes to `park`, and back in turn
 // when its time has come. Queues of a function share its rate. A function without one (0) is never early.
-// Latency: `early` is there 2 cycles after `visit`; of a function with a rate it is high for 4 cycles after a charge,
-// and follows it then. A queue that parks comes back within QUEUES + 4 cycles for each parked queue after its time.
+// Latency: `early` is there 2 cycles after `visit`; of a function with a rate it is high with a charge and for 4 cycles
+// after it, and follows it then. A queue that parks comes back within QUEUES + 5 cycles for each parked queue after its
+// time.
 // Throughput: a charge every other cycle. A set, at most one in 32 cycles, forgets what its function owes.
 module transmit_pace
   import host_pkg::*;
@@ -28,9 +29,10 @@ module transmit_pace
     input  logic [FUNCTION_W-1:0]  set_function,
     input  logic [BYTE_TIME_W-1:0] set_time,
 
-    input  logic                   visit,         // begins; the next one no earlier than 3 cycles later
+    input  logic                   visit,         // begins; the next one no earlier than 4 cycles later
     input  logic [QUEUE_W-1:0]     visit_queue,
     output logic                   early,         // its function may not begin a packet now
+    input  logic                   charge_next,   // there is a charge in the next cycle
     input  logic                   charge,        // it has begun one
     input  logic [FRAME_W-1:0]     charge_bytes,
     input  logic                   park,          // it waits for its time
@@ -65,16 +67,15 @@ module transmit_pace
   logic set_q, write_q;         // a set that waits; the due time of the function that is visited has changed
   function_t set_function_q;
   logic [BYTE_TIME_W-1:0] set_time_q;
-  logic first_q, second_q;      // cycles of a visit
+  logic first_q, other_q;       // cycles of a visit; other_q: the second one, of a function that isn't here
   logic due_wr;
   function_t due_at, visit_function, next_function_q, here_q, scan_function;
-  due_t due_new, due_q, found_due;
+  due_t due_new, due_q, found_due, other_due_q;
   // verilator lint_off UNUSEDSIGNAL
   due_t scan_due;               // its fraction makes no cycle
   // verilator lint_on UNUSEDSIGNAL
-  logic [BYTE_TIME_W-1:0] found_time, time_q;
-  wire set_now = set_q && !write_q && !visit && !first_q && !second_q && !sweep;
-  wire function_t read_at = visit ? visit_function : next_function_q;
+  logic [BYTE_TIME_W-1:0] found_time, other_time_q, time_q;
+  wire set_now = set_q && !write_q && !first_q && !other_q && !sweep;
 
   assign due_wr  = sweep || write_q || set_now;
   assign due_at  = sweep ? function_t'(sweep_queue) : write_q ? here_q : set_function_q;
@@ -96,7 +97,7 @@ module transmit_pace
       .wr_en  (sweep || set_now),
       .wr_addr(sweep ? function_t'(sweep_queue) : set_function_q),
       .wr_data(sweep ? '0 : set_time_q),
-      .rd_addr(read_at),
+      .rd_addr(visit_function),
       .rd_data(found_time)
   );
   ram_through #(
@@ -107,7 +108,7 @@ module transmit_pace
       .wr_en  (due_wr),
       .wr_addr(due_at),
       .wr_data(due_new),
-      .rd_addr(read_at),
+      .rd_addr(visit_function),
       .rd_data(found_due)
   );
   ram_through #(
@@ -124,13 +125,12 @@ module transmit_pace
 
   // ----------------------------------------------------------------------------------------- the function visited now
   // Its due time is in registers, and right there even if its charges are not yet in the RAM.
-  logic charge_q, parts_q, product_valid_q, behind_q, early_q, paced_q;
+  logic charge_q, parts_q, product_valid_q, busy_q, behind_q, early_q, early_other_q, paced_q;
   logic [FRAME_W-1:0] bytes_q;
   logic [PART_W-1:0] low_q, high_q;
   logic [PRODUCT_W-1:0] product_q;
   logic [63:0] floor_q;         // what lies before is forgotten
-  wire due_t base = behind_q ? '{whole: floor_q, fraction: '0} : due_q;
-  wire same = next_function_q == here_q;
+  due_t base_q;                 // due_q, or what isn't forgotten of it
 
   always_ff @(posedge clk) begin
     if (set_valid) begin
@@ -141,12 +141,14 @@ module transmit_pace
       set_q <= 1'b0;
     end
 
-    first_q  <= visit;
-    second_q <= first_q;
-    early_q  <= due_q.whole > time_ns;
-    paced_q  <= time_q != '0;
+    first_q       <= visit;
+    other_q       <= first_q && next_function_q != here_q;
+    other_due_q   <= found_due;
+    other_time_q  <= found_time;
+    early_q       <= (other_q ? other_due_q.whole : due_q.whole) > time_ns;
+    early_other_q <= found_due.whole > time_ns;
+    paced_q       <= (other_q ? other_time_q : time_q) != '0;
     if (visit) next_function_q <= visit_function;
-    if (first_q) early_q <= (same ? due_q.whole : found_due.whole) > time_ns;
 
     charge_q        <= charge;
     bytes_q         <= charge_bytes;
@@ -158,29 +160,30 @@ module transmit_pace
     floor_q         <= time_ns < 64'(BURST_NS) ? '0 : time_ns - 64'(BURST_NS);
     behind_q        <= due_q.whole < floor_q && !product_valid_q;
     write_q         <= product_valid_q;
-    if (product_valid_q) due_q <= base + ($bits(due_t))'(product_q);
-    if (second_q) begin
-      here_q <= next_function_q;
-      if (!same) begin
-        due_q    <= found_due;
-        time_q   <= found_time;
-        early_q  <= early_q;
-        behind_q <= 1'b0;
-      end
+    busy_q          <= paced_q && (charge_next || charge || charge_q || parts_q || product_valid_q);
+    base_q          <= behind_q ? '{whole: floor_q, fraction: '0} : due_q;
+    if (product_valid_q) due_q <= base_q + ($bits(due_t))'(product_q);
+    if (other_q) begin
+      here_q   <= next_function_q;
+      due_q    <= other_due_q;
+      time_q   <= other_time_q;
+      behind_q <= 1'b0;
     end
     if (set_now && set_function_q == here_q) begin
       due_q    <= '0;
+      base_q   <= '0;
       time_q   <= set_time_q;
       behind_q <= 1'b0;
     end
     if (rst) begin
       set_q           <= 1'b0;
       first_q         <= 1'b0;
-      second_q        <= 1'b0;
+      other_q         <= 1'b0;
       charge_q        <= 1'b0;
       parts_q         <= 1'b0;
       product_valid_q <= 1'b0;
       write_q         <= 1'b0;
+      busy_q          <= 1'b0;
       early_q         <= 1'b0;
       next_function_q <= '0;
       here_q          <= '0;
@@ -188,23 +191,22 @@ module transmit_pace
       time_q          <= '0;
     end
   end
-  assign early = early_q || (paced_q && (charge_q || parts_q || product_valid_q || write_q));
+  assign early = other_q ? early_other_q : early_q || busy_q;
 
   // --------------------------------------------------------------------------- parked queues, one after the other
   // A round over all of them in which none came says when the earliest is due.
-  typedef enum logic [1:0] {
-    LOOK, READ, TEST, GIVE
+  typedef enum logic [2:0] {
+    LOOK, READ, COMPARE, TEST, GIVE
   } state_t;
   state_t state_q;
   queue_t at_q;
-  logic parked, due_now_q, any_q, seen_q, news_q, settled_q;
+  logic parked, due_now_q, less_q, any_q, seen_q, news_q, settled_q;
   logic [63:0] found_q, least_q, wake_q;
   wire bit_clear = state_q == GIVE && back_ready && !park;
   wire ends = 32'(at_q) == QUEUES - 1;
   wire rests = settled_q && !any_q && at_q == '0;     // none is parked
   wire next = (state_q == LOOK && !parked && !rests) || (state_q == TEST && !due_now_q) || bit_clear;
   wire news = park || set_now;
-  wire less = !seen_q || found_q < least_q;
 
   ram_dist #(
       .WIDTH(1),
@@ -226,22 +228,26 @@ module transmit_pace
       .owner (scan_function)
   );
 
-  // found_q and due_now_q are of the RAM's word in READ's cycle, one after the address; a round's end has a cycle of
-  // its own in which least_q is whole.
+  // found_q is the RAM's word in READ's cycle, one after the address; a round's end has a cycle of its own in which
+  // least_q is whole.
   logic wrap_q;
   always_ff @(posedge clk) begin
     wrap_q <= next && ends;
     unique case (state_q)
       LOOK: if (parked && !rests) state_q <= READ;
       READ: begin
-        found_q   <= scan_due.whole;
-        due_now_q <= scan_due.whole <= time_ns;
+        found_q <= scan_due.whole;
+        state_q <= COMPARE;
+      end
+      COMPARE: begin
+        due_now_q <= found_q <= time_ns;
+        less_q    <= !seen_q || found_q < least_q;
         state_q   <= TEST;
       end
       TEST: begin
         if (!due_now_q) begin
           seen_q <= 1'b1;
-          if (less) least_q <= found_q;
+          if (less_q) least_q <= found_q;
         end
         state_q <= due_now_q ? GIVE : LOOK;
       end

@@ -2,7 +2,8 @@
 // Jobs and cells that are free, and those that a queue's ended packets gave back: what host_transmit begins packets by.
 // Of the jobs OWN are each queue's own, and the rest are shared: a job is of the one kind or the other.
 // Cells count as taken when they are reserved, and as free when the output has read them.
-// Latency: counts follow after 1 cycle; a queue's counts come a cycle after look, a probed one's always.
+// Latency: counts follow a start or a reservation after 1 cycle, and what becomes free after 2; a queue's counts come a
+// cycle after look, a probed one's always.
 module transmit_room #(
     parameter int unsigned QUEUES = 16,
     parameter int unsigned JOBS = 64,
@@ -50,7 +51,8 @@ module transmit_room #(
 
   logic [JOBS_W-1:0] jobs_q, shared_q;
   logic [CELLS_W-1:0] cells_q, waiting_q;
-  logic crowded_q, end_own;
+  logic crowded_q, end_own, freed_q, add_q, add_own_q, start_q, start_own_q;
+  logic [JOB_W-1:0] start_job_q;
 
   assign jobs    = jobs_q;
   assign shared  = shared_q;
@@ -59,17 +61,23 @@ module transmit_room #(
   assign idle    = jobs_q == JOBS_W'(JOBS) && cells_q == CELLS_W'(CELLS);
 
   always_ff @(posedge clk) begin
-    jobs_q    <= jobs_q + JOBS_W'(end_valid) - JOBS_W'(start);
-    shared_q  <= shared_q + JOBS_W'(end_valid && !end_own) - JOBS_W'(start && !start_own);
-    cells_q   <= cells_q + give_back + CELLS_W'(freed) - reserve;
-    waiting_q <= waiting_q + waiting - CELLS_W'(freed);
-    crowded_q <= waiting_q >= CELLS_W'(CELLS / 4);
+    start_q     <= start;
+    start_own_q <= start_own;
+    start_job_q <= start_job;
+    freed_q     <= freed;
+    jobs_q      <= jobs_q + JOBS_W'(add_q) - JOBS_W'(start);
+    shared_q    <= shared_q + JOBS_W'(add_q && !add_own_q) - JOBS_W'(start && !start_own);
+    cells_q     <= cells_q + give_back + CELLS_W'(freed_q) - reserve;
+    waiting_q   <= waiting_q + waiting - CELLS_W'(freed_q);
+    crowded_q   <= waiting_q >= CELLS_W'(CELLS / 4);
     if (rst) begin
       jobs_q    <= JOBS_W'(JOBS);
       shared_q  <= JOBS_W'(JOBS - OWN * QUEUES);
       cells_q   <= CELLS_W'(CELLS);
       waiting_q <= '0;
       crowded_q <= 1'b0;
+      freed_q   <= 1'b0;
+      start_q   <= 1'b0;
     end
   end
 
@@ -78,9 +86,9 @@ module transmit_room #(
       .DEPTH(JOBS)
   ) u_own (
       .clk,
-      .wr_en  (start),
-      .wr_addr(start_job),
-      .wr_data(start_own),
+      .wr_en  (start_q),
+      .wr_addr(start_job_q),
+      .wr_data(start_own_q),
       .rd_addr(end_job),
       .rd_data(end_own)
   );
@@ -88,7 +96,7 @@ module transmit_room #(
   // ------------------------------------------------------------------------------------- what each queue's gave back
   localparam int unsigned WIDTH = 2 * JOBS_W + CELLS_W;
 
-  logic add_q, add_own_q, conflict_q;
+  logic conflict_q;
   logic [QUEUE_W-1:0] add_queue_q;
   logic [CELLS_W-1:0] add_cells_q, sum_cells, found_cells;
   logic [JOBS_W-1:0] sum_jobs, sum_own, found_jobs, found_own;

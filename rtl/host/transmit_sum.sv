@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the virtio-net header of each job, and sums its frame in ones' complement from the place on that the header
 // names. Words begin at even bytes of the frame: for a sum that begins at an odd one, its bytes change places.
-// Latency: 4 cycles from a beat to done. Throughput: a beat a cycle of any job. Never stalls.
+// Latency: 6 cycles from a beat to done. Throughput: a beat a cycle of any job. Never stalls.
 module transmit_sum
   import transmit_pkg::*;
 #(
@@ -72,21 +72,20 @@ module transmit_sum
       .rd_data(start)
   );
 
-  logic valid_0, done_0, first_0, none_0, some_0;
+  logic valid_0, done_0, first_0;
   logic [JOB_W-1:0] job_0;
-  logic [LANE_W-1:0] from_0;
+  logic [INDEX_W-1:0] index_0;
+  logic [15:0] start_0;
   logic [LANE_W:0] lanes_0;
   logic [DATA_W-1:0] data_0;
-  wire [15:0] start_beat = 16'(start[15:LANE_W]);
 
   always_ff @(posedge clk) begin
     valid_0 <= s_valid && !s_header;
     done_0  <= s_done;
     job_0   <= s_job;
     first_0 <= s_index == '0;
-    none_0  <= 16'(s_index) < start_beat;
-    some_0  <= 16'(s_index) == start_beat;
-    from_0  <= start[LANE_W-1:0];
+    index_0 <= s_index;
+    start_0 <= start;
     lanes_0 <= s_lanes;
     data_0  <= s_data;
     if (rst) begin
@@ -95,36 +94,33 @@ module transmit_sum
     end
   end
 
-  // --------------------------------------------------------------------------------- stages 1 and 2: the beat's words
-  logic [BYTES-1:0] counts;
-  logic valid_1, done_1, first_1, valid_2, done_2, first_2;
+  // ------------------------------------------------------------------------ stages 1 and 2: which of its bytes count
+  logic valid_1, done_1, first_1, none_1, some_1, valid_2, done_2, first_2;
   logic [JOB_W-1:0] job_1, job_2;
-  logic [21:0] sum_2;
-
-  always_comb begin
-    for (int unsigned i = 0; i < BYTES; i++) begin
-      counts[i] = !none_0 && !(some_0 && LANE_W'(i) < from_0) && (LANE_W + 1)'(i) < lanes_0;
-    end
-  end
-
-  word_sum #(
-      .DATA_W(DATA_W)
-  ) u_words (
-      .clk,
-      .data(data_0),
-      .counts,
-      .sum (sum_2)
-  );
+  logic [LANE_W-1:0] from_1;
+  logic [LANE_W:0] lanes_1;
+  logic [DATA_W-1:0] data_1, data_2;
+  logic [BYTES-1:0] counts_2;
+  wire [15:0] start_beat = 16'(start_0[15:LANE_W]);
 
   always_ff @(posedge clk) begin
     valid_1 <= valid_0;
     done_1  <= done_0;
     first_1 <= first_0;
     job_1   <= job_0;
+    none_1  <= 16'(index_0) < start_beat;
+    some_1  <= 16'(index_0) == start_beat;
+    from_1  <= start_0[LANE_W-1:0];
+    lanes_1 <= lanes_0;
+    data_1  <= data_0;
     valid_2 <= valid_1;
     done_2  <= done_1;
     first_2 <= first_1;
     job_2   <= job_1;
+    data_2  <= data_1;
+    for (int unsigned i = 0; i < BYTES; i++) begin
+      counts_2[i] <= !none_1 && !(some_1 && LANE_W'(i) < from_1) && (LANE_W + 1)'(i) < lanes_1;
+    end
     if (rst) begin
       valid_1 <= 1'b0;
       done_1  <= 1'b0;
@@ -133,9 +129,42 @@ module transmit_sum
     end
   end
 
-  // ----------------------------------------------------------------------------------------------- stage 3: the job's
-  logic [31:0] earlier, found;
-  wire [31:0] sum = (first_2 ? '0 : earlier) + 32'(sum_2);
+  // ------------------------------------------------------------- stages 3 and 4: the beat's words, and the job's sum
+  // It is read a stage before it is added to: by then, the beat before may have changed it.
+  logic valid_3, done_3, first_3, valid_4, done_4, same_4;
+  logic [JOB_W-1:0] job_3, job_4;
+  logic [21:0] sum_4;
+  logic [31:0] earlier, earlier_4, found, written_q;
+
+  word_sum #(
+      .DATA_W(DATA_W)
+  ) u_words (
+      .clk,
+      .data  (data_2),
+      .counts(counts_2),
+      .sum   (sum_4)
+  );
+
+  wire [31:0] sum = (same_4 ? written_q : earlier_4) + 32'(sum_4);
+
+  always_ff @(posedge clk) begin
+    valid_3   <= valid_2;
+    done_3    <= done_2;
+    first_3   <= first_2;
+    job_3     <= job_2;
+    valid_4   <= valid_3;
+    done_4    <= done_3;
+    job_4     <= job_3;
+    earlier_4 <= first_3 ? '0 : earlier;
+    same_4    <= valid_4 && job_4 == job_3 && !first_3;
+    written_q <= sum;
+    if (rst) begin
+      valid_3 <= 1'b0;
+      done_3  <= 1'b0;
+      valid_4 <= 1'b0;
+      done_4  <= 1'b0;
+    end
+  end
 
   for (genvar i = 0; i < 2; i++) begin : gen_sums
     logic [31:0] word;
@@ -144,23 +173,23 @@ module transmit_sum
         .DEPTH(JOBS)
     ) u_sums (
         .clk,
-        .wr_en  (valid_2),
-        .wr_addr(job_2),
+        .wr_en  (valid_4),
+        .wr_addr(job_4),
         .wr_data(sum),
-        .rd_addr(i == 0 ? job_2 : record_job),
+        .rd_addr(i == 0 ? job_3 : record_job),
         .rd_data(word)
     );
   end
   assign earlier = gen_sums[0].word;
-  assign found  = gen_sums[1].word;
+  assign found   = gen_sums[1].word;
 
   always_ff @(posedge clk) begin
     if (record_en) record_sum <= found;
-    done     <= done_2;
-    done_job <= job_2;
+    done     <= done_4;
+    done_job <= job_4;
     if (rst) done <= 1'b0;
   end
 
-  assign idle = !done_0 && !done_1 && !done_2 && !done;
+  assign idle = !done_0 && !done_1 && !done_2 && !done_3 && !done_4 && !done;
 
 endmodule

@@ -4,7 +4,7 @@
 // The checksum is that of VIRTIO 1.2, 5.1.6.2, and as Linux's skb_checksum_help has it: one of 0 is sent as 0xFFFF,
 // which is the same in ones' complement, and for UDP doesn't mean that there is none.
 // Frames to be cut into segments get none here; what becomes of those, who cuts them tells.
-// Latency: 3 cycles. Throughput: a job a cycle.
+// Latency: 4 cycles. Throughput: a job a cycle.
 // Backpressure: the stages stop while m_valid waits for m_ready; next_ready follows m_ready.
 module transmit_verdict
   import host_pkg::*;
@@ -63,67 +63,89 @@ module transmit_verdict
     output logic               idle
 );
 
-  // ------------------------------------------------------------------------------------------- stage 1: records
-  logic valid_1, valid_2, advance_1, advance_2, advance_3;
-  logic [JOB_W-1:0] job_1;
+  // ------------------------------------------------------------------------------------ stages 1 and 2: records
+  logic valid_1, valid_2, valid_3, advance_1, advance_2, advance_3, advance_4;
+  logic [JOB_W-1:0] job_1, job_2;
+  logic [QUEUE_W-1:0] queue_2;
+  chain_t chain_2;
+  header_t header_2;
+  logic [CELL_W-1:0] cell_2;
+  logic [INDEX_W-1:0] beats_2;
+  logic error_2;
+  logic [16:0] sum_2;
 
   assign next_ready = advance_1;
   assign record_en  = next_valid && next_ready;
   assign advance_1  = !valid_1 || advance_2;
   assign advance_2  = !valid_2 || advance_3;
+  assign advance_3  = !valid_3 || advance_4;
 
   always_ff @(posedge clk) begin
     if (advance_1) valid_1 <= next_valid;
     if (advance_1) job_1 <= next_job;
-    if (rst) valid_1 <= 1'b0;
+    if (advance_2) begin
+      valid_2  <= valid_1;
+      job_2    <= job_1;
+      queue_2  <= record_queue;
+      chain_2  <= record_chain;
+      header_2 <= record_header;
+      cell_2   <= record_cell;
+      beats_2  <= record_beats;
+      error_2  <= record_error;
+      sum_2    <= 17'(record_sum[15:0]) + 17'(record_sum[31:16]);
+    end
+    if (rst) begin
+      valid_1 <= 1'b0;
+      valid_2 <= 1'b0;
+    end
   end
 
-  // ---------------------------------------------------------------------------------- stage 2: sums of them, half way
-  logic [JOB_W-1:0] job_2;
-  logic [QUEUE_W-1:0] queue_2;
-  chain_t chain_2;
-  logic [CELL_W-1:0] cell_2;
-  logic [INDEX_W-1:0] beats_2;
-  logic error_2, patch_2, beyond_2, odd_2;
+  // ---------------------------------------------------------------------------------- stage 3: sums of them, half way
+  logic [JOB_W-1:0] job_3;
+  logic [QUEUE_W-1:0] queue_3;
+  chain_t chain_3;
+  logic [CELL_W-1:0] cell_3;
+  logic [INDEX_W-1:0] beats_3;
+  logic error_3, patch_3, beyond_3, odd_3;
   // verilator lint_off UNUSEDSIGNAL
-  header_t header_2;
+  header_t header_3;
   // verilator lint_on UNUSEDSIGNAL
-  logic [16:0] sum_2;
-  logic [FRAME_W-1:0] place_2;
+  logic [15:0] sum_3;
+  logic [FRAME_W-1:0] place_3, last_3;  // last_3: the frame's last byte
 
   always_ff @(posedge clk) begin
-    if (advance_2) begin
-      valid_2   <= valid_1;
-      job_2     <= job_1;
-      queue_2   <= record_queue;
-      chain_2   <= record_chain;
-      cell_2    <= record_cell;
-      beats_2   <= record_beats;
-      error_2   <= record_error;
-      header_2  <= record_header;
-      patch_2   <= record_header.needs_sum && record_chain.checksum && !record_header.segment;
-      odd_2     <= record_header.sum_start[0];
-      beyond_2  <= FRAME_W'(record_header.sum_start) >= record_chain.bytes;
-      place_2   <= FRAME_W'(record_header.sum_start) + FRAME_W'(record_header.sum_offset);
-      sum_2     <= 17'(record_sum[15:0]) + 17'(record_sum[31:16]);
+    if (advance_3) begin
+      valid_3  <= valid_2;
+      job_3    <= job_2;
+      queue_3  <= queue_2;
+      chain_3  <= chain_2;
+      cell_3   <= cell_2;
+      beats_3  <= beats_2;
+      error_3  <= error_2;
+      header_3 <= header_2;
+      patch_3  <= header_2.needs_sum && chain_2.checksum && !header_2.segment;
+      odd_3    <= header_2.sum_start[0];
+      beyond_3 <= FRAME_W'(header_2.sum_start) >= chain_2.bytes;
+      place_3  <= FRAME_W'(header_2.sum_start) + FRAME_W'(header_2.sum_offset);
+      last_3   <= chain_2.bytes - 1'b1;
+      sum_3    <= sum_2[15:0] + 16'(sum_2[16]);
     end
-    if (rst) valid_2 <= 1'b0;
+    if (rst) valid_3 <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------------ stage 3: the verdict
+  // ------------------------------------------------------------------------------------------ stage 4: the verdict
   // Which queues have failed: written in the same cycle as it is read, one stage after the other's.
   logic failed, segments;
-  wire [15:0] folded = sum_2[15:0] + 16'(sum_2[16]);
-  wire [15:0] turned = odd_2 ? {folded[7:0], folded[15:8]} : folded;
-  wire outside = beyond_2 || (FRAME_W + 1)'(place_2) + 2 > (FRAME_W + 1)'(chain_2.bytes);
-  wire fault_t fault = chain_2.fault != FAULT_NONE ? fault_t'(chain_2.fault) : error_2 ? FAULT_MEMORY : FAULT_NONE;
+  wire [15:0] turned = odd_3 ? {sum_3[7:0], sum_3[15:8]} : sum_3;
+  wire outside = beyond_3 || place_3 >= last_3;
+  wire fault_t fault = chain_3.fault != FAULT_NONE ? fault_t'(chain_3.fault) : error_3 ? FAULT_MEMORY : FAULT_NONE;
   wire fails = fault != FAULT_NONE;
-  wire cut = header_2.segment && header_2.tcp && segments;
-  wire long = !cut && 32'(chain_2.bytes) > MAX_FRAME;
-  wire drop = failed || fails || chain_2.dropped || long || (header_2.segment && !cut) || (patch_2 && outside);
-  wire judge = valid_2 && advance_3;
+  wire cut = header_3.segment && header_3.tcp && segments;
+  wire long = !cut && 32'(chain_3.bytes) > MAX_FRAME;
+  wire drop = failed || fails || chain_3.dropped || long || (header_3.segment && !cut) || (patch_3 && outside);
+  wire judge = valid_3 && advance_4;
 
-  assign advance_3 = (!m_valid || m_ready) && !set_valid && !sweep;
+  assign advance_4 = (!m_valid || m_ready) && !set_valid && !sweep;
 
   ram_dist #(
       .WIDTH(1),
@@ -131,9 +153,9 @@ module transmit_verdict
   ) u_failed (
       .clk,
       .wr_en  (sweep || (set_valid && set_enabled) || (judge && fails)),
-      .wr_addr(sweep ? sweep_queue : set_valid ? set_queue : queue_2),
+      .wr_addr(sweep ? sweep_queue : set_valid ? set_queue : queue_3),
       .wr_data(!sweep && !set_valid),
-      .rd_addr(queue_2),
+      .rd_addr(queue_3),
       .rd_data(failed)
   );
 
@@ -146,7 +168,7 @@ module transmit_verdict
         .wr_en  (set_valid && set_enabled),
         .wr_addr(set_queue),
         .wr_data(set_segment),
-        .rd_addr(queue_2),
+        .rd_addr(queue_3),
         .rd_data(segments)
     );
   end else begin : gen_whole
@@ -156,27 +178,27 @@ module transmit_verdict
 
   always_ff @(posedge clk) begin
     if (m_ready) m_valid <= 1'b0;
-    if (advance_3) begin
-      m_valid         <= valid_2;
-      m_job           <= job_2;
-      m_queue         <= queue_2;
-      m_chain         <= chain_2;
+    if (advance_4) begin
+      m_valid         <= valid_3;
+      m_job           <= job_3;
+      m_queue         <= queue_3;
+      m_chain         <= chain_3;
       m_chain.dropped <= drop;
       m_chain.fault   <= failed || fails ? 3'(FAULT_MEMORY) : 3'(FAULT_NONE);
-      m_cell          <= cell_2;
-      m_beats         <= beats_2;
-      m_patch         <= patch_2;
-      m_place         <= place_2;
+      m_cell          <= cell_3;
+      m_beats         <= beats_3;
+      m_patch         <= patch_3;
+      m_place         <= place_3;
       m_value         <= turned == 16'hFFFF ? 16'hFFFF : ~turned;
-      m_request       <= '{cut: cut, v6: header_2.v6, size: header_2.segment_size, bytes: chain_2.bytes};
+      m_request       <= '{cut: cut, v6: header_3.v6, size: header_3.segment_size, bytes: chain_3.bytes};
     end
     fail_valid  <= judge && fails && !failed;
-    fail_queue  <= queue_2;
+    fail_queue  <= queue_3;
     fail_fault  <= fault;
     packet      <= judge && !drop && !cut;
     dropped     <= judge && drop;
-    event_queue <= queue_2;
-    event_bytes <= chain_2.bytes;
+    event_queue <= queue_3;
+    event_bytes <= chain_3.bytes;
     if (rst) begin
       m_valid    <= 1'b0;
       fail_valid <= 1'b0;
@@ -185,6 +207,6 @@ module transmit_verdict
     end
   end
 
-  assign idle = !next_valid && !valid_1 && !valid_2 && !m_valid && !fail_valid && !packet && !dropped;
+  assign idle = !next_valid && !valid_1 && !valid_2 && !valid_3 && !m_valid && !fail_valid && !packet && !dropped;
 
 endmodule
