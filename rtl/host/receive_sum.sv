@@ -143,7 +143,9 @@ module receive_sum
 
   // ------------------------------------------------------------------- stages 4 and 5: which bytes count in which sum
   // The sum of TCP and UDP has the IP addresses before it. UDP's length and checksum are in one beat each.
-  heads_t heads_4;
+  // verilator lint_off UNUSEDSIGNAL
+  heads_t heads_4;                            // fits_4 has its `known` and `least`
+  // verilator lint_on UNUSEDSIGNAL
   place_t from_4, to_4, length_4, sum_4;      // where the addresses begin and end; UDP's length and checksum
   logic [15:0] bytes_4;
   logic fits_4;
