@@ -135,7 +135,8 @@ module transmit_gather
     logic [JOB_W-1:0]  last_job;
     credit_t           debt;      // negative or 0
     logic [JOBS_W-1:0] begun;     // jobs, modulo
-    logic [JOBS_W-1:0] own;       // of these, own ones
+    logic [JOBS_W-1:0] own;       // of these, own ones,
+    logic [JOBS_W-1:0] others;    // and shared ones
     cells_t            reserved;  // cells, modulo, without those given back
   } turn_t;
 
@@ -252,7 +253,7 @@ module transmit_gather
   rest_t rest_q, found_rest, found_rest_q;
   job_t job_q, found_job, found_job_q;
   logic enabled_q, checksum_q, again_q, want_q, opened_q, ours_q;
-  logic [JOBS_W-1:0] used_jobs_q, own_jobs_q;
+  logic [JOBS_W-1:0] used_jobs_q, own_jobs_q, others_q;  // others_q: used_jobs_q without own_jobs_q
   cells_t used_cells_q;
   credit_t credit_q, cost_q;
   logic may_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
@@ -266,7 +267,8 @@ module transmit_gather
   cells_t reserve_q, give_q;
 
   wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
-                             begun: turn_q.begun, own: turn_q.own, reserved: turn_q.reserved - give_q};
+                             begun: turn_q.begun, own: turn_q.own, others: turn_q.others,
+                             reserved: turn_q.reserved - give_q};
   wire turn_wr = state_q == CLOSE || sweep;
   wire [QUEUE_W-1:0] turn_at = sweep ? sweep_queue : queue_q;
 
@@ -405,11 +407,10 @@ module transmit_gather
 
   // A visit that can do nothing is seen before virtq_fetch is asked.
   wire own_left = own_jobs_q < JOBS_W'(OWN_JOBS);
-  wire [JOBS_W-1:0] others = used_jobs_q - own_jobs_q;  // of its jobs, not own ones
-  wire few_jobs = !job_valid || (!own_left && others >= shared);
+  wire few_jobs = !job_valid || (!own_left && others_q >= shared);
   // Packets that a visit begins together end together, and one write makes them used: who has some under way waits
   // until it may begin a lot.
-  wire lot = own_jobs_q + JOBS_W'(LOT) <= JOBS_W'(OWN_JOBS) || signed'({1'b0, others}) <= lot_q;
+  wire lot = own_jobs_q + JOBS_W'(LOT) <= JOBS_W'(OWN_JOBS) || signed'({1'b0, others_q}) <= lot_q;
   wire few = used_jobs_q >= JOBS_W'(LOT) && !lot;
   wire parks = !turn_q.open && early;
   wire blocked = !turn_q.open && (few_jobs || few || crowded || credit_q[CREDIT_W-1] || early);
@@ -484,6 +485,7 @@ module transmit_gather
         again_q      <= conflict_q;
         used_jobs_q  <= found_turn.begun - look_jobs;
         own_jobs_q   <= found_turn.own - look_own;
+        others_q     <= found_turn.others - (look_jobs - look_own);
         used_cells_q <= found_turn.reserved - look_cells;
         credit_q     <= found_turn.debt + credit_t'(QUANTUM);
         want_q       <= found_turn.open || (found_enabled && !conflict_q);
@@ -542,8 +544,10 @@ module transmit_gather
       turn_q.last_job <= job;
       turn_q.begun    <= turn_q.begun + 1'b1;
       turn_q.own      <= turn_q.own + JOBS_W'(own_left);
+      turn_q.others   <= turn_q.others + JOBS_W'(!own_left);
       used_jobs_q     <= used_jobs_q + 1'b1;
       own_jobs_q      <= own_jobs_q + JOBS_W'(own_left);
+      others_q        <= others_q + JOBS_W'(!own_left);
       job_q.checksum  <= checksum_q;
       job_q.reserved  <= next_need_q;
       asked_q         <= asked_new;
@@ -569,7 +573,12 @@ module transmit_gather
     end
   end
 
-  // Reads that were asked for, of each job, modulo: by how many there are places for more.
+  // Reads that were asked for, of each job, modulo, written a cycle later: by how many there are places for more.
+  logic asked_wr_q;
+  always_ff @(posedge clk) begin
+    asked_wr_q <= cut && !rest_q.empty;
+    if (rst) asked_wr_q <= 1'b0;
+  end
   for (genvar i = 0; i < 3; i++) begin : gen_asked
     logic [BURST_W:0] found;
     ram_dist #(
@@ -577,9 +586,9 @@ module transmit_gather
         .DEPTH(JOBS)
     ) u_asked (
         .clk,
-        .wr_en  ((cut && !rest_q.empty) || sweep),
+        .wr_en  (asked_wr_q || sweep),
         .wr_addr(sweep ? sweep_job : turn_q.last_job),
-        .wr_data(sweep ? '0 : asked_q + 1'b1),
+        .wr_data(sweep ? '0 : asked_q),
         .rd_addr(i == 0 ? turn_q.last_job : i == 1 ? asked_of : job),
         .rd_data(found)
     );
