@@ -2,8 +2,8 @@
 // What each function may send and is to receive, as software sets it (policy_t), between its queues and an engine:
 // policy_transmit and policy_receive on the streams, and counters of what they drop. After a reset no function has a
 // policy: all frames pass as they are.
-// Latency: 4 cycles each way. Throughput: 1 beat a cycle each way. Backpressure: ready of both streams does not wait for
-// that of their outputs within the cycle, and is low in the FUNCTIONS cycles after a reset, in which none is to be set.
+// Latency: 4 cycles each way. Throughput: 1 beat a cycle each way. Backpressure: ready of both streams does not wait
+// for that of their outputs within the cycle; it is low in the FUNCTIONS cycles after a reset, when none is to be set.
 module function_policy
   import host_pkg::*;
 #(

@@ -33,6 +33,9 @@ module pcie_read_order #(
   if (TAGS < 4 || TAGS > 256 || 2 ** TAG_W != TAGS) begin : gen_bad_tags
     $fatal(1, "pcie_read_order: TAGS must be a power of two from 4 to 256, not %0d", TAGS);
   end
+  if (KEPT_W < 1) begin : gen_bad_kept_w
+    $fatal(1, "pcie_read_order: KEPT_W must be at least 1, not %0d", KEPT_W);
+  end
   if (ID_W < 1 || ID_W > 8) begin : gen_bad_id_w
     $fatal(1, "pcie_read_order: ID_W must be 1 to 8, not %0d", ID_W);
   end
@@ -48,7 +51,7 @@ module pcie_read_order #(
   wire which = side_valid[turn_q] ? turn_q : !turn_q;
 
   // The list of an ID: its last tag, and what follows a tag, which becomes the head one cycle later. That may be issued
-  // in the very cycle of `hand`, or the one before it: a tag is put behind another one, `before_q`, in its second cycle.
+  // in the very cycle of `hand`, or in the one before it: a tag is put behind `before_q` in its second cycle.
   tag_t last_of_order, last_of_hand, follower, follower_q, before_q, behind_q;
   logic issued_q, follows_q, follow_q, empties_q;
   logic [ID_W-1:0] empty_order_q;          // its list is empty, seen a cycle later

@@ -551,6 +551,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("pcie_read_age", {"TAGS": 2}),
     ("pcie_read_order", {"TAGS": 512}),
     ("pcie_read_order", {"ID_W": 0}),
+    ("pcie_read_order", {"KEPT_W": 0}),
     ("pcie_read_store", {"DATA_W": 1024}),
     ("pcie_read_store", {"SLOTS": 3}),
     ("pcie_read_store", {"ROWS": 1}),
