@@ -91,7 +91,7 @@ module receive_tracker
   wire id_t id = id_t'(visited);
   logic emit;
   id_t look_q;  // the ID that is looked at
-  runs_t begun, begun_look, gone, gone_look, marked, marked_look;
+  runs_t begun, begun_look, gone, gone_look, gone_next_q, marked, marked_look;
   bursts_t issued;
   wire end_now = ends_valid && ends_ready;
   wire bursts_t issued_next = issued + 1'b1;
@@ -268,7 +268,6 @@ module receive_tracker
 
   // What is known of the oldest run, as of the cycle before
   logic answers_in_q, error_here_q, more_q, few_q, fresh_q;
-  runs_t gone_next_q;
   errors_t errors_left_q;
   always_ff @(posedge clk) begin
     answers_in_q  <= !beyond[BURST_W-1];
