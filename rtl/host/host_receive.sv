@@ -282,29 +282,40 @@ module host_receive
   // ----------------------------------------------------------------------------------------------------------- turns
   // What can't wait goes first: a queue that was set or failed, then what fetch tells of.
   logic told_valid, told_room, told_idle, wake_valid, turn_valid, turn_ready, turns_idle;
-  logic change_q, again_valid, again_q;
-  logic [QUEUE_W-1:0] change_queue_q, again_queue_q;
+  logic change_q, again_valid, again_ready, more_valid, more_idle;
+  logic [QUEUE_W-1:0] change_queue_q, more_queue;
   wire told_go = told_valid && !change_q;
   wire wake_go = wake_valid && !change_q && !told_valid;
-  wire again_go = again_q && !change_q && !told_valid && !wake_valid;
-  assign list_ready = !change_q && !told_valid && !wake_valid && !again_q;
+  wire more_go = more_valid && !change_q && !told_valid && !wake_valid;
+  assign list_ready = !change_q && !told_valid && !wake_valid && !more_valid;
   logic add_q, add_first_q, turn_first;
   logic [QUEUE_W-1:0] add_queue_q;
   always_ff @(posedge clk) begin
     change_q       <= change;
     change_queue_q <= change_queue;
-    again_q        <= again_q ? !again_go : again_valid;
-    if (!again_q) again_queue_q <= visited;
-    add_q       <= change_q || told_valid || wake_valid || again_q || list_valid;
-    add_queue_q <= change_q ? change_queue_q : told_valid ? told_queue : wake_valid ? wake_queue
-        : again_q ? again_queue_q : list_queue;
-    add_first_q <= list_valid && list_ready;
+    add_q          <= change_q || told_valid || wake_valid || more_valid || list_valid;
+    add_queue_q    <= change_q ? change_queue_q : told_valid ? told_queue : wake_valid ? wake_queue
+        : more_valid ? more_queue : list_queue;
+    add_first_q    <= list_valid && list_ready;
     if (rst) begin
       change_q <= 1'b0;
-      again_q  <= 1'b0;
       add_q    <= 1'b0;
     end
   end
+
+  stream_reg #(
+      .WIDTH(QUEUE_W)
+  ) u_more (
+      .clk,
+      .rst,
+      .s_valid(again_valid),
+      .s_ready(again_ready),
+      .s_data (visited),
+      .m_valid(more_valid),
+      .m_ready(more_go),
+      .m_data (more_queue),
+      .idle   (more_idle)
+  );
 
   stream_queue #(
       .WIDTH(QUEUE_W),
@@ -345,7 +356,7 @@ module host_receive
   used_t ends_used;
   fault_t fault;
   event_t done;
-  logic done_q;  // what was told of one waits
+  logic done_ready;
   assign room_queue = visited;
 
   receive_scatter #(
@@ -369,7 +380,7 @@ module host_receive
       .turn_queue,
       .turn_urgent     (turn_valid && turn_first),
       .again_valid,
-      .again_ready     (!again_q),
+      .again_ready,
       .pop_valid,
       .pop_ready,
       .popped_valid,
@@ -404,7 +415,7 @@ module host_receive
       .fault_ready,
       .fault,
       .event_valid     (done_valid),
-      .event_ready     (!done_q),
+      .event_ready     (done_ready),
       .what            (done),
       .idle            (scatter_idle)
   );
@@ -499,21 +510,29 @@ module host_receive
   );
 
   // ---------------------------------------------------------------------------------------------------------- events
-  logic events_idle;
-  event_t done_event_q, told_event;
-  assign drop_ready = events_ready && !done_q;
-  always_ff @(posedge clk) begin
-    done_q <= done_q ? !events_ready : done_valid;
-    if (!done_q) done_event_q <= done;
-    if (rst) done_q <= 1'b0;
-  end
+  logic events_idle, waits_valid, waits_idle;
+  event_t waits, told_event;
+  assign drop_ready = events_ready && !waits_valid;
+  stream_reg #(
+      .WIDTH($bits(event_t))
+  ) u_done (
+      .clk,
+      .rst,
+      .s_valid(done_valid),
+      .s_ready(done_ready),
+      .s_data (done),
+      .m_valid(waits_valid),
+      .m_ready(events_ready),
+      .m_data (waits),
+      .idle   (waits_idle)
+  );
   stream_fifo #(
       .WIDTH(QUEUE_W + $bits(kind_t) + $bits(bytes_t)),
       .DEPTH(8)
   ) u_events (
       .clk,
       .rst,
-      .s_valid(done_q || drop_valid),
+      .s_valid(waits_valid || drop_valid),
       .s_ready(events_ready),
       .s_data ({QUEUE_W'(told_event.owner), told_event.kind, told_event.bytes}),
       .m_valid(event_valid),
@@ -522,7 +541,7 @@ module host_receive
       .count  (),
       .idle   (events_idle)
   );
-  assign told_event = done_q ? done_event_q : drop;
+  assign told_event = waits_valid ? waits : drop;
 
   // ---------------------------------------------------------------------------------------------------------- quiet
   logic [2:0] waiting_q, begun_q;
@@ -532,9 +551,8 @@ module host_receive
     probe_quiet <= !waiting_q[1] && !begun_q[0] && !probe_running && !wipe;
   end
 
-  assign idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !change_q && !again_q
-      && !add_q && turns_idle && scatter_idle
-      && pieces_idle && shift_idle && tracker_idle && !done_q && events_idle;
+  assign idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !change_q && more_idle && !add_q
+      && turns_idle && scatter_idle && pieces_idle && shift_idle && tracker_idle && waits_idle && events_idle;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

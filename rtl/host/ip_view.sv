@@ -3,6 +3,7 @@
 module ip_view
   import offload_pkg::*;
 (
+    // Its first 12 bytes are addresses.
     // verilator lint_off UNUSEDSIGNAL
     input  logic [8*HEAD_BYTES-1:0]    head, // the first byte lowest
     // verilator lint_on UNUSEDSIGNAL

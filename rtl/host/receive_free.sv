@@ -39,16 +39,16 @@ module receive_free
     free_valid <= step;
     free_cell  <= cell_q;
     if (step) begin
-      busy_q     <= !final_q;
-      left_q     <= left_q - 1'b1;
+      busy_q  <= !final_q;
+      left_q  <= left_q - 1'b1;
       final_q <= left_q == 2;
     end
     if (wait_q) cell_q <= next_cell;
     if (take) begin
-      busy_q     <= 1'b1;
-      turn_q     <= !pick;
-      cell_q     <= s_first[pick];
-      left_q     <= s_cells[pick];
+      busy_q  <= 1'b1;
+      turn_q  <= !pick;
+      cell_q  <= s_first[pick];
+      left_q  <= s_cells[pick];
       final_q <= s_cells[pick] == 1;
     end
     if (rst) begin

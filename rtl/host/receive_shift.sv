@@ -69,7 +69,7 @@ module receive_shift
   // ------------------------------------------------------------------------------------ the piece that comes next
   logic next_valid_q, take, aw_ready;
   // verilator lint_off UNUSEDSIGNAL
-  piece_t next_q;
+  piece_t next_q;             // its bytes are next_beats_q and the like
   // verilator lint_on UNUSEDSIGNAL
   logic [5:0] next_beats_q;   // that it has beside its first
   lane_t next_end_q;          // lane of its last byte
