@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of the function engine (regs/host.rdl): sets queues and the moderation of their interrupts, rings
 // doorbells, sets the functions' policies and rates, reads counters, and keeps the queues that failed.
+// Latency: what is asked of queues and functions is in registers a cycle after the register block has it.
 module host_control
   import axi_pkg::*;
   import host_pkg::*;
@@ -137,53 +138,59 @@ module host_control
   );
 
   // ------------------------------------------------------------------------------------------------ what is asked for
-  logic [1:0] side;          // that is selected, a bit each
-  logic known;               // there is such a queue
-  logic rung_q, rung_side_q;
-  logic [15:0] rung_queue;
-  assign side             = regs_out.queue.select.side.value ? 2'b10 : 2'b01;
-  assign number           = QUEUE_W'(regs_out.queue.select.item.value);
-  assign known            = 32'(regs_out.queue.select.item.value) < QUEUES;
-  assign moderate_packets = regs_out.queue.moderate_packets.count.value;
-  assign moderate_ns      = regs_out.queue.moderate_ns.value.value;
-  assign rung_queue       = rung_side_q ? regs_out.bell.receive.queue.value : regs_out.bell.transmit.queue.value;
-  assign bell_queue       = QUEUE_W'(rung_queue);
-  assign set = '{
-          enabled: regs_out.queue.start.begin_queue.value,
-          mergeable: regs_out.queue.kind.mergeable.value,
-          indirect: regs_out.queue.kind.indirect.value,
-          event_index: regs_out.queue.kind.event_index.value,
-          checksum: regs_out.queue.kind.checksum.value,
-          segment: regs_out.queue.kind.segment.value,
-          start: '{wrap: regs_out.queue.at.wrap.value, index: regs_out.queue.at.place.value},
-          size: regs_out.queue.kind.size.value,
-          vector: regs_out.queue.at.vector.value,
-          ring: {regs_out.queue.ring[1].value.value, regs_out.queue.ring[0].value.value},
-          driver: {regs_out.queue.driver[1].value.value, regs_out.queue.driver[0].value.value},
-          device: {regs_out.queue.device[1].value.value, regs_out.queue.device[0].value.value}
-      };
-
+  // All of it leaves in the same cycle, so that commands are beside what they are about.
+  wire [1:0] side = regs_out.queue.select.side.value ? 2'b10 : 2'b01;
+  wire [15:0] item = regs_out.queue.select.item.value;
+  wire [1:0] chosen = 32'(item) < QUEUES ? side : 2'b00;
   wire owner_known = 32'(regs_out.policy.select.item.value) < FUNCTIONS;
-  assign owner        = FUNCTION_W'(regs_out.policy.select.item.value);
-  assign policy_valid = regs_out.policy.start.apply.value && owner_known;
-  assign pace_valid   = regs_out.policy.start.pace.value && owner_known;
-  assign drops_valid  = regs_out.policy.start.count.value && owner_known;
-  assign pace_time    = regs_out.policy.byte_time.value.value;
-  assign policy = '{
-          spoofcheck: regs_out.policy.rules.spoofcheck.value,
-          trust: regs_out.policy.rules.trust.value,
-          qos: regs_out.policy.rules.qos.value,
-          vlan: regs_out.policy.rules.vlan.value,
-          mac: {regs_out.policy.mac[1].value.value[15:0], regs_out.policy.mac[0].value.value}
-      };
-
   wire changes = regs_out.queue.start.begin_queue.value || regs_out.queue.start.stop.value;
-  always_comb begin
-    for (int unsigned i = 0; i < 2; i++) begin
-      set_valid[i]      = changes && side[i] && known;
-      moderate_valid[i] = regs_out.queue.start.moderate.value && side[i] && known;
-      count_valid[i]    = regs_out.queue.start.count.value && side[i] && known;
-      bell_valid[i]     = rung_q && rung_side_q == 1'(i) && 32'(rung_queue) < QUEUES;
+  wire [1:0] counts = regs_out.queue.start.count.value ? chosen : 2'b00;
+  wire counts_drops = regs_out.policy.start.count.value && owner_known;
+  logic rung_q, rung_side_q;
+  wire [15:0] rung_queue = rung_side_q ? regs_out.bell.receive.queue.value : regs_out.bell.transmit.queue.value;
+  always_ff @(posedge clk) begin
+    set_valid        <= changes ? chosen : 2'b00;
+    moderate_valid   <= regs_out.queue.start.moderate.value ? chosen : 2'b00;
+    count_valid      <= counts;
+    bell_valid       <= rung_q && 32'(rung_queue) < QUEUES ? {rung_side_q, !rung_side_q} : 2'b00;
+    bell_queue       <= QUEUE_W'(rung_queue);
+    number           <= QUEUE_W'(item);
+    moderate_packets <= regs_out.queue.moderate_packets.count.value;
+    moderate_ns      <= regs_out.queue.moderate_ns.value.value;
+    set              <= '{
+        enabled: regs_out.queue.start.begin_queue.value,
+        mergeable: regs_out.queue.kind.mergeable.value,
+        indirect: regs_out.queue.kind.indirect.value,
+        event_index: regs_out.queue.kind.event_index.value,
+        checksum: regs_out.queue.kind.checksum.value,
+        segment: regs_out.queue.kind.segment.value,
+        start: '{wrap: regs_out.queue.at.wrap.value, index: regs_out.queue.at.place.value},
+        size: regs_out.queue.kind.size.value,
+        vector: regs_out.queue.at.vector.value,
+        ring: {regs_out.queue.ring[1].value.value, regs_out.queue.ring[0].value.value},
+        driver: {regs_out.queue.driver[1].value.value, regs_out.queue.driver[0].value.value},
+        device: {regs_out.queue.device[1].value.value, regs_out.queue.device[0].value.value}
+    };
+    policy_valid     <= regs_out.policy.start.apply.value && owner_known;
+    pace_valid       <= regs_out.policy.start.pace.value && owner_known;
+    drops_valid      <= counts_drops;
+    owner            <= FUNCTION_W'(regs_out.policy.select.item.value);
+    pace_time        <= regs_out.policy.byte_time.value.value;
+    policy           <= '{
+        spoofcheck: regs_out.policy.rules.spoofcheck.value,
+        trust: regs_out.policy.rules.trust.value,
+        qos: regs_out.policy.rules.qos.value,
+        vlan: regs_out.policy.rules.vlan.value,
+        mac: {regs_out.policy.mac[1].value.value[15:0], regs_out.policy.mac[0].value.value}
+    };
+    if (rst) begin
+      set_valid      <= '0;
+      moderate_valid <= '0;
+      count_valid    <= '0;
+      bell_valid     <= '0;
+      policy_valid   <= 1'b0;
+      pace_valid     <= 1'b0;
+      drops_valid    <= 1'b0;
     end
   end
 
@@ -191,11 +198,11 @@ module host_control
   logic [$clog2(SETTLED+1)-1:0] quiet_q;
   logic [QUEUE_W:0] probed_q;
   place_t place_q;  // of the queue, some cycles later
-  wire [QUEUE_W:0] probed = {regs_out.queue.select.side.value, number};
+  wire [QUEUE_W:0] probed = {side[1], QUEUE_W'(item)};
   always_ff @(posedge clk) begin
     rung_q      <= regs_out.bell.transmit.queue.swmod || regs_out.bell.receive.queue.swmod;
     rung_side_q <= regs_out.bell.receive.queue.swmod;
-    if (|count_valid || drops_valid) counting_q <= 1'b1;
+    if (|counts || counts_drops) counting_q <= 1'b1;
     if (|counted_valid || dropped_valid) counting_q <= 1'b0;
     probed_q <= probed;
     place_q  <= place[regs_out.queue.select.side.value];
@@ -269,6 +276,7 @@ module host_control
     if (read_at_q[8:6] == DROPPED[8:6]) counter = dropped_words[read_at_q[5:2]];
   end
 
-  assign idle = !rung_q && !counting_q && !irq_valid && fail_valid == '0;
+  assign idle = !rung_q && !counting_q && !irq_valid && fail_valid == '0 && set_valid == '0 && moderate_valid == '0
+      && bell_valid == '0 && !policy_valid && !pace_valid;
 
 endmodule

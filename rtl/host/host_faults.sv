@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues of a side that failed, as SOURCES units say: each has room for all queues, of which it names one once until it
 // is set again. Who sets it again without having taken its failures may lose some.
-// Latency: 1 cycle. Backpressure: none but that.
+// Latency: 2 cycles. Backpressure: none but that.
 module host_faults
   import host_pkg::fault_t;
 #(
@@ -37,6 +37,13 @@ module host_faults
   fault_of_t [SOURCES-1:0] waiting;
   fault_of_t chosen;
 
+  logic [SOURCES-1:0] failed_q;
+  fault_of_t [SOURCES-1:0] fault_q;
+  always_ff @(posedge clk) begin
+    failed_q <= failed;
+    for (int unsigned i = 0; i < SOURCES; i++) fault_q[i] <= {failed_queue[i], failed_fault[i]};
+    if (rst) failed_q <= '0;
+  end
   for (genvar i = 0; i < SOURCES; i++) begin : gen_source
     stream_queue #(
         .WIDTH($bits(fault_of_t)),
@@ -44,9 +51,9 @@ module host_faults
     ) u_queue (
         .clk,
         .rst,
-        .s_valid(failed[i]),
+        .s_valid(failed_q[i]),
         .s_ready(unused_room[i]),
-        .s_data ({failed_queue[i], failed_fault[i]}),
+        .s_data (fault_q[i]),
         .m_valid(valid[i]),
         .m_ready(first[i] && fail_ready),
         .m_data (waiting[i]),
@@ -62,6 +69,6 @@ module host_faults
   assign fail_valid = valid != '0;
   assign fail_queue = chosen.number;
   assign fail_fault = chosen.fault;
-  assign idle       = &empty && failed == '0;
+  assign idle       = &empty && failed == '0 && failed_q == '0;
 
 endmodule

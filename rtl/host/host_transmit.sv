@@ -420,7 +420,7 @@ module host_transmit
 
   // -------------------------------------------------------------------------------------------------- frames go out
   logic ready_valid, next_valid, next_ready;
-  logic [8:0] ready_cells;
+  logic [8:0] ready_cells, next_cells;
 
   transmit_order #(
       .JOBS(JOBS)
@@ -439,6 +439,7 @@ module host_transmit
       .next_valid,
       .next_ready,
       .next_job,
+      .next_cells,
       .end_valid,
       .end_job
   );
@@ -456,17 +457,22 @@ module host_transmit
       .rd_data(record_chain)
   );
 
-  ram_dist #(
-      .WIDTH(9),
-      .DEPTH(JOBS)
-  ) u_cells (
-      .clk,
-      .wr_en  (chain_valid),
-      .wr_addr(chain_job),
-      .wr_data(chain.cells),
-      .rd_addr(ready_job),
-      .rd_data(ready_cells)
-  );
+  for (genvar i = 0; i < 2; i++) begin : gen_cells
+    logic [8:0] found;
+    ram_dist #(
+        .WIDTH(9),
+        .DEPTH(JOBS)
+    ) u_ram (
+        .clk,
+        .wr_en  (chain_valid),
+        .wr_addr(chain_job),
+        .wr_data(chain.cells),
+        .rd_addr(i == 0 ? ready_job : next_job),
+        .rd_data(found)
+    );
+  end
+  assign ready_cells = gen_cells[0].found;
+  assign next_cells  = gen_cells[1].found;
 
   always_ff @(posedge clk) begin
     if (record_en) record_queue_q <= next_queue;

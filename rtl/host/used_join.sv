@@ -3,8 +3,9 @@
 // until the beat is full, or another one comes, or LINGER cycles have gone by and no write is before it. What lies
 // between the elements is not written: the driver may have the first one's place again before the last one is there.
 // An element that comes alone is joined to no other. Tells, by the number of a write's first element, how many follow.
+// Addresses do not wait for the data of writes before them, nor data for addresses.
 // Latency: 2 cycles, and LINGER more where the beat isn't full. Throughput: an element a cycle. Backpressure: none;
-// `count` writes wait, of WRITES and one more.
+// `count` writes wait with their address or their data, of WRITES and one more.
 module used_join #(
     parameter int unsigned ID_W = 4,
     parameter int unsigned FUNCTION_W = 4,
@@ -27,13 +28,16 @@ module used_join #(
     input  logic [63:0]                 s_data,
     output logic [$clog2(WRITES+1)-1:0] count,
 
-    output logic                        m_valid,
-    input  logic                        m_ready,
-    output logic [ID_W-1:0]             m_id,
-    output logic [FUNCTION_W-1:0]       m_function,
-    output logic [63:4]                 m_addr,      // of the first one's descriptor
-    output logic [LANE_W-1:0]           m_last,      // lane of the last one
-    output logic [LANES-1:0][63:0]      m_data,      // by lane
+    output logic                        aw_valid,
+    input  logic                        aw_ready,
+    output logic [ID_W-1:0]             aw_id,
+    output logic [FUNCTION_W-1:0]       aw_function,
+    output logic [63:4]                 aw_addr,     // of the first one's descriptor
+    output logic                        w_valid,
+    input  logic                        w_ready,
+    output logic [LANE_W-1:0]           w_first,     // lanes
+    output logic [LANE_W-1:0]           w_last,
+    output logic [LANES-1:0][63:0]      w_data,      // by lane
 
     input  logic [ELEMENT_W-1:0]        first,
     output logic [LANE_W-1:0]           following    // elements of its write behind it
@@ -60,9 +64,10 @@ module used_join #(
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  write_t held_q, written;
+  write_t held_q;
   localparam int unsigned AGE_W = $clog2(LINGER + 1);
-  logic valid_q, alone_q, room;
+  logic valid_q, alone_q, aw_room, w_room;
+  logic [$clog2(WRITES+1)-1:0] aw_count, w_count;
   logic [AGE_W-1:0] age_q;
   logic [ELEMENT_W-1:0] element_q;
   logic [63:4] next_q;
@@ -90,26 +95,37 @@ module used_join #(
     if (rst) valid_q <= 1'b0;
   end
 
+  assign count = aw_count > w_count ? aw_count : w_count;
   stream_fifo #(
-      .WIDTH($bits(write_t)),
+      .WIDTH(ID_W + FUNCTION_W + 60),
       .DEPTH(WRITES)
-  ) u_writes (
+  ) u_addresses (
       .clk,
       .rst,
       .s_valid(goes),
-      .s_ready(room),
-      .s_data (held_q),
-      .m_valid,
-      .m_ready,
-      .m_data (written),
-      .count,
+      .s_ready(aw_room),
+      .s_data ({held_q.id, held_q.owner, held_q.addr}),
+      .m_valid(aw_valid),
+      .m_ready(aw_ready),
+      .m_data ({aw_id, aw_function, aw_addr}),
+      .count  (aw_count),
       .idle   ()
   );
-  assign m_id       = written.id;
-  assign m_function = written.owner;
-  assign m_addr     = written.addr;
-  assign m_last     = written.last;
-  assign m_data     = written.data;
+  stream_fifo #(
+      .WIDTH(2 * LANE_W + LANES * 64),
+      .DEPTH(WRITES)
+  ) u_data (
+      .clk,
+      .rst,
+      .s_valid(goes),
+      .s_ready(w_room),
+      .s_data ({lane_of(held_q.addr), held_q.last, held_q.data}),
+      .m_valid(w_valid),
+      .m_ready(w_ready),
+      .m_data ({w_first, w_last, w_data}),
+      .count  (w_count),
+      .idle   ()
+  );
 
   if (LANES > 1) begin : gen_following
     ram_dist #(
@@ -129,9 +145,9 @@ module used_join #(
   end
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst) assert (!goes || room) else $error("%m: no room for a write");
+  always_ff @(posedge clk) if (!rst) assert (!goes || (aw_room && w_room)) else $error("%m: no room for a write");
 `else
-  wire unused = &{1'b0, room};
+  wire unused = &{1'b0, aw_room, w_room};
 `endif
 
 endmodule

@@ -308,12 +308,11 @@ module virtq_used
   // -------------------------------------------------------------------------------------------------------- to the bus
   logic [ID_W-1:0] begin_id, out_id, answer_id;
   function_t out_function;
-  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, out_valid;
+  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, aw_valid, w_valid;
   element_t answer_element;
   logic [63:4] out_addr;
-  logic [LANE_W-1:0] out_last, following;
+  logic [LANE_W-1:0] out_first, out_last, following;
   logic [LANES-1:0][63:0] out_data;
-  logic aw_sent_q, w_sent_q;
 
   used_order #(
       .FUNCTIONS(FUNCTIONS),
@@ -344,35 +343,28 @@ module virtq_used
   ) u_join (
       .clk,
       .rst,
-      .s_valid   (valid_q4),
-      .s_id      (begin_id),
-      .s_function(function_q4),
-      .s_element (element_q4),
-      .s_alone   (again_q4),
-      .s_addr    (addr_q4),
-      .s_data    (data_q4),
-      .count     (out_count),
-      .m_valid   (out_valid),
-      .m_ready   ((aw_sent_q || axi_rsp.awready) && (w_sent_q || axi_rsp.wready)),
-      .m_id      (out_id),
-      .m_function(out_function),
-      .m_addr    (out_addr),
-      .m_last    (out_last),
-      .m_data    (out_data),
-      .first     (answer_element),
+      .s_valid    (valid_q4),
+      .s_id       (begin_id),
+      .s_function (function_q4),
+      .s_element  (element_q4),
+      .s_alone    (again_q4),
+      .s_addr     (addr_q4),
+      .s_data     (data_q4),
+      .count      (out_count),
+      .aw_valid,
+      .aw_ready   (axi_rsp.awready),
+      .aw_id      (out_id),
+      .aw_function(out_function),
+      .aw_addr    (out_addr),
+      .w_valid,
+      .w_ready    (axi_rsp.wready),
+      .w_first    (out_first),
+      .w_last     (out_last),
+      .w_data     (out_data),
+      .first      (answer_element),
       .following
   );
 
-  always_ff @(posedge clk) begin
-    aw_sent_q <= out_valid && (aw_sent_q || axi_rsp.awready) && !(w_sent_q || axi_rsp.wready);
-    w_sent_q  <= out_valid && (w_sent_q || axi_rsp.wready) && !(aw_sent_q || axi_rsp.awready);
-    if (rst) begin
-      aw_sent_q <= 1'b0;
-      w_sent_q  <= 1'b0;
-    end
-  end
-
-  wire [LANE_W-1:0] out_first = LANE_W'(32'(out_addr) % LANES);
   always_comb begin
     axi_req         = '0;
     axi_req.awid    = 8'(out_id);
@@ -380,9 +372,9 @@ module virtq_used
     axi_req.awsize  = 3'($clog2(BYTES));
     axi_req.awburst = 2'b01;
     axi_req.awuser  = 16'(FIRST) + 16'(out_function);
-    axi_req.awvalid = out_valid && !aw_sent_q;
+    axi_req.awvalid = aw_valid;
     axi_req.wlast   = 1'b1;
-    axi_req.wvalid  = out_valid && !w_sent_q;
+    axi_req.wvalid  = w_valid;
     axi_req.bready  = 1'b1;
     axi_wdata       = '0;
     for (int unsigned i = 0; i < LANES; i++) begin

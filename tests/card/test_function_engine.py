@@ -20,7 +20,7 @@ CLOCK_HZ = 250_000_000
 LATENCY_NS = 1_000
 FCS, GAP = 4, 20
 PACKETS_S = 40e6  # of all functions, each way
-WARM, SPAN = 10_000, 20_000
+WARM, SPAN, SPANS = 10_000, 20_000, 8
 QUIET_BIT_S = 100e6
 LATER = 1.04  # of the others' p99 latency beside a loud function, to that without it
 
@@ -113,16 +113,19 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
 
 
 @pytest.mark.parametrize(
-    ("size", "packets_s"), [(64, PACKETS_S), (256, 93e9 / 8 / (256 + GAP)), (1518, 100e9 / 8 / (1518 + GAP))]
+    ("size", "packets_s"),
+    [(64, 55e6), (128, 50e6), (256, 93e9 / 8 / (256 + GAP)), (1518, 100e9 / 8 / (1518 + GAP))],
 )
 def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size: int, packets_s: float) -> None:
+    """And go on to do so: what makes packets wait for each other can come about late, and stay."""
     everyone = range(FUNCTIONS)
     host.send(everyone, size)
     host.run(WARM)
-    rates = host.rates(everyone)
-    sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
-    assert min(sum(sent), sum(received)) >= packets_s
-    assert min(sent) >= 0.8 * max(sent)
+    for _ in range(SPANS if size < 1518 else 1):
+        rates = host.rates(everyone)
+        sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
+        assert min(sum(sent), sum(received)) >= packets_s
+        assert min(sent) >= 0.8 * max(sent)
 
 
 def test_functions_beside_one_that_sends_a_thousand_times_as_much_keep_their_latency(host: Host) -> None:

@@ -32,7 +32,7 @@ def small_card() -> Iterator[None]:
 
 
 def test_functions_carry_and_every_packet_has_its_accesses_of_memory() -> None:
-    found = loads.carried(256, functions=2, span=3_000)
+    found = loads.carried(256, functions=2, span=3_000, spans=1)
     assert found.lost == 0 and found.least > 0
     assert found.line_bit_s == pytest.approx(8 * 276 * min(found.sent, found.received) * 250e6 / found.cycles)
     # At the beginning up to a fetch's 32 packets had been read, or written, and weren't counted yet.

@@ -629,6 +629,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("segment", {"MAX_FRAME": 65601}),
     ("transmit_order", {"JOBS": 24}),
     ("transmit_order", {"JOBS": 512}),
+    ("transmit_order", {"RUN_CELLS": 0}),
+    ("transmit_order", {"RUN_CELLS": 257}),
     ("host_transmit", {"DATA_W": 64}),
     ("host_transmit", {"QUEUES": 0}, "transmit_gather", "QUEUES"),
     ("host_transmit", {"PAIRS": 0}, "transmit_gather", "PAIRS"),
