@@ -87,7 +87,7 @@ module host_bus
   address_t [MANAGERS-1:0] reads, writes;
   beat_t [MANAGERS-1:0] beats;
   logic [MANAGERS-1:0][7:0] read_own, write_own;
-  set_t ar_valid, aw_valid, w_valid, r_comes, b_comes;
+  set_t ar_valid, aw_valid, w_valid, w_lasts, r_comes, b_comes;
   logic [7:0] rid, bid;
   for (genvar i = 0; i < int'(MANAGERS); i++) begin : gen_manager
     localparam int unsigned READ_W = int'(READ_WIDTHS[4*i+:4]);
@@ -101,6 +101,7 @@ module host_bus
     assign ar_valid[i]  = s_req[i].arvalid && READS;
     assign aw_valid[i]  = s_req[i].awvalid && WRITES;
     assign w_valid[i]   = s_req[i].wvalid && WRITES;
+    assign w_lasts[i]   = s_req[i].wlast;
     assign reads[i]     = READS ? '{
             id: READ_BASE | (s_req[i].arid & READ_MASK),
             addr: s_req[i].araddr,
@@ -160,7 +161,8 @@ module host_bus
 
   turn_t ar_q, aw_q;
   logic ar_ready, aw_reg_ready, aw_ready, order_ready, order_valid, w_ready, order_idle, ar_idle, aw_idle, w_idle;
-  index_t w;
+  index_t w;    // whose write data come next, as a number
+  set_t w_one;  // and as a bit
   address_t m_ar, m_aw;
   wire ar_offered = |(ar_valid & ar_q.one);
   wire aw_offered = |(aw_valid & aw_q.one);
@@ -204,17 +206,17 @@ module host_bus
 
   // -------------------------------------------------------------------------------------------------------- write data
   stream_fifo #(
-      .WIDTH(INDEX_W),
+      .WIDTH(MANAGERS + INDEX_W),
       .DEPTH(ORDER)
   ) u_order (
       .clk,
       .rst,
       .s_valid(aw_offered && aw_reg_ready),
       .s_ready(order_ready),
-      .s_data (aw_q.number),
+      .s_data ({aw_q.one, aw_q.number}),
       .m_valid(order_valid),
-      .m_ready(w_valid[w] && beats[w].last && w_ready),
-      .m_data (w),
+      .m_ready(|(w_one & w_valid & w_lasts) && w_ready),
+      .m_data ({w_one, w}),
       .count  (),
       .idle   (order_idle)
   );
@@ -223,7 +225,7 @@ module host_bus
   ) u_data (
       .clk,
       .rst,
-      .s_valid(order_valid && w_valid[w]),
+      .s_valid(order_valid && |(w_one & w_valid)),
       .s_ready(w_ready),
       .s_data (beats[w]),
       .m_valid(m_req.wvalid),
@@ -285,7 +287,7 @@ module host_bus
       b_takes[i]       = s_req[i].bready;
       s_rsp[i].arready = ar_ready && ar_q.one[i];
       s_rsp[i].awready = aw_ready && aw_q.one[i];
-      s_rsp[i].wready  = order_valid && w == index_t'(i) && w_ready;
+      s_rsp[i].wready  = order_valid && w_one[i] && w_ready;
       s_rsp[i].rvalid  = r_valid && r_mine[i];
       s_rsp[i].rid     = read_own[i];
       s_rsp[i].rresp   = r_resp;

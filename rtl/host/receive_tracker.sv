@@ -55,7 +55,7 @@ module receive_tracker
     input  logic               used_ready,
     output logic [QUEUE_W-1:0] used_queue,
     output used_t              used,
-    output logic               fail_valid,    // one cycle, never together with set_valid
+    output logic               fail_valid,    // one cycle, never together with set_valid; not if it is set first
     output logic [QUEUE_W-1:0] fail_queue,
     output fault_t             fail_fault,
     output logic               idle
@@ -350,9 +350,17 @@ module receive_tracker
       .rd_addr(failed_queue),
       .rd_data(failed)
   );
-  assign fail_valid = (own_fail || told_fail) && !failed;
-  assign fail_queue = failed_queue;
-  assign fail_fault = state_q == FAIL ? FAULT_MEMORY : fault;
+  logic fail_q;
+  assign fail_valid = fail_q && !set_valid;
+  always_ff @(posedge clk) begin
+    if (!set_valid || set_queue == fail_queue) fail_q <= 1'b0;
+    if ((own_fail || told_fail) && !failed) fail_q <= 1'b1;
+    if (own_fail || told_fail) begin
+      fail_queue <= failed_queue;
+      fail_fault <= own_fail ? FAULT_MEMORY : fault;
+    end
+    if (rst) fail_q <= 1'b0;
+  end
 
   // ----------------------------------------------------------------------------------------------------------- used
   wire becomes_used = tested && mark_q.what == RUN_USED && !failed && !bad_q;
@@ -430,13 +438,20 @@ module receive_tracker
       .rd_data(probe_gone)
   );
   logic [15:0] under_q;
+  logic void_q, taken_q;  // of the cycle before
   always_ff @(posedge clk) begin
     running_q <= probe_begun != probe_gone;
-    under_q   <= under_q + 16'(begins) - 16'(tested && !becomes_used) - 16'(used_valid && used_ready);
-    if (rst) under_q <= '0;
+    void_q    <= tested && !becomes_used;
+    taken_q   <= used_valid && used_ready;
+    under_q   <= under_q + 16'(begins) - 16'(void_q) - 16'(taken_q);
+    if (rst) begin
+      void_q  <= 1'b0;
+      taken_q <= 1'b0;
+      under_q <= '0;
+    end
   end
   assign runs_all = under_q;
   assign idle     = under_q == 0 && !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle
-      && !wake_q;
+      && !wake_q && !fail_q;
 
 endmodule

@@ -64,7 +64,7 @@ module transmit_verdict
 );
 
   // ------------------------------------------------------------------------------------ stages 1 and 2: records
-  logic valid_1, valid_2, valid_3, advance_1, advance_2, advance_3, advance_4;
+  logic valid_1, valid_2, valid_3, advance;  // all stages at once
   logic [JOB_W-1:0] job_1, job_2;
   logic [QUEUE_W-1:0] queue_2;
   chain_t chain_2;
@@ -74,16 +74,14 @@ module transmit_verdict
   logic error_2;
   logic [16:0] sum_2;
 
-  assign next_ready = advance_1;
+  assign next_ready = advance;
   assign record_en  = next_valid && next_ready;
-  assign advance_1  = !valid_1 || advance_2;
-  assign advance_2  = !valid_2 || advance_3;
-  assign advance_3  = !valid_3 || advance_4;
+  assign advance    = (!m_valid || m_ready) && !set_valid && !sweep;
 
   always_ff @(posedge clk) begin
-    if (advance_1) valid_1 <= next_valid;
-    if (advance_1) job_1 <= next_job;
-    if (advance_2) begin
+    if (advance) begin
+      valid_1  <= next_valid;
+      job_1    <= next_job;
       valid_2  <= valid_1;
       job_2    <= job_1;
       queue_2  <= record_queue;
@@ -114,7 +112,7 @@ module transmit_verdict
   logic [FRAME_W-1:0] place_3, last_3;  // last_3: the frame's last byte
 
   always_ff @(posedge clk) begin
-    if (advance_3) begin
+    if (advance) begin
       valid_3  <= valid_2;
       job_3    <= job_2;
       queue_3  <= queue_2;
@@ -143,9 +141,7 @@ module transmit_verdict
   wire cut = header_3.segment && header_3.tcp && segments;
   wire long = !cut && 32'(chain_3.bytes) > MAX_FRAME;
   wire drop = failed || fails || chain_3.dropped || long || (header_3.segment && !cut) || (patch_3 && outside);
-  wire judge = valid_3 && advance_4;
-
-  assign advance_4 = (!m_valid || m_ready) && !set_valid && !sweep;
+  wire judge = valid_3 && advance;
 
   ram_dist #(
       .WIDTH(1),
@@ -178,7 +174,7 @@ module transmit_verdict
 
   always_ff @(posedge clk) begin
     if (m_ready) m_valid <= 1'b0;
-    if (advance_4) begin
+    if (advance) begin
       m_valid         <= valid_3;
       m_job           <= job_3;
       m_queue         <= queue_3;

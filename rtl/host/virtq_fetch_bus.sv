@@ -165,40 +165,46 @@ module virtq_fetch_bus
   assign m_req.rready  = 1'b1;
 
   // The flags are bytes 2 and 3 of the structure. Address and data are offered at once.
-  logic aw_q, w_q;
-  slot_t aw_slot_q;
-  logic [61:0] aw_device_q;
-  logic [15:0] aw_user_q;
-  logic flag_q;
-  assign write_pop     = (!aw_q || m_rsp.awready) && (!w_q || m_rsp.wready);
-  assign m_req.awvalid = aw_q;
-  assign m_req.wvalid  = w_q;
+  logic aw_ready, w_ready, flag;
+  slot_t aw_slot;
+  logic [61:0] aw_device;
+  logic [OFFSET_W-3:0] w_word;
+  assign write_pop     = aw_ready && w_ready;
+  stream_reg #(
+      .WIDTH(SLOT_W + 62 + 16)
+  ) u_address (
+      .clk,
+      .rst,
+      .s_valid(write_valid && w_ready),
+      .s_ready(aw_ready),
+      .s_data ({write_slot, write_job.device, write_job.user}),
+      .m_valid(m_req.awvalid),
+      .m_ready(m_rsp.awready),
+      .m_data ({aw_slot, aw_device, m_req.awuser}),
+      .idle   ()
+  );
+  stream_reg #(
+      .WIDTH(OFFSET_W - 1)
+  ) u_flag (
+      .clk,
+      .rst,
+      .s_valid(write_valid && aw_ready),
+      .s_ready(w_ready),
+      .s_data ({write_job.device[OFFSET_W-3:0], !write_job.enable}),
+      .m_valid(m_req.wvalid),
+      .m_ready(m_rsp.wready),
+      .m_data ({w_word, flag}),
+      .idle   ()
+  );
   assign m_req.wlast   = 1'b1;
   assign m_req.awlen   = 8'd0;
   assign m_req.awsize  = 3'(OFFSET_W);
   assign m_req.awburst = 2'b01;
-  assign m_req.awid    = 8'(aw_slot_q);
-  assign m_req.awaddr  = {aw_device_q, 2'd0} & ~64'(BYTES - 1);
-  assign m_req.awuser  = aw_user_q;
+  assign m_req.awid    = 8'(aw_slot);
+  assign m_req.awaddr  = {aw_device, 2'd0} & ~64'(BYTES - 1);
   assign m_req.bready  = 1'b1;
-  assign m_wdata       = {BYTES / 4{15'd0, flag_q, 16'd0}};
-  assign m_wstrb       = BYTES'(4'b1100) << {aw_device_q[OFFSET_W-3:0], 2'd0};
-  always_ff @(posedge clk) begin
-    if (m_rsp.awready) aw_q <= 1'b0;
-    if (m_rsp.wready) w_q <= 1'b0;
-    if (write_pop) begin
-      aw_q        <= write_valid;
-      w_q         <= write_valid;
-      aw_slot_q   <= write_slot;
-      aw_device_q <= write_job.device;
-      aw_user_q   <= write_job.user;
-      flag_q      <= !write_job.enable;
-    end
-    if (rst) begin
-      aw_q <= 1'b0;
-      w_q  <= 1'b0;
-    end
-  end
+  assign m_wdata       = {BYTES / 4{15'd0, flag, 16'd0}};
+  assign m_wstrb       = BYTES'(4'b1100) << {w_word, 2'd0};
 
   // --------------------------------------------------------------------------------------------------- data come in
   logic r_q, r_last_q, r_bad_q;

@@ -5,7 +5,7 @@
 // all of them or none.
 // A function's writes have an ID of their own as long as no more than IDS functions have any under way, and never wait
 // for each other; beyond that, and only then, functions share IDs.
-// Latency: 8 to 17 cycles from a chain to its address on the bus, 11 from the answer to `done`. Throughput: a chain
+// Latency: 8 to 17 cycles from a chain to its address on the bus, 12 from the answer to `done`. Throughput: a chain
 // every other cycle; of one queue too, with ELEMENTS under way.
 // Backpressure: used_ready is low while ELEMENTS are under way. Functions whose memory is slow would fill them all: who
 // begins no chain of a queue without `room` leaves some for the others, however many are slow. Half of ELEMENTS are
@@ -401,15 +401,23 @@ module virtq_used
       amid_q    <= 1'b0;
     end
   end
+  logic bvalid_q, berror_q;
+  logic [ID_W-1:0] bid_q;
+  always_ff @(posedge clk) begin
+    bvalid_q <= axi_rsp.bvalid;
+    berror_q <= axi_rsp.bresp[1];
+    bid_q    <= ID_W'(axi_rsp.bid);
+    if (rst) bvalid_q <= 1'b0;
+  end
   stream_fifo #(
       .WIDTH(ID_W + 1),
       .DEPTH(ELEMENTS)
   ) u_answers (
       .clk,
       .rst,
-      .s_valid(axi_rsp.bvalid),
+      .s_valid(bvalid_q),
       .s_ready(answer_room),
-      .s_data ({axi_rsp.bresp[1], ID_W'(axi_rsp.bid)}),
+      .s_data ({berror_q, bid_q}),
       .m_valid(answer_valid),
       .m_ready(applied_q && left == '0),
       .m_data ({answer_error, answer_id}),
@@ -464,7 +472,7 @@ module virtq_used
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst) assert (!axi_rsp.bvalid || answer_room) else $error("%m: an answer without a write");
+    if (!rst) assert (!bvalid_q || answer_room) else $error("%m: an answer without a write");
   end
 `else
   wire unused = &{1'b0, answer_room};

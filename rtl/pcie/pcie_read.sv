@@ -9,7 +9,7 @@
 // A completion with an error status or poisoned data, or none within `timeout`, makes its request's beats and the rest
 // of the burst SLVERR. A tag that had no answer stays out of use as long again; completions that still come for it, and
 // others that fit no request, are dropped (`unexpected`).
-// Latency: 4 cycles from an address to its request, 8 from the last beat of a completion to the first of data.
+// Latency: 4 cycles from an address to its request, 9 from the last beat of a completion to the first of data.
 // Throughput: a request a cycle, a beat a cycle each way; one in 3 cycles for requests of one beat and one ID.
 // Backpressure: completions are never held up. Requests wait for tags, credits and req_ready.
 module pcie_read

@@ -2,7 +2,7 @@
 // The order in which data of pcie_read's requests may leave: those of one ID, `order`, as they were issued, in a list;
 // a tag that is done leaves once it is the head of its list. Tags that may are offered: those that were heads when they
 // were done, and those that were done when they became heads, in turn.
-// Latency: 1 cycle from `over` to go_valid, 2 from `hand` to that of the next one.
+// Latency: 2 cycles from `over` to go_valid, 2 from `hand` to that of the next one.
 // Backpressure: a tag waits for go_ready; no tag waits for another's ID.
 module pcie_read_order #(
     parameter int unsigned TAGS = 64,
@@ -58,7 +58,15 @@ module pcie_read_order #(
   wire links = issued_q && follows_q;
   wire alone = last_of_hand == hand_tag;
   wire more = !alone || (issue && order == hand_order);
-  wire follower_done = done_q[follower_q] || (over && over_tag == follower_q);
+
+  // Whether a tag that is done is the head is seen a cycle later: if it becomes so in the cycle of `over`, it is.
+  logic over_q;
+  tag_t over_tag_q;
+  always_ff @(posedge clk) begin
+    over_q     <= over;
+    over_tag_q <= over_tag;
+    if (rst) over_q <= 1'b0;
+  end
 
   for (genvar i = 0; i < 2; i++) begin : gen_tails  // one to read by who asks, one by who answers
     ram_dist #(
@@ -98,7 +106,7 @@ module pcie_read_order #(
         .wr_en  (issue),
         .wr_addr(tag),
         .wr_data(kept),
-        .rd_addr(i == 0 ? over_tag : follower_q),
+        .rd_addr(i == 0 ? over_tag_q : follower_q),
         .rd_data(found)
     );
   end
@@ -108,9 +116,9 @@ module pcie_read_order #(
   ) u_go_done (
       .clk,
       .rst,
-      .s_valid(over && head_q[over_tag]),
+      .s_valid(over_q && head_q[over_tag_q]),
       .s_ready(side_room[0]),
-      .s_data ({over_tag, gen_kept[0].found}),
+      .s_data ({over_tag_q, gen_kept[0].found}),
       .m_valid(side_valid[0]),
       .m_ready(go_ready && !which),
       .m_data ({side_tag[0], side_kept[0]}),
@@ -122,7 +130,7 @@ module pcie_read_order #(
   ) u_go_follow (
       .clk,
       .rst,
-      .s_valid(follow_q && follower_done),
+      .s_valid(follow_q && done_q[follower_q]),
       .s_ready(side_room[1]),
       .s_data ({follower_q, gen_kept[1].found}),
       .m_valid(side_valid[1]),
@@ -161,12 +169,12 @@ module pcie_read_order #(
   assign go_valid = side_valid != '0;
   assign go_tag   = side_tag[which];
   assign go_kept  = side_kept[which];
-  assign idle     = side_idle == '1;
+  assign idle     = side_idle == '1 && !over_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) begin
-      assert (!over || side_room == '1) else $error("%m: a tag is done twice");
+      assert (!over_q || side_room == '1) else $error("%m: a tag is done twice");
     end
   end
 `else
