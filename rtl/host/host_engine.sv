@@ -290,10 +290,26 @@ module host_engine
   end
 
   // Streams between the queues and what functions may do
-  logic sent_tvalid, sent_tready, sent_tlast, received_tvalid, received_tready, received_tlast;
-  logic [DATA_W-1:0] sent_tdata, received_tdata;
-  logic [KEEP_W-1:0] sent_tkeep, received_tkeep;
-  logic [QUEUE_W-1:0] sent_queue, received_queue;
+  logic out_tvalid, out_tready, out_tlast, sent_tvalid, sent_tready, sent_tlast;
+  logic received_tvalid, received_tready, received_tlast;
+  logic [DATA_W-1:0] out_tdata, sent_tdata, received_tdata;
+  logic [KEEP_W-1:0] out_tkeep, sent_tkeep, received_tkeep;
+  logic [QUEUE_W-1:0] out_queue, sent_queue, received_queue;
+  logic sent_idle;
+
+  stream_reg #(
+      .WIDTH(QUEUE_W + 1 + KEEP_W + DATA_W)
+  ) u_sent (
+      .clk,
+      .rst,
+      .s_valid(out_tvalid),
+      .s_ready(out_tready),
+      .s_data ({out_queue, out_tlast, out_tkeep, out_tdata}),
+      .m_valid(sent_tvalid),
+      .m_ready(sent_tready),
+      .m_data ({sent_queue, sent_tlast, sent_tkeep, sent_tdata}),
+      .idle   (sent_idle)
+  );
 
   function_policy #(
       .FUNCTIONS(FUNCTIONS),
@@ -401,12 +417,12 @@ module host_engine
       .m_axi_req    (reqs[TRANSMIT_DATA]),
       .m_axi_rsp    (rsps[TRANSMIT_DATA]),
       .m_axi_rdata  (rdata),
-      .m_axis_tvalid(sent_tvalid),
-      .m_axis_tready(sent_tready),
-      .m_axis_tdata (sent_tdata),
-      .m_axis_tkeep (sent_tkeep),
-      .m_axis_tlast (sent_tlast),
-      .m_axis_queue (sent_queue),
+      .m_axis_tvalid(out_tvalid),
+      .m_axis_tready(out_tready),
+      .m_axis_tdata (out_tdata),
+      .m_axis_tkeep (out_tkeep),
+      .m_axis_tlast (out_tlast),
+      .m_axis_queue (out_queue),
       .room_queue   (room_queue[0]),
       .room_begun   (transmit_begun),
       .room_begun_all(transmit_begun_all),
@@ -543,7 +559,7 @@ module host_engine
   always_ff @(posedge clk) if (!rst) assert (!event_valid[0] || event_ready[0]) else $error("%m: an event is lost");
 `endif
 
-  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && &fetch_idle &&
+  assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && sent_idle && &fetch_idle &&
       &packets_idle && &used_idle && &counters_idle && &faults_idle;
 
 endmodule

@@ -49,7 +49,7 @@ module receive_sum
 
   // ------------------------------------------------------------------------ frames wait until their sums are known
   typedef struct packed {
-    logic [QUEUE_W-1:0] queue;
+    logic [QUEUE_W-1:0] owner;
     logic               last;
     logic [BYTES-1:0]   keep;
     logic [DATA_W-1:0]  data;

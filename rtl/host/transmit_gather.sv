@@ -256,7 +256,7 @@ module transmit_gather
   logic [JOBS_W-1:0] used_jobs_q, own_jobs_q, others_q;  // others_q: used_jobs_q without own_jobs_q
   cells_t used_cells_q;
   credit_t credit_q, cost_q;
-  logic may_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
+  logic may_q, free_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
   logic signed [JOBS_W:0] lot_q;  // shared jobs beyond a lot
   logic [15:0] function_q;
   logic [5:0] count_q;
@@ -386,8 +386,8 @@ module transmit_gather
   end
 
   // ------------------------------------------------------------------------------------------- what a cycle brings
-  // Counts that a start changed are right again two cycles later, when the next one may be.
-  wire begins = enabled_q && !early && !credit_q[CREDIT_W-1] && may_q && next_fits_q && used_room;
+  // Counts that a start changed are right again two cycles later, when the next one may be; `free_q` is a cycle older.
+  wire begins = enabled_q && free_q && !credit_q[CREDIT_W-1] && may_q && next_fits_q;
   wire accept = next_q && !rest_q.valid && !tired_q && (turn_q.open || begins);
   wire skip = turn_q.open ? job_q.skip || next_over_q || next_buffer_q.failed : next_skip_q;
   wire [FRAME_W-1:0] reads = skip ? '0 : next_buffer_q.bytes;
@@ -454,6 +454,7 @@ module transmit_gather
 
   always_ff @(posedge clk) begin
     may_q     <= !few_jobs && !crowded;
+    free_q    <= !early && used_room;
     lot_q     <= signed'({1'b0, shared}) - signed'((JOBS_W + 1)'(LOT));
     tired_q   <= count_q == 6'(MOST - 1);
     came_q    <= came;

@@ -259,13 +259,15 @@ module virtq_used
   queue_t probe_queue_q;
   count_t probe_count, room_count, alone_count;
   wire [16:0] claims = 17'(room_count) + 17'(room_begun);
-  wire [16:0] unclaimed = 17'(free_q) - 17'(room_begun_all);
+  logic [16:0] unclaimed_q;
+  logic shares_q;  // some are left beyond the others' own
   always_ff @(posedge clk) begin
     probe_queue_q   <= probe_queue;
     room_function_q <= room_function;
     probe_quiet     <= queues_ready && probe_count == '0;
-    room            <= claims == '0 || claims < 17'(OWN) ||
-        (claims < unclaimed && unclaimed > 17'(OWN * (FUNCTIONS - 1)) && !unclaimed[16]);
+    unclaimed_q     <= 17'(free_q) - 17'(room_begun_all);
+    shares_q        <= unclaimed_q > 17'(OWN * (FUNCTIONS - 1)) && !unclaimed_q[16];
+    room            <= claims == '0 || claims < 17'(OWN) || (claims < unclaimed_q && shares_q);
   end
 
   queue_owner #(
