@@ -167,7 +167,7 @@ module transmit_gather
   state_t state_q;
 
   // ------------------------------------------------------------------------------------------------ whose turn it is
-  logic turn_valid, turns_idle, add_again, early, ends, drops, charge, parks_q, back_valid, pace_idle;
+  logic turn_valid, turns_idle, add_again, early, charging, ends, drops, charge, parks_q, back_valid, pace_idle;
   logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
   logic [FRAME_W-1:0] charge_bytes;
   wire take = state_q == WAIT && turn_valid && !sweep;
@@ -203,6 +203,7 @@ module transmit_gather
       .visit       (take),
       .visit_queue (turn_queue),
       .early,
+      .charging,
       .charge_next (ends && !drops),
       .charge,
       .charge_bytes,
@@ -256,7 +257,7 @@ module transmit_gather
   logic [JOBS_W-1:0] used_jobs_q, own_jobs_q, others_q;  // others_q: used_jobs_q without own_jobs_q
   cells_t used_cells_q;
   credit_t credit_q, cost_q;
-  logic may_q, free_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
+  logic may_q, early_q, tired_q, full_q, start_q, ends_q, given_q, short_q;
   logic signed [JOBS_W:0] lot_q;  // shared jobs beyond a lot
   logic [15:0] function_q;
   logic [5:0] count_q;
@@ -386,8 +387,8 @@ module transmit_gather
   end
 
   // ------------------------------------------------------------------------------------------- what a cycle brings
-  // Counts that a start changed are right again two cycles later, when the next one may be; `free_q` is a cycle older.
-  wire begins = enabled_q && free_q && !credit_q[CREDIT_W-1] && may_q && next_fits_q;
+  // Counts that a start changed are right again two cycles later, when the next one may be; `early_q` is a cycle older.
+  wire begins = enabled_q && !early_q && !charging && !credit_q[CREDIT_W-1] && may_q && next_fits_q && used_room;
   wire accept = next_q && !rest_q.valid && !tired_q && (turn_q.open || begins);
   wire skip = turn_q.open ? job_q.skip || next_over_q || next_buffer_q.failed : next_skip_q;
   wire [FRAME_W-1:0] reads = skip ? '0 : next_buffer_q.bytes;
@@ -454,7 +455,7 @@ module transmit_gather
 
   always_ff @(posedge clk) begin
     may_q     <= !few_jobs && !crowded;
-    free_q    <= !early && used_room;
+    early_q   <= early;
     lot_q     <= signed'({1'b0, shared}) - signed'((JOBS_W + 1)'(LOT));
     tired_q   <= count_q == 6'(MOST - 1);
     came_q    <= came;

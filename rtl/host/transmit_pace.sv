@@ -32,6 +32,7 @@ module transmit_pace
     input  logic                   visit,         // begins; the next one no earlier than 4 cycles later
     input  logic [QUEUE_W-1:0]     visit_queue,
     output logic                   early,         // its function may not begin a packet now
+    output logic                   charging,      // that is so for what it has begun, whose time isn't counted yet
     input  logic                   charge_next,   // there is a charge in the next cycle
     input  logic                   charge,        // it has begun one
     input  logic [FRAME_W-1:0]     charge_bytes,
@@ -191,7 +192,8 @@ module transmit_pace
       time_q          <= '0;
     end
   end
-  assign early = other_q ? early_other_q : early_q || busy_q;
+  assign early    = other_q ? early_other_q : early_q || busy_q;
+  assign charging = busy_q;
 
   // --------------------------------------------------------------------------- parked queues, one after the other
   // A round over all of them in which none came says when the earliest is due.
