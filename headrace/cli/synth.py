@@ -39,6 +39,9 @@ def synth_command(
         str,
         typer.Option(metavar="router1|router2", help="ecp5: nextpnr's router; router2 for designs that fill a device."),
     ] = "router1",
+    speed_grade: Annotated[
+        str, typer.Option(metavar="6|7|8", help="ecp5: of the device that is placed on; 6 is the slowest.")
+    ] = "6",
     depth: Annotated[int | None, typer.Option(min=0, help="Levels of hierarchy to show.")] = None,
     json: common.Json = False,
 ) -> None:
@@ -54,6 +57,7 @@ def synth_command(
             seeds=seeds,
             boundaries=boundaries,
             router=router,
+            speed_grade=speed_grade,
             progress=lambda text: progress(text, None) if progress else None,
         )
     if json:

@@ -74,15 +74,22 @@ module cell_store #(
     end
   end
 
+  logic free_valid_q;
+  logic [CELL_W-1:0] free_cell_q;
+  always_ff @(posedge clk) begin
+    free_valid_q <= free_valid;
+    free_cell_q  <= free_cell;
+    if (rst) free_valid_q <= 1'b0;
+  end
   stream_fifo #(
       .WIDTH(CELL_W),
       .DEPTH(CELLS)
   ) u_freed (
       .clk,
       .rst,
-      .s_valid(free_valid),
+      .s_valid(free_valid_q),
       .s_ready(freed_room),
-      .s_data (free_cell),
+      .s_data (free_cell_q),
       .m_valid(freed_valid),
       .m_ready(alloc_ready && !fresh),
       .m_data (freed_cell),
@@ -118,7 +125,7 @@ module cell_store #(
   );
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst) assert (!free_valid || freed_room) else $error("%m: a cell is freed twice");
+  always_ff @(posedge clk) if (!rst) assert (!free_valid_q || freed_room) else $error("%m: a cell is freed twice");
 `else
   wire unused = &{1'b0, freed_room};
 `endif

@@ -501,6 +501,20 @@ module host_engine
       .idle            (packets_idle[1])
   );
 
+  logic [1:0] done_valid_q;
+  logic [1:0][QUEUE_W-1:0] done_queue_q;
+  logic [1:0][15:0] done_count_q;
+  place_t [1:0] done_place_q;
+  logic [1:0][16:0] done_slots_q;
+  always_ff @(posedge clk) begin
+    done_valid_q <= done_valid;
+    done_queue_q <= done_queue;
+    done_count_q <= done_count;
+    done_place_q <= done_place;
+    done_slots_q <= done_slots;
+    if (rst) done_valid_q <= '0;
+  end
+
   host_interrupt #(
       .QUEUES(QUEUES),
       .PAIRS(PAIRS),
@@ -520,11 +534,11 @@ module host_engine
       .moderate_ns,
       .probe_queue   (number),
       .probe_quiet   (interrupt_quiet),
-      .done_valid,
-      .done_queue,
-      .done_count,
-      .done_place,
-      .done_slots,
+      .done_valid    (done_valid_q),
+      .done_queue    (done_queue_q),
+      .done_count    (done_count_q),
+      .done_place    (done_place_q),
+      .done_slots    (done_slots_q),
       .axi_req       (reqs[INTERRUPT]),
       .axi_rsp       (rsps[INTERRUPT]),
       .axi_rdata     (rdata),
@@ -560,6 +574,6 @@ module host_engine
 `endif
 
   assign idle = bus_idle && control_idle && interrupt_idle && policy_idle && sum_idle && sent_idle && &fetch_idle &&
-      &packets_idle && &used_idle && &counters_idle && &faults_idle;
+      &packets_idle && &used_idle && &counters_idle && &faults_idle && done_valid_q == '0;
 
 endmodule

@@ -141,8 +141,10 @@ module host_transmit
   piece_t piece;
   logic [BURST_W:0] came, asked;
   queue_t look_queue, visit_queue, next_queue, record_queue_q, end_queue;
-  logic gather_idle, room_idle, end_valid;
-  logic [8:0] end_cells;
+  logic gather_idle, room_idle, over_valid, end_valid;
+  logic [8:0] over_cells, end_cells;
+  job_t over_job;
+  queue_t over_queue;
 
   transmit_gather #(
       .QUEUES(QUEUES),
@@ -612,12 +614,19 @@ module host_transmit
       .used_ready,
       .used_queue,
       .used,
-      .end_valid,
-      .end_job,
-      .end_queue,
-      .end_cells,
+      .end_valid(over_valid),
+      .end_job  (over_job),
+      .end_queue(over_queue),
+      .end_cells(over_cells),
       .idle   (output_idle)
   );
+  always_ff @(posedge clk) begin
+    end_valid <= over_valid;
+    end_job   <= over_job;
+    end_queue <= over_queue;
+    end_cells <= over_cells;
+    if (rst) end_valid <= 1'b0;
+  end
 
   // What became of a frame to be cut is told when nothing else is.
   if (SEGMENT) begin : gen_segment
@@ -701,6 +710,6 @@ module host_transmit
   assign room_begun_all = JOBS_W'(JOBS) - jobs;
 
   assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
-                going_idle && output_idle && segment_idle;
+                going_idle && output_idle && !end_valid && segment_idle;
 
 endmodule

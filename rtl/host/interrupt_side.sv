@@ -167,7 +167,9 @@ module interrupt_side
   // A slot is kept at hand for the next look.
   logic slot_valid_q;
   slot_t slot_free_q;
-  logic [SLOT_W:0] looks_q;  // whose answers have not come
+  logic [SLOT_W:0] looks_q;  // whose answers have not come; what a step adds or ends counts two cycles later
+  logic began_q, answered_q;
+  slot_t answered_slot_q;
   number_pool #(
       .COUNT(READS)
   ) u_slots (
@@ -176,17 +178,22 @@ module interrupt_side
       .lend_valid,
       .lend_ready(!slot_valid_q),
       .lend,
-      .back_valid(step_answer),
-      .back      (answer_slot),
+      .back_valid(answered_q),
+      .back      (answered_slot_q),
       .free      (),
       .idle      ()
   );
   always_ff @(posedge clk) begin
     slot_valid_q <= slot_valid_q ? !step_look : lend_valid;
     if (!slot_valid_q) slot_free_q <= lend;
-    looks_q <= looks_q + (SLOT_W + 1)'(step_look) - (SLOT_W + 1)'(step_answer);
+    began_q         <= step_look;
+    answered_q      <= step_answer;
+    answered_slot_q <= answer_slot;
+    looks_q         <= looks_q + (SLOT_W + 1)'(began_q) - (SLOT_W + 1)'(answered_q);
     if (rst) begin
       slot_valid_q <= 1'b0;
+      began_q      <= 1'b0;
+      answered_q   <= 1'b0;
       looks_q      <= '0;
     end
   end
@@ -639,9 +646,9 @@ module interrupt_side
   );
   assign irq_function = 16'(FIRST) + 16'(irq_from);
 
-  assign idle = ready_q && !set_q && !moderate_q && looks_q == '0 && looks_idle && irqs_idle && !valid_q0 && !valid_q1
-      && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5 && !fail_valid
-      && !offers_q && !checking_q && !ringing_q;
+  assign idle = ready_q && !set_q && !moderate_q && !began_q && looks_q == '0 && looks_idle && irqs_idle && !valid_q0
+      && !valid_q1 && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5
+      && !fail_valid && !offers_q && !checking_q && !ringing_q;
 
   wire unused = &{1'b0, irq_room, read_room, answer_room, look_room};
 

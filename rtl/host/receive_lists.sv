@@ -178,7 +178,7 @@ module receive_lists
   wire whole2 = work2_q.what == WHOLE;
   wire arrives2 = valid2_q && !work2_q.pop && !work2_q.look;
   logic listed3_q, several3_q, arrives3_q, may_enter3_q, removes, own_fits3_q, off3_q;
-  sum_t over_in3_q;
+  sum_t over_in3_q, need3_q;                              // need: shared ones more than noted; may be below 0
   number_t beyond_in3_q, beyond_out3_q, given_in3_q, given_out3_q;  // _in: if it enters; given: to the shared ones
   number_t frames3_q, cells_in3_q;
   bytes_t total3_q;
@@ -191,6 +191,7 @@ module receive_lists
     off3_q         <= whole2 && !enabled2;
     own_fits3_q    <= $signed(over_in2) <= 0;
     over_in3_q     <= over_in2;
+    need3_q        <= over_in2 - sum_t'(list2_q.beyond);
     beyond_in3_q   <= over_in2[CELL_W+1] ? '0 : number_t'(over_in2);
     beyond_out3_q  <= over2_q[CELL_W] ? '0 : over2_q;
     given_in3_q    <= over_in2[CELL_W+1] ? list2_q.beyond : list2_q.beyond - over2_q - work2_q.cells;
@@ -200,7 +201,8 @@ module receive_lists
     total3_q       <= work2_q.bytes + bytes_t'(HEADER_BYTES);
   end
 
-  wire enters = may_enter3_q && (own_fits3_q || (work3_q.cells <= shared_q && over_in3_q <= {shared_q, 1'b0}));
+  wire shared_fits = $signed(need3_q) <= $signed(sum_t'(shared_q)) && over_in3_q <= {shared_q, 1'b0};
+  wire enters = may_enter3_q && (own_fits3_q || shared_fits);
   wire number_t shared_in = shared_q + given_in3_q;
   wire number_t shared_out = shared_q + given_out3_q;
   always_ff @(posedge clk) begin

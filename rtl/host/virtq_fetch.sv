@@ -9,8 +9,8 @@
 // has an ID of its own, so that none waits for another's memory. A table must lie at a multiple of 16.
 // A queue that is not enabled begins no chain: buffers that were fetched and not taken are thrown away, but for the
 // rest of a chain that the consumer has begun.
-// Latency: 10 to 12 cycles and the bus's from a doorbell to the first address, and 12 from the last data to `fresh`,
-// and one more each descriptor; 4 from a visit's begin to the first buffer; 4 from probe_queue to probe_quiet.
+// Latency: 11 to 13 cycles and the bus's from a doorbell to the first address, and 12 from the last data to `fresh`,
+// and one more each descriptor; 5 from a visit's begin to the first buffer; 4 from probe_queue to probe_quiet.
 // Throughput: a turn in 2 cycles, a descriptor a cycle and 4 cycles a fetch; a buffer a cycle in a visit. Of one queue
 // BURST descriptors in the memory's latency and 35 cycles: chains of one descriptor each; of chains of several, half.
 // Backpressure: bells and `set` are always taken, the latter not in the first max(QUEUES, READS) cycles after a reset,

@@ -90,6 +90,18 @@ module virtq_fetch_bus
   slot_t answer_slot;
   wire job_reads = job_valid && !(job.write && job.enable);
   wire ask_after = answer_taken && after_q[answer_slot];
+  logic asks_q, flags_q;  // a read, a write of flags wait from the next cycle on
+  slot_t asks_slot_q, flags_slot_q;
+  always_ff @(posedge clk) begin
+    asks_q       <= job_reads || ask_after;
+    asks_slot_q  <= job_reads ? job_slot : answer_slot;
+    flags_q      <= job_valid && job.write;
+    flags_slot_q <= job_slot;
+    if (rst) begin
+      asks_q  <= 1'b0;
+      flags_q <= 1'b0;
+    end
+  end
 
   ram_dist #(
       .WIDTH($bits(read_t)),
@@ -119,9 +131,9 @@ module virtq_fetch_bus
   ) u_asks (
       .clk,
       .rst,
-      .s_valid(job_reads || ask_after),
+      .s_valid(asks_q),
       .s_ready(ask_ready),
-      .s_data (job_reads ? job_slot : answer_slot),
+      .s_data (asks_slot_q),
       .m_valid(ask_valid),
       .m_ready(ask_pop),
       .m_data (ask_slot),
@@ -133,9 +145,9 @@ module virtq_fetch_bus
   ) u_writes (
       .clk,
       .rst,
-      .s_valid(job_valid && job.write),
+      .s_valid(flags_q),
       .s_ready(write_ready),
-      .s_data (job_slot),
+      .s_data (flags_slot_q),
       .m_valid(write_valid),
       .m_ready(write_pop),
       .m_data (write_slot),

@@ -128,8 +128,9 @@ module virtq_fetch_turns
   localparam int unsigned FREE_W = $clog2(READS + 1);
   logic read_q, keep_q, place_q, count_q, bell_last_q;
   logic [FREE_W-1:0] free_q;  // fetches that neither are under way nor may be begun by a turn
+  logic some_q, begun_q, freed_q;
   logic [QUEUE_W-1:0] keep_queue_q;
-  wire choose = !read_q && free_q != '0 && !wipe;
+  wire choose = !read_q && some_q && !wipe;
   wire step = read_q && !hold;
   assign bell_taken = choose && bell_waits && !(turn_waits && bell_last_q);
   assign turn_taken = choose && turn_waits && !bell_taken;
@@ -183,12 +184,19 @@ module virtq_fetch_turns
     keep_q  <= step;
     place_q <= keep_q;
     count_q <= place_q;
-    free_q  <= free_q - FREE_W'(bell_taken || turn_taken) + FREE_W'(count_q && !fetch_valid) + FREE_W'(free_valid);
+    // A turn counts when the next one may be chosen; what it leaves, and what ends, a cycle later.
+    begun_q <= bell_taken || turn_taken;
+    freed_q <= free_valid;
+    some_q  <= free_q > FREE_W'(begun_q);
+    free_q  <= free_q - FREE_W'(begun_q) + FREE_W'(count_q && !fetch_valid) + FREE_W'(freed_q);
     if (rst) begin
       read_q      <= 1'b0;
       keep_q      <= 1'b0;
       place_q     <= 1'b0;
       count_q     <= 1'b0;
+      begun_q     <= 1'b0;
+      freed_q     <= 1'b0;
+      some_q      <= 1'b0;
       free_q      <= FREE_W'(READS);
       bell_last_q <= 1'b0;
     end

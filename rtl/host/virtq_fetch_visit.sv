@@ -54,7 +54,7 @@ module virtq_fetch_visit
   end
 
   localparam int unsigned PLACE_W = $clog2(DEPTH);
-  localparam int unsigned AHEAD = 4;  // buffers read and not taken
+  localparam int unsigned AHEAD = 6;  // buffers read and not taken
   typedef struct packed {
     logic       mid;
     logic [7:0] taken;
@@ -120,8 +120,8 @@ module virtq_fetch_visit
   // --------------------------------------------------------------------------------------------------------- a visit
   logic [7:0] read_q;
   logic [2:0] ahead_q;
-  logic word_q, shown;
-  buffer_t word;
+  logic word_q, word2_q, shown;  // word2_q: a cycle after word_q
+  buffer_t word, word_data_q;
   wire end_visit = visit_q && close;
   wire more = run_q && read_q != put_q;
   wire read = more && ahead_q != 3'(AHEAD);
@@ -151,6 +151,8 @@ module virtq_fetch_visit
     if (read) read_q <= read_q + 1'b1;
     if (take) now_q <= after;
     word_q  <= read && !end_visit;
+    word2_q <= word_q && !end_visit;
+    word_data_q <= word;
     offered_q <= buffer_valid && !buffer_ready && !end_visit;
     ahead_q <= ahead_q + 3'(read) - 3'(take);
     if (end_visit) begin
@@ -177,6 +179,7 @@ module virtq_fetch_visit
       note_q     <= 1'b0;
       closing_q  <= 1'b0;
       word_q     <= 1'b0;
+      word2_q    <= 1'b0;
       turn_valid <= 1'b0;
       offered_q  <= 1'b0;
     end
@@ -208,13 +211,13 @@ module virtq_fetch_visit
   logic unused_ready;
   stream_queue #(
       .WIDTH($bits(buffer_t)),
-      .DEPTH(AHEAD)
+      .DEPTH(2 ** $clog2(AHEAD))
   ) u_ahead (
       .clk,
       .rst    (rst || !visit_q || end_visit),
-      .s_valid(word_q),
+      .s_valid(word2_q),
       .s_ready(unused_ready),
-      .s_data (word),
+      .s_data (word_data_q),
       .m_valid(shown),
       .m_ready(buffer_ready && may),
       .m_data (buffer),
@@ -226,7 +229,7 @@ module virtq_fetch_visit
     if (!rst) begin
       assert (!close || visit_q) else $error("%m: an end of no visit");
       assert (!(restart && end_valid)) else $error("%m: a fetch ends while a queue is set");
-      assert (!word_q || unused_ready) else $error("%m: a buffer is lost");
+      assert (!word2_q || unused_ready) else $error("%m: a buffer is lost");
     end
   end
 `endif

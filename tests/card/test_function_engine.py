@@ -121,11 +121,14 @@ def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size:
     everyone = range(FUNCTIONS)
     host.send(everyone, size)
     host.run(WARM)
+    in_all = [0.0 for _ in everyone]
     for _ in range(SPANS):
         rates = host.rates(everyone)
         sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
         assert min(sum(sent), sum(received)) >= packets_s
-        assert min(sent) >= 0.8 * max(sent)
+        assert min(sent) >= 0.75 * max(sent)
+        in_all = [before + now for before, now in zip(in_all, sent, strict=True)]
+    assert min(in_all) >= 0.95 * max(in_all)
 
 
 def test_functions_beside_one_that_sends_a_thousand_times_as_much_keep_their_latency(host: Host) -> None:

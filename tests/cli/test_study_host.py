@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from function_card import PARAMETERS
 
+from headrace.card import Card
+from headrace.card.functions import Functions, QueueCounters, Side
 from headrace.cli import main
 from headrace.evaluate.bench import host as bench
 from headrace.evaluate.loads import host as loads
@@ -77,6 +79,30 @@ def test_a_mark_in_anothers_memory_and_frames_that_do_not_come_are_found(monkeyp
     monkeypatch.setattr(host_rings, "_PATIENCE", 0)
     found = host_rings.mutated(2, seed=1)
     assert found.leaked and found.stuck and found.wrong
+
+
+def test_a_frame_that_the_card_had_no_room_for_is_not_lost_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of each honest function's is taken away, of which the card counts one as dropped."""
+    received, counters = Card.received, Functions.counters
+    taken: set[int] = set()
+
+    def without_one(self: Card, port: int) -> list[Any]:
+        frames = received(self, port)
+        if not frames or port in taken:
+            return frames
+        taken.add(port)
+        return frames[1:]
+
+    def one_more(self: Functions, side: Side, queue: int) -> QueueCounters:
+        found = counters(self, side, queue)
+        return found._replace(dropped_full=found.dropped_full + (side == Side.RECEIVE and queue == 0))
+
+    monkeypatch.setattr(Card, "received", without_one)
+    monkeypatch.setattr(Functions, "counters", one_more)
+    monkeypatch.setattr(host_rings, "_PATIENCE", 1_000)
+    found = host_rings.mutated(2, seed=1)
+    assert len(taken) == 2
+    assert (found.full, found.wrong, found.stuck) == (1, 1, 1)
 
 
 def test_every_path_into_a_function_brings_all_packets() -> None:
@@ -162,9 +188,9 @@ def test_the_bench_says_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = loads.Fair(0, 1500, 1500, 1.0, 1000, 2000, 3000, 0)
     beside = loads.Fair(1e11, 1500, 1400, 0.5, 1000, 2050, 3000, 3e7)
     assert [row.ok for row in bench._fair(alone, beside)] == [False, True]
-    safe = host_rings.Mutated(10, (1, 2, 3, 4, 5), 7, 0, 0, 0, 100)
+    safe = host_rings.Mutated(10, (1, 2, 3, 4, 5), 7, 0, 3, 0, 0, 100)
     assert [row.ok for row in bench._isolation([safe, safe])] == [True, True, True]
-    unsafe = host_rings.Mutated(10, (1, 2, 3, 4, 5), 7, 1, 0, 2, 100)
+    unsafe = host_rings.Mutated(10, (1, 2, 3, 4, 5), 7, 1, 0, 0, 2, 100)
     rows = list(bench._isolation([safe, unsafe]))
     assert [(row.value, row.ok) for row in rows] == [(1, False), (0, True), (2, False)]
     assert "30 queues failed" in rows[0].note and "14 bursts" in rows[0].note

@@ -36,13 +36,15 @@ _STEP = 250
 class Mutated:
     """Rings with anything in them. ``failed``: queues, by fault in the order of ``QueueFault``; ``refused``: bursts
     that host memory answered with an error; ``leaked``: functions' memories in which another's mark was found, or whose
-    bytes that the card may not write were other than before; ``stuck``: rounds in which an honest function did not get
-    its frames, or a queue did not end; ``wrong``: frames of honest functions that were lost or changed."""
+    bytes that the card may not write were other than before; ``full``: frames to honest functions that the card counts
+    as dropped for want of room, which a queue has for 2 KB of its own; ``stuck``: rounds in which an honest function
+    did not get the others, or a queue did not end; ``wrong``: those that were lost or changed."""
 
     rings: int
     failed: tuple[int, ...]
     refused: int
     leaked: int
+    full: int
     stuck: int
     wrong: int
     cycles: int
@@ -88,7 +90,8 @@ class _Liars:
             host.card.source(port, [])
         host.card.source(0, [])
         self.failed: Counter[QueueFault] = Counter()
-        self.rings = self.stuck = self.wrong = self.leaked = 0
+        self.rings = self.full = self.stuck = self.wrong = self.leaked = 0
+        self.dropped = [0 for _ in HONEST]  # for want of room, as the card counts
 
     def run(self, rings: int) -> Mutated:
         card = self.host.card
@@ -116,6 +119,7 @@ class _Liars:
             tuple(self.failed[fault] for fault in QueueFault),
             after.memory.errors - before.memory.errors,
             self.leaked,
+            self.full,
             self.stuck,
             self.wrong,
             after.cycles - before.cycles,
@@ -243,14 +247,24 @@ class _Liars:
         for _ in range(_PATIENCE // _STEP):
             for port, frames in zip(self.ports, got, strict=True):
                 frames += [frame.data for frame in card.received(port)]
-            if all(len(mine) >= len(theirs) for mine, theirs in zip(got, reversed(sent), strict=True)):
+            missing = [len(theirs) - len(mine) for mine, theirs in zip(got, reversed(sent), strict=True)]
+            if not any(missing) or missing == self._full():
                 break
             card.run(until=None, cycles=_STEP)
         else:
             self.stuck += 1
-        for mine, theirs in zip(got, reversed(sent), strict=True):
-            self.wrong += sum(one != other for one, other in zip(mine, theirs, strict=False))
-            self.wrong += abs(len(mine) - len(theirs))
+        full = self._full()
+        self.full += sum(full)
+        self.dropped = [before + now for before, now in zip(self.dropped, full, strict=True)]
+        for mine, theirs, lost in zip(got, reversed(sent), full, strict=True):
+            rest = iter(theirs)
+            arrived = sum(frame in rest for frame in mine)  # in their order
+            self.wrong += len(mine) - arrived + abs(len(theirs) - arrived - lost)
+
+    def _full(self) -> list[int]:
+        """Frames of this round to each honest function that the card says it had no room for."""
+        counted = [self.functions.counters(Side.RECEIVE, function).dropped_full for function in HONEST]
+        return [now - before for now, before in zip(counted, self.dropped, strict=True)]
 
     def _note_failures(self) -> None:
         for side, queue, fault in self.functions.failures():

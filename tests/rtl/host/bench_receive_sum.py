@@ -13,7 +13,7 @@ from scapy.packet import Packet, Raw
 from scapy.utils import checksum
 from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
 
-LATENCY, LAST_LATENCY = 3, 15
+LATENCY, LAST_LATENCY = 4, 15
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 TAGS = (0x8100, 0x88A8)
 IP_OPTIONS: list[list[Any]] = [[], [], [IPOption_Router_Alert()], [IPOption_Timestamp(length=36)]]

@@ -383,7 +383,7 @@ class Bench:
                 valid, none = bool(dut.buffer_valid.value), bool(dut.buffer_none.value)
                 assert not (valid and none)
                 waited = 0 if valid or none else waited + 1
-                assert waited <= 5, "neither a buffer nor none"
+                assert waited <= 6, "neither a buffer nor none"
                 if valid and ready:
                     taken += 1
                     self.take(queue)
