@@ -113,10 +113,17 @@ def test_functions_whose_memory_is_silent_delay_no_other(host: Host, to: str, at
 
 
 @pytest.mark.parametrize(
-    ("size", "packets_s"),
-    [(64, 55e6), (128, 50e6), (256, 92e9 / 8 / (256 + GAP)), (1518, 100e9 / 8 / (1518 + GAP))],
+    ("size", "packets_s", "share"),
+    [
+        (64, 55e6, 0.8),
+        (128, 50e6, 0.8),
+        (256, 92e9 / 8 / (256 + GAP), 0.75),
+        (1518, 100e9 / 8 / (1518 + GAP), 0.8),
+    ],
 )
-def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size: int, packets_s: float) -> None:
+def test_all_functions_at_once_carry_what_is_promised_each_way(
+    host: Host, size: int, packets_s: float, share: float
+) -> None:
     """And go on to do so: what makes packets wait for each other can come about late, and stay."""
     everyone = range(FUNCTIONS)
     host.send(everyone, size)
@@ -126,7 +133,7 @@ def test_all_functions_at_once_carry_what_is_promised_each_way(host: Host, size:
         rates = host.rates(everyone)
         sent, received = rates[:FUNCTIONS], rates[FUNCTIONS:]
         assert min(sum(sent), sum(received)) >= packets_s
-        assert min(sent) >= 0.75 * max(sent)
+        assert min(sent) >= share * max(sent)
         in_all = [before + now for before, now in zip(in_all, sent, strict=True)]
     assert min(in_all) >= 0.95 * max(in_all)
 

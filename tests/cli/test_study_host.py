@@ -64,7 +64,7 @@ def test_interrupts_that_wait_are_fewer_and_later() -> None:
 def test_rings_with_anything_in_them_reach_nobody() -> None:
     found = host_rings.mutated(60, seed=2)
     assert found.rings >= 60 and sum(found.failed) > 10 and found.refused > 0
-    assert (found.leaked, found.stuck, found.wrong) == (0, 0, 0)
+    assert (found.leaked, found.full, found.stuck, found.wrong) == (0, 0, 0, 0)
 
 
 def test_a_mark_in_anothers_memory_and_frames_that_do_not_come_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +194,7 @@ def test_the_bench_says_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list(bench._isolation([safe, unsafe]))
     assert [(row.value, row.ok) for row in rows] == [(1, False), (0, True), (2, False)]
     assert "30 queues failed" in rows[0].note and "14 bursts" in rows[0].note
+    assert rows[2].note.startswith("3 dropped")
     monkeypatch.setattr(pcie_link, "why_not", lambda: "no cocotb")
     assert {row.value for row in bench._pcie(True)} == {"not run"}
     monkeypatch.setattr(pcie_link, "why_not", lambda: None)
