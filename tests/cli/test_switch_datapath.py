@@ -18,6 +18,9 @@ from scapy.layers.l2 import Dot1Q, Ether
 from switch_model import ModelCard
 
 from headrace.cards.switch import flows
+from headrace.cards.switch.checks import Checks
+from headrace.cards.switch.fields import FIELDS
+from headrace.cards.switch.flow_tables import FlowTables
 from headrace.cards.switch.flows import (
     Action,
     ActionKind,
@@ -35,6 +38,8 @@ from headrace.cards.switch.flows import (
 )
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.cards.switch.layout import MATCH
+from headrace.cards.switch.openflow.constants import NO_BUFFER, FlowCommand
+from headrace.cards.switch.openflow.requests import FlowMod
 
 PORTS, TABLES = 4, 4
 
@@ -378,7 +383,7 @@ def test_counts_of_flows_begin_anew_when_told() -> None:
 def test_timeouts_are_the_cards_and_expired_flows_are_told_once_they_are_due() -> None:
     card = ModelCard(PORTS, 1)
     datapath = HardwareDatapath(card)
-    entry = station(1, idle_s=3, hard_s=10)
+    entry = station(1, idle_s=3, hard_s=10, created_ns=card.time_ns)
     datapath.add(entry)
     (number,) = (number for number, found in card.table[0].entries.items() if found["idle"])
     tick = 1 << 20
@@ -388,12 +393,34 @@ def test_timeouts_are_the_cards_and_expired_flows_are_told_once_they_are_due() -
     card.time_ns = 7 * 10**9
     datapath.change(entry, to(3))
     assert card.table[0].entries[number]["hard_at"] == found["hard_at"]
+    card.time_ns = 11 * 10**9 + tick
     card.timed_out.append((0, number, True))
     assert list(datapath.events()) == [Expired(entry, True)]
     card.timed_out.append((0, number, False))
     datapath.remove(entry)
     assert list(datapath.events()) == []
     assert (card.table[0].entries[number]["idle"], card.table[0].entries[number]["hard_at"]) == (0, 0)
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 0), (3, 8), (8, 3), (0, 2)])
+def test_a_flow_that_is_added_again_has_the_timeouts_of_the_new_one(first: int, second: int) -> None:
+    card = ModelCard(PORTS, 1)
+    datapath = HardwareDatapath(card)
+    tables = FlowTables(datapath, Checks(range(1, PORTS + 1), 1, FIELDS, (), ()), lambda *_: None)
+    mod = FlowMod(0, 0, 0, FlowCommand.ADD, 5, first, 9, NO_BUFFER, 0, 0, 0, (Oxm(3, 1),), to(2))
+    tables.apply(mod)
+    (installed,) = tables
+    (number,) = (number for number, found in card.table[0].entries.items() if found["idle"])
+    card.time_ns += 2 * 10**9
+    card.timed_out.append((0, number, True))  # what the first one's timeout would be is already on its way
+    tables.apply(mod._replace(hard_s=second))
+    found, tick = card.table[0].entries[number], 1 << 20
+    due = card.time_ns + second * 10**9 if second else 0
+    assert due - tick < found["hard_at"] * tick < due + 2 * tick
+    assert list(datapath.events()) == []
+    card.time_ns = due + 2 * tick
+    card.timed_out.append((0, number, True))
+    assert list(datapath.events()) == [Expired(installed, True)] * bool(second)
 
 
 def test_what_a_gone_flow_left_behind_is_not_told_of_the_one_in_its_place() -> None:

@@ -160,22 +160,22 @@ class HardwareDatapath:
                 raise _full(flow)
             undo.callback(table.free_number, number)
             program, effect = self._write_code(flow, code, undo)
-            hard_at = self._tick() + _ticks(flow.hard_s) if flow.hard_s else 0
             entry = Entry(flow, number, key, flow.priority)
-            installed = _Installed(entry, code, program, effect, hard_at)
+            installed = _Installed(entry, code, program, effect, _hard_at(flow))
             if not table.insert(entry, **_members(installed, flow.instructions)):
                 raise _full(flow)
             undo.pop_all()
         flow.installed = installed
 
     def change(self, flow: Flow, instructions: Instructions) -> None:
-        """Other instructions, at once; its counters stay. Sets ``flow.instructions``."""
+        """Other instructions and the timeouts that ``flow`` has now, at once; its counters stay. Sets
+        ``flow.instructions``."""
         old: _Installed = flow.installed
         code = flow_code(flow, instructions, self)
         with ExitStack() as undo:
             program, effect = self._write_code(flow, code, undo)
             undo.pop_all()
-        installed = _Installed(old.entry, code, program, effect, old.hard_at, old.before)
+        installed = _Installed(old.entry, code, program, effect, _hard_at(flow), old.before)
         table = self._tables[flow.table]
         table.write(FlowOp.CHANGE_ENTRY, old.entry.number, **_members(installed, instructions))
         flow.installed, flow.instructions = installed, instructions
@@ -474,8 +474,13 @@ class HardwareDatapath:
         self._collect()
         while self._events:
             event = self._events.popleft()
-            if isinstance(event, PacketIn) or event.flow.installed is not None:
+            if isinstance(event, PacketIn) or (event.flow.installed is not None and self._due(event)):
                 yield event
+
+    def _due(self, event: Expired) -> bool:
+        """Whether it is of the timeouts that its flow has now: it may have got others since it was told."""
+        flow, seconds = event.flow, event.flow.hard_s if event.hard else event.flow.idle_s
+        return bool(seconds) and self._tick() >= _end(flow, seconds)
 
     def _collect(self) -> None:
         """Takes what the card has to say, while it is known which flows it means."""
@@ -499,6 +504,16 @@ def _text(code: Code) -> _Text:
 def _burst(rate: int, meter: Meter) -> int:
     """Of a band that leaves it to the switch: what comes in a tenth of a second, and a packet at least."""
     return max(round(_BURST_S * rate), 1 if meter.packets else _JUMBO_KB)
+
+
+def _hard_at(flow: Flow) -> int:
+    """When it ends by its hard timeout, in ticks; 0: never."""
+    return _end(flow, flow.hard_s) if flow.hard_s else 0
+
+
+def _end(flow: Flow, seconds: int) -> int:
+    """So long after it was added, in ticks."""
+    return flow.created_ns // TICK_NS + _ticks(seconds)
 
 
 def _ticks(seconds: int) -> int:
