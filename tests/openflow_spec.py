@@ -30,7 +30,6 @@ class ToController(NamedTuple):
     """A packet-in. ``data``: the whole packet; ``flow``: that sent it, None: a packet-out."""
 
     reason: int
-    max_length: int
     data: bytes
     in_port: int
     metadata: int
@@ -144,18 +143,18 @@ class SpecSwitch:
                 try:
                     context.packet = edited(context.packet, action)
                 except TtlError:
-                    outcome.to_controller.append(self._packet_in(context, TTL, flows.MAX_LENGTH))
+                    outcome.to_controller.append(self._packet_in(context, TTL))
                     raise
 
-    def _packet_in(self, context: _Context, reason: int, max_length: int) -> ToController:
+    def _packet_in(self, context: _Context, reason: int) -> ToController:
         data = bytes(context.packet)
         tunnel_id = context.packet.tunnel_id
-        return ToController(reason, max_length, data, context.in_port, context.metadata, context.flow, tunnel_id)
+        return ToController(reason, data, context.in_port, context.metadata, context.flow, tunnel_id)
 
     def _output(self, action: Action, context: _Context, outcome: Outcome, reason: int) -> None:
         port = action.value
         if port == flows.CONTROLLER:
-            outcome.to_controller.append(self._packet_in(context, reason, action.number))
+            outcome.to_controller.append(self._packet_in(context, reason))
         elif port == flows.TABLE:
             self._from_table(0, _Context(context.packet, context.in_port), outcome)
         elif port == flows.IN_PORT:

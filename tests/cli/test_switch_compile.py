@@ -81,7 +81,7 @@ APPLIED = [
     ([EDIT, to(2), to(3)], ["set_field.3 0x5", "output 0x6 last"]),
     ([to(3), POP, to(1)], ["output 0x4", "pop_vlan out 1 last"]),
     ([DEC, to(flows.IN_PORT)], ["dec_nw_ttl", f"output {1 << 64:#x} last"]),
-    ([to(flows.CONTROLLER, 128), to(1)], ["controller 0x10080", "output 0x1 last"]),
+    ([to(flows.CONTROLLER, 128), to(1)], ["controller 0x1ffff", "output 0x1 last"]),
     ([Action(K.SET_FIELD, 0x1005, 6)], ["set_field.6 0x5 last"]),
     ([Action(K.SET_QUEUE, 1), to(1)], ["output 0x1 last"]),
     ([Action(K.GROUP, 7)], ["group 0x8 last"]),

@@ -68,7 +68,7 @@ def told(datapath: HardwareDatapath) -> list[PacketIn]:
 def due_packet_ins(outcome: Outcome) -> list[PacketIn]:
     """What they should get."""
     return [
-        PacketIn(one.data[: one.max_length], len(one.data), one.reason, one.in_port, 0, one.flow, one.tunnel_id)
+        PacketIn(one.data, len(one.data), one.reason, one.in_port, 0, one.flow, one.tunnel_id)
         for one in outcome.to_controller
     ]
 
@@ -601,10 +601,10 @@ def test_a_packet_in_has_the_flow_the_reason_and_the_metadata() -> None:
     datapath.add(miss)
     data = bytes(Ether(dst="00:00:00:00:00:01") / Dot1Q(vlan=3) / IP())
     card.run(data, 4)
-    assert list(datapath.events()) == [PacketIn(data[:20], len(data), 0, 4, 0x55, miss)]
+    assert list(datapath.events()) == [PacketIn(data, len(data), 0, 4, 0x55, miss)]
     datapath.packet_out(data, flows.CONTROLLER, (host,))
     card.finish_all()
-    assert list(datapath.events()) == [PacketIn(data[:20], len(data), 1, flows.CONTROLLER, 0, None)]
+    assert list(datapath.events()) == [PacketIn(data, len(data), 1, flows.CONTROLLER, 0, None)]
 
 
 def test_what_a_port_may_do_is_the_cards() -> None:

@@ -96,14 +96,13 @@ class Connection:
         """As ``Listener`` says."""
         if not self._wants(self.asked.packet_in, packet.reason):
             return
-        cut = packet.reason == PacketInReason.INVALID_TTL and self.miss_send_len != flows.MAX_LENGTH
         message = replies.packet_in(
             packet.in_port,
             {F.METADATA: packet.metadata, F.TUNNEL_ID: packet.tunnel_id},
             packet.reason,
             packet.flow.table if packet.flow else 0,
             packet.flow.cookie if packet.flow else _NO_COOKIE,
-            packet.data[: self.miss_send_len] if cut else packet.data,
+            packet.data,
             packet.total,
         )
         self._send(message, True)

@@ -220,7 +220,7 @@ class _Compiler:
         kind, value = action.kind, action.value
         _check_kind(kind)
         if kind == ActionKind.OUTPUT:
-            return self._output(value, action.number)
+            return self._output(value)
         if kind == ActionKind.GROUP:
             return Word(Act.GROUP, self.numbering.group_index(value))
         if kind == ActionKind.SET_FIELD:
@@ -236,9 +236,9 @@ class _Compiler:
             raise refused(BadAction.BAD_EXP_TYPE, f"the card has no custom actions {value:#x}")
         return Word(_EDITS[kind], value)
 
-    def _output(self, port: int, max_length: int) -> Word:
-        if port == flows.CONTROLLER:
-            return Word(Act.CONTROLLER, self.reason << 16 | max_length)
+    def _output(self, port: int) -> Word:
+        if port == flows.CONTROLLER:  # the whole packet, whatever max_len says: there are no buffers for the rest
+            return Word(Act.CONTROLLER, self.reason << 16 | flows.MAX_LENGTH)
         if port == flows.IN_PORT:
             return Word(Act.OUTPUT, HAIRPIN)
         if port in (flows.FLOOD, flows.ALL):

@@ -19,12 +19,11 @@ _REASONS = {REASON_NO_MATCH: "no match", REASON_ACTION: "action", REASON_TTL: "i
 
 @dataclass(frozen=True)
 class Output:
-    """A copy that leaves the switch. ``reason`` and ``max_length``: of one to a controller."""
+    """A copy that leaves the switch. ``reason``: of one to a controller."""
 
     port: int
     headers: Headers
     reason: int | None = None
-    max_length: int = flows.MAX_LENGTH
 
 
 @dataclass
@@ -59,8 +58,7 @@ class Trace:
     def _output_text(self, output: Output) -> str:
         where = f"out of port {output.port}"
         if output.reason is not None:
-            size = "all" if output.max_length == flows.MAX_LENGTH else output.max_length
-            where = f"to controllers ({_REASONS[output.reason]}, {size} bytes)"
+            where = f"to controllers ({_REASONS[output.reason]})"
         return f"{where}: {_changes(self.came, output.headers)}"
 
 
@@ -162,16 +160,16 @@ class _Walk:
         for action in actions:
             self._say(action_text(action))
             if action.kind == ActionKind.OUTPUT:
-                self._output(action.value, action.number)
+                self._output(action.value)
             elif action.kind == ActionKind.GROUP:
                 self._group(action.value)
             else:
                 self._headers = self._headers.edited(action)
 
-    def _output(self, port: int, max_length: int) -> None:
+    def _output(self, port: int) -> None:
         in_port, outputs = self._trace.in_port, self._trace.outputs
         if port == flows.CONTROLLER:
-            outputs.append(Output(port, self._headers, self._reason, max_length))
+            outputs.append(Output(port, self._headers, self._reason))
         elif port == flows.IN_PORT:
             outputs.append(Output(in_port, self._headers))
         else:

@@ -94,7 +94,7 @@ def packet_ins(datapath: HardwareDatapath) -> list[PacketIn]:
 def due_packet_ins(outcome: Outcome) -> list[PacketIn]:
     """What they should get."""
     return [
-        PacketIn(one.data[: one.max_length], len(one.data), one.reason, one.in_port, 0, one.flow, one.tunnel_id)
+        PacketIn(one.data, len(one.data), one.reason, one.in_port, 0, one.flow, one.tunnel_id)
         for one in outcome.to_controller
     ]
 
