@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _U64 = struct.Struct("<Q")
 _VERSION, _REPLY, _NEED_REPLY = 1, 1 << 2, 1 << 3
 _LONGEST = 4096
 _MOST_FDS = 8
+_TURN = 16  # messages that a front end may have answered before the others' turn
 
 _NO_FD = 1 << 8
 _WRAP = 1 << 15
@@ -123,6 +125,7 @@ class VhostUser:
         self._number = functions.number(function)
         self._path, self._trusted = Path(path), "trusted" in settings
         self._session: _Session | None = None
+        self._told = ""  # why the last front end ended, if it had no queue that ran
         self._listener = socket.socket(socket.AF_UNIX)
         try:
             if self._path.is_socket():
@@ -160,12 +163,12 @@ class VhostUser:
     def poll(self) -> int:
         """Takes a connection, and answers the messages that have come; says how many there were."""
         if self._session is None:
-            with contextlib.suppress(BlockingIOError):
+            with contextlib.suppress(OSError):  # nobody, one that has gone again, or no file descriptor is free
                 link, _ = self._listener.accept()
                 link.setblocking(False)
                 self._session = _Session(link)
         done = 0
-        while self._session is not None:
+        while self._session is not None and done < _TURN:
             try:
                 if not self._step(self._session):
                     break
@@ -224,6 +227,8 @@ class VhostUser:
                     numbers = array.array("i")
                     numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
                     session.fds += numbers
+            if len(session.fds) > _MOST_FDS:
+                raise HeadraceError(f"a message with more than {_MOST_FDS} files")
             if not data:
                 raise _Gone("its front end has gone")
             session.head += data
@@ -240,6 +245,8 @@ class VhostUser:
                     raise HeadraceError(f"features {session.features:#x}, of {self._offered:#x}")
                 if not session.features & _RING_PACKED:
                     raise HeadraceError("it does not take packed virtqueues (packed=on, packed_vq=1)")
+                if not session.features & _VERSION_1:
+                    raise HeadraceError("it takes packed virtqueues without virtio 1 (VIRTIO_F_VERSION_1)")
             case Request.GET_PROTOCOL_FEATURES:
                 return _U64.pack(_REPLY_ACK | _MQ)
             case Request.SET_PROTOCOL_FEATURES:
@@ -286,6 +293,9 @@ class VhostUser:
         regions = [Region(*_REGION.unpack_from(body, 8 + _REGION.size * n)) for n in range(count)]
         if count != len(fds) or count > _MOST_FDS:
             raise HeadraceError(f"{count} ranges of memory with {len(fds)} files")
+        for places in ([(region.guest, region.size) for region in regions], [(r.user, r.size) for r in regions]):
+            if any(start + size > after for (start, size), (after, _) in pairwise(sorted(places))):
+                raise HeadraceError("two ranges of its memory overlap")
         memory = self._functions.card.memory
         for old in session.regions:
             memory.unmap(old.guest, function=self._number)
@@ -326,6 +336,10 @@ class VhostUser:
             raise HeadraceError(f"queue {index} of {queue.size} descriptors is to run")
         side, number = self._place(index)
         ring, driver, device = (self._guest(session, user) for user in queue.user)
+        if ring % 16 or driver % 4 or device % 4:  # virtio 1.2, section 2.8.10.1
+            raise HeadraceError(f"queue {index} lies at {ring:#x}, {driver:#x} and {device:#x}, which are not aligned")
+        if queue.base & ~_WRAP >= queue.size:
+            raise HeadraceError(f"queue {index} of {queue.size} descriptors begins at {queue.base & ~_WRAP}")
         what = Virtqueue(ring, driver, device, queue.size, index, queue.base)
         what = replace(what, **{name: bool(session.features & bit) for name, bit in _FEATURES.items()})
         if side is Side.RECEIVE:
@@ -356,6 +370,7 @@ class VhostUser:
         if fd is None:
             raise HeadraceError(f"queue {index} has no doorbell")
         queue.kick = fd
+        fds.clear()
         self._start(session, index)
 
     def _drop_kick(self, queue: _Queue) -> None:
@@ -369,7 +384,6 @@ class VhostUser:
         self._drop_call(queue, index)
         if fd is not None:
             self._functions.card.bind_interrupt(self._number, index, fd)
-            os.close(fd)
             queue.called = True
 
     def _drop_call(self, queue: _Queue, index: int) -> None:
@@ -378,18 +392,21 @@ class VhostUser:
             queue.called = False
 
     def _descriptor(self, body: bytes, fds: list[int]) -> tuple[int, int | None]:
-        """The queue that a message is about, and its file descriptor, which is the caller's from now on."""
+        """The queue that a message is about, and its eventfd, which stays among ``fds``."""
         (value,) = _U64.unpack(body)
         if value & _NO_FD:
             return value & 0xFF, None
         if len(fds) != 1:
             raise HeadraceError(f"{len(fds)} eventfds for a queue")
-        return value & 0xFF, fds.pop()
+        if not os.readlink(f"/proc/self/fd/{fds[0]}").startswith("anon_inode:[eventfd"):
+            raise HeadraceError(f"a file that is no eventfd for queue {value & 0xFF}")
+        return value & 0xFF, fds[0]
 
     def _end(self, reason: str) -> None:
         """Ends a front end: its queues stop, and nothing of its memory is used any more."""
         session, self._session = self._session, None
         assert session is not None
+        told, self._told = self._told, "" if any(queue.running for queue in session.queues.values()) else reason
         for index, queue in session.queues.items():
             try:
                 self._stop(session, index)
@@ -402,7 +419,7 @@ class VhostUser:
         for fd in session.fds:
             os.close(fd)
         session.link.close()
-        if reason:
+        if reason and reason != told:  # front ends that come again and again are told once
             self._tell(f"function {self._function}: {reason}")
 
 
