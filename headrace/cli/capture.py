@@ -211,7 +211,7 @@ def _check_files(write: str | None, limits: Limits, source: Source, json: str | 
         write not in (None, "-")
         and source.kind == "pcap"
         and os.path.isfile(source.argument)
-        and os.path.realpath(str(write)) == os.path.realpath(source.argument)
+        and common.same_file(str(write), source.argument)
     ):
         raise HeadraceError(f"{write}: is what is captured from", 2)
 

@@ -93,13 +93,27 @@ def split_functions(texts: list[str] | None, option: str = "--port") -> tuple[di
     return by_number(mine, option, FUNCTIONS, _FUNCTION), others
 
 
-def check_outputs(*paths: str | None) -> None:
-    """Raise HeadraceError for a file that can't be written or is there twice, before a card is built for it."""
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths are one file, by whatever links, or would be once it is made."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_outputs(*paths: str | None, ports: Iterable[str] = ()) -> None:
+    """Raise HeadraceError for a file that can't be written, is there twice or is what a port receives, before a card is
+    built for it. ``ports``: N=LINK each."""
     given = [path for path in paths if path]
+    sources = [text.partition("=")[2].removeprefix("pcap:") for text in ports]
     for number, path in enumerate(given):
         check_output(path)
-        if path in given[:number] and path != os.devnull:
+        if path == os.devnull:
+            continue
+        if any(same_file(path, other) for other in given[:number]):
             raise HeadraceError(f"-w {path}: two captures in one file", 2)
+        if path != "-" and any(same_file(path, source) for source in sources):
+            raise HeadraceError(f"-w {path}: is what a port receives", 2)
 
 
 def beside(paths: Iterable[str]) -> AbstractContextManager[object]:

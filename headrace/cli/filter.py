@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from itertools import combinations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -149,8 +150,8 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
         raise HeadraceError(f"{programs} filter{'s' * (programs > 1)} but {len(write)} -w: each needs one", 2)
     if [*write, json].count("-") > 1:
         raise HeadraceError("only one thing can go to the standard output", 2)
-    places = [os.path.realpath(path) for path in (*write, source) if path != "-"]
-    if len(set(places)) < len(places):
+    files = [path for path in (*write, source) if path != "-"]
+    if any(common.same_file(one, other) for one, other in combinations(files, 2)):
         raise HeadraceError("every -w needs a file of its own, which is not IN", 2)
     return list(write) or [None] * programs
 

@@ -112,7 +112,7 @@ def run_command(
     from headrace.net.source import parse_rate
 
     sinks = common.by_number(write, "-w", _PORTS)
-    common.check_outputs(*sinks.values())
+    common.check_outputs(*sinks.values(), ports=port or ())
     others = common.by_number(sender, "--from", _PORTS)
     job = LinkJob(
         sources=common.by_number(port, "--port", _PORTS),

@@ -89,7 +89,7 @@ def run_command(
     from headrace.net.source import parse_rate
 
     sinks = common.by_number(write, "-w", _PORTS)
-    common.check_outputs(*sinks.values())
+    common.check_outputs(*sinks.values(), ports=port or ())
     functions, others = common.split_functions(port)
     job = NicJob(
         sources=common.by_number(others, "--port", _PORTS),

@@ -164,7 +164,7 @@ def run_command(
 
     function_sinks, other_sinks = common.split_functions(write, "-w")
     sinks = parse_ports(other_sinks, "-w", host=True)
-    common.check_outputs(*sinks.values(), *function_sinks.values())
+    common.check_outputs(*sinks.values(), *function_sinks.values(), ports=port or ())
     functions, others = common.split_functions(port)
     job = RpuJob(
         programs=by_unit(programs, unit),

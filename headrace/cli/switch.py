@@ -142,7 +142,7 @@ def run_command(
     from headrace.net.source import parse_rate
 
     sinks = common.by_number(write, "-w", _PORTS)
-    common.check_outputs(*sinks.values())
+    common.check_outputs(*sinks.values(), ports=port or ())
     try:
         number = int(datapath_id, 16)
     except ValueError:

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -361,6 +362,21 @@ def test_wrong_arguments(
         pytest.skip("-Z is for root")
     assert run(*(capture if word == "IN" else word for word in arguments)) == code
     assert capsys.readouterr().err == f"headrace: {message}\n".replace("IN", str(capture))
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_source_by_another_name_is_not_written_to(
+    link: Callable[[Path, Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = make_capture(tmp_path / "in", [Packet(bytes(60), 60, 10**18)])
+    before = source.read_bytes()
+    link(source, tmp_path / "other")
+    assert run("-i", source, "-w", tmp_path / "other") == 2
+    assert main(["filter", "", str(source), "-w", str(tmp_path / "other")]) == 2
+    for command in (["link", "run"], ["nic", "run"], ["switch", "run"], ["rpu", "run", "forwarder"]):
+        assert main([*command, "--port", f"0=pcap:{source}", "-w", f"1={tmp_path}/other"]) == 2
+    assert capsys.readouterr().err.count(": is what a port receives\n") == 4
+    assert source.read_bytes() == before
 
 
 def test_a_dump_is_what_tcpdump_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import struct
@@ -293,3 +294,33 @@ def test_any_damage_gives_a_program_or_one_line(good: Path, record: Callable[[st
             read.function_at(0x100)
         except HeadraceError as error:
             assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("section", [".debug_line", ".debug_abbrev", ".debug_str", ".debug_line_str"])
+def test_debug_information_that_is_there_in_part_is_as_none(section: str) -> None:
+    assert cli.main(["rpu", "build", "main.c", "-D", "SIZE=100"]) == 0
+    tool("objcopy", f"--remove-section={section}", "main.elf", "part.elf")
+    found = elf.read("part.elf")
+    assert found.segments == elf.read("main.elf").segments
+    assert found.line_at(found.entry) is None or section != ".debug_line"
+
+
+def test_broken_files_load_or_are_refused_and_are_looked_up_in_without_harm() -> None:
+    assert cli.main(["rpu", "build", "main.c", "-D", "SIZE=100"]) == 0
+    whole = Path("main.elf").read_bytes()
+    rng = random.Random(1)
+    loaded = 0
+    for _ in range(700):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 3, 20))):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0xFF, rng.randrange(256)))
+        Path("broken.elf").write_bytes(data if rng.random() < 0.9 else data[: rng.randrange(len(data))])
+        try:
+            found = elf.read("broken.elf")
+        except HeadraceError as error:
+            assert "broken.elf" in str(error)
+            continue
+        loaded += 1
+        found.line_at(found.entry)
+        found.function_at(found.entry)
+    assert 50 < loaded < 700

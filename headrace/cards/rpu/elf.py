@@ -120,8 +120,11 @@ class Program:
     def _lines(self) -> tuple[list[int], list[Line | None]]:
         from elftools.elf.elffile import ELFFile
 
-        with self.path.open("rb") as file:
-            rows = sorted(_rows(ELFFile(file)), key=lambda row: (row[0], row[1] is not None))
+        try:
+            with self.path.open("rb") as file:
+                rows = sorted(_rows(ELFFile(file)), key=lambda row: (row[0], row[1] is not None))
+        except Exception:  # whatever pyelftools makes of debug information that is broken or half there: as without -g
+            rows = []
         by_address = dict(rows)  # of an end of one sequence and the start of another at an address, the start
         return list(by_address), list(by_address.values())
 
@@ -130,7 +133,6 @@ def read(
     path: str | Path, *, memories: Sequence[Memory] = MEMORIES, extensions: frozenset[str] = EXTENSIONS
 ) -> Program:
     """A program. Raises HeadraceError with the reason when it is none for a core with these memories and extensions."""
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     path = Path(path)
@@ -141,7 +143,9 @@ def read(
             segments = _segments(elf, path, memories)
             entry = _entry(elf, path, segments)
             return Program(path.resolve(), entry, segments, _symbols(elf), tuple(memories))
-        except (ELFError, UnicodeDecodeError, AssertionError, ValueError, KeyError, AttributeError, OSError) as error:
+        except HeadraceError:
+            raise
+        except Exception as error:  # pyelftools raises anything where a file is broken
             if file.seek(0) == 0 and file.read(4) != b"\x7fELF":
                 raise HeadraceError(f"{path}: not an ELF file") from None
             raise HeadraceError(f"{path}: broken ELF file: {' '.join(str(error).split()) or 'unreadable'}") from None
