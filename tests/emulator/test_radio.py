@@ -106,20 +106,38 @@ def test_rate_falls_and_the_link_ends_as_the_distance_grows() -> None:
     assert {each.rate_bps for distance in range(1, 200, 5) if (each := state(some, distance))} == {3e6, 12e6}
 
 
-def test_shadowing_is_normal_and_the_same_both_ways_and_for_neighbours() -> None:
+def directions(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Of length 1."""
+    turned = rng.normal(size=(count, 3))
+    return turned / np.linalg.norm(turned, axis=1)[:, None]
+
+
+def test_shadowing_is_the_same_both_ways_and_by_its_seed() -> None:
     shadowing = Shadowing(8.0, 50.0, 1)
-    rng = np.random.default_rng(2)
-    here, there = rng.uniform(0, 1e5, (2, 20_000, 3))
+    here, there = np.random.default_rng(2).uniform(0, 1e5, (2, 20_000, 3))
     values = shadowing(here, there)
     assert values.mean() == pytest.approx(0, abs=0.4) and values.std() == pytest.approx(8, rel=0.05)
-    assert (values == shadowing(there, here)).all()
+    assert values == pytest.approx(shadowing(there, here), abs=1e-9)
     assert (values == Shadowing(8.0, 50.0, 1)(here, there)).all()
     assert not (values == Shadowing(8.0, 50.0, 2)(here, there)).any()
-    field = shadowing.field(here)
-    for apart in (5.0, 25.0, 50.0, 150.0):
-        turned = rng.normal(size=here.shape)
-        beside = shadowing.field(here + apart * turned / np.linalg.norm(turned, axis=1)[:, None])
-        assert (field * beside).mean() == pytest.approx(math.exp(-apart / 50), abs=0.08), apart
+
+
+@pytest.mark.parametrize("length", [0.0, 1.0, 10.0, 50.0, 100.0, 200.0])
+def test_shadowing_deviates_as_asked_at_every_length(length: float) -> None:
+    rng = np.random.default_rng(3)
+    here = rng.uniform(0, 1e5, (20_000, 3))
+    found = Shadowing(6.0, 50.0, 1)(here, here + length * directions(rng, len(here)))
+    assert 5.7 <= found.std() <= 6.3
+
+
+@pytest.mark.parametrize("apart", [5.0, 25.0, 50.0, 100.0, 250.0])
+def test_shadowing_where_one_end_moves_is_gudmundsons(apart: float) -> None:
+    rng = np.random.default_rng(4)
+    here = rng.uniform(0, 1e5, (20_000, 3))
+    there = here + rng.uniform(200, 400, (20_000, 1)) * directions(rng, len(here))
+    shadowing = Shadowing(6.0, 50.0, 1)
+    before, after = shadowing(here, there), shadowing(here, there + apart * directions(rng, len(here)))
+    assert np.corrcoef(before, after)[0, 1] == pytest.approx(math.exp(-apart / 50), abs=0.05)
 
 
 def test_obstacles_take_by_the_metres_in_them() -> None:

@@ -62,28 +62,37 @@ class TwoRay:
 
 
 class Shadowing:
-    """Normal in dB with ``sigma_db``, the same both ways, and much the same for places near each other: the sum of a
-    field's values at both ends, over the root of 2.
+    """Normal in dB with ``sigma_db``, whatever the link's length, the same both ways, and much the same for links whose
+    ends are near each other.
 
-    The field is a sum of waves (as Cai and Giannakis, 2003) whose correlation falls as exp(-d / ``decorrelation_m``)
-    (Gudmundson, 1991): their wave numbers are multivariate Cauchy, the spectrum of that correlation.
+    It is a field over both ends at once, so of six dimensions: a sum of waves (as Cai and Giannakis, 2003) whose
+    correlation falls as exp(-d / ``decorrelation_m``) where one end moves (Gudmundson, 1991): their wave numbers are
+    multivariate Cauchy, the spectrum of that correlation. Both orders of the ends are added, which are much the same
+    value on links that are short, so the sum is divided by what its deviation is at the link's length.
     """
 
     def __init__(self, sigma_db: float, decorrelation_m: float, seed: int) -> None:
         rng = np.random.default_rng([seed, 0x5AD0])
         self._sigma_db = sigma_db
-        normal, scale = rng.normal(size=(_WAVES, 3)), np.abs(rng.normal(size=(_WAVES, 1)))
+        normal, scale = rng.normal(size=(_WAVES, 6)), np.abs(rng.normal(size=(_WAVES, 1)))
         self._numbers = normal / np.maximum(scale, 1e-6) / decorrelation_m
         self._phases = rng.uniform(0, 2 * np.pi, _WAVES)
+        self._turned_m = decorrelation_m / math.sqrt(
+            2
+        )  # both orders of a link's ends lie its length times that root apart
 
-    def field(self, places: Floats) -> Floats:
-        """Of variance 1 at places (n, 3): (n,)."""
-        value: Floats = math.sqrt(2 / _WAVES) * np.cos(places @ self._numbers.T + self._phases).sum(axis=1)
+    def _field(self, one: Floats, other: Floats) -> Floats:
+        """Of variance 1 at pairs of places (n, 3): (n,)."""
+        waves = np.hstack((one, other)) @ self._numbers.T + self._phases
+        value: Floats = math.sqrt(2 / _WAVES) * np.cos(waves).sum(axis=1)
         return value
 
     def __call__(self, here: Floats, there: Floats) -> Floats:
         """dB more that links lose, (links,); it can be below 0."""
-        return self._sigma_db / math.sqrt(2) * (self.field(here) + self.field(there))
+        alike = np.exp(-np.linalg.norm(here - there, axis=1) / self._turned_m)
+        both = self._field(here, there) + self._field(there, here)
+        value: Floats = self._sigma_db * both / np.sqrt(2 * (1 + alike))
+        return value
 
 
 def power(db: Floats) -> Floats:
