@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import select
 import signal
 import socket
 import struct
@@ -204,6 +205,13 @@ class Wakeup:
                 pass
         except BlockingIOError:
             pass
+
+
+def readable(fd: int) -> bool:
+    """Whether a read would not wait: there are data, or the other end has gone."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def ended_children() -> Iterator[tuple[int, int]]:

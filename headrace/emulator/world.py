@@ -281,6 +281,8 @@ class World:
                 if pid == node.pid:
                     raise node.gone()
         for key, _ in events:
+            if not kernel.readable(key.fd):
+                continue  # what was answered before in this turn has waited for it, and has heard it
             if isinstance(key.data, Node):
                 self._hear(key.data)
             elif key.data == "fabric":

@@ -77,9 +77,7 @@ class Shadowing:
         normal, scale = rng.normal(size=(_WAVES, 6)), np.abs(rng.normal(size=(_WAVES, 1)))
         self._numbers = normal / np.maximum(scale, 1e-6) / decorrelation_m
         self._phases = rng.uniform(0, 2 * np.pi, _WAVES)
-        self._turned_m = decorrelation_m / math.sqrt(
-            2
-        )  # both orders of a link's ends lie its length times that root apart
+        self._turned_m = decorrelation_m / math.sqrt(2)  # a link's two orders lie its length times that root apart
 
     def _field(self, one: Floats, other: Floats) -> Floats:
         """Of variance 1 at pairs of places (n, 3): (n,)."""
