@@ -164,6 +164,7 @@ void Card::deliver_received(Port& port, std::span<const uint8_t> bytes) {
 }
 
 void Card::record(AttachedSink& to, const TxFrame& frame) {
+  if (!to.begun) begin_sinks();  // the card takes cycles before a run, too: for accesses to its registers
   uint32_t length = frame.length;
   if (to.length_at >= 0) length = std::min(length, static_cast<uint32_t>(user_bits(frame, to.length_at, 32)));
   if (to.snap_length != 0) length = std::min(length, to.snap_length);

@@ -51,9 +51,10 @@ class Pacing {
   }
 
   static uint64_t time_ns(const RecordTime& time) {
-    if (time.seconds < 0) return 0;
-    return static_cast<uint64_t>(time.seconds) * kNsPerSecond +
-           uint64_t{static_cast<uint32_t>(time.fraction)} * (time.nanoseconds ? 1 : 1000);
+    // libpcap gives the 32 bits of a file as signed: from 2038 on they are below 0.
+    const uint64_t seconds =
+        time.seconds < 0 ? static_cast<uint32_t>(time.seconds) : static_cast<uint64_t>(time.seconds);
+    return seconds * kNsPerSecond + uint64_t{static_cast<uint32_t>(time.fraction)} * (time.nanoseconds ? 1 : 1000);
   }
 
  private:

@@ -152,6 +152,41 @@ def test_the_snapshot_length_can_be_chosen_and_is_tcpdumps_default_without_a_cap
     assert struct.unpack_from("<I", (tmp_path / "chosen.pcap").read_bytes(), 16) == (96,)
 
 
+def test_a_sink_takes_frames_that_come_before_a_run(loop: Open, tmp_path: Path) -> None:
+    card = loop()
+    card.source(0, "gen:size=64,count=100")
+    card.run(until=None, cycles=100)
+    card.sink(1, f"pcap:{tmp_path / 'out.pcap'}")
+    before = card.stats().ports[1].tx_frames
+    for _ in range(20):
+        card.read(0)  # takes cycles, in which frames leave
+    sent = card.stats().ports[1].tx_frames - before
+    card.close_files()
+    assert len(records((tmp_path / "out.pcap").read_bytes())) == sent > 0
+
+
+@pytest.mark.parametrize("seconds", [2**31 - 1, 2**31, 2**32 - 1])
+def test_seconds_have_no_sign(loop: Open, tmp_path: Path, seconds: int) -> None:
+    source, nano = tmp_path / "in.pcap", tmp_path / "out.pcapng"
+    source.write_bytes(pcap([(seconds, 5000, b"a" * 60, 60), (seconds, 999_999_000, b"b" * 60, 60)]))
+    card = loop()
+    card.source(0, f"pcap:{source}")
+    card.sink(1, f"pcap:{tmp_path / 'out.pcap'}")
+    card.sink(1, f"pcap:{nano}")
+    card.sink(1, "memory")
+    card.run()
+    card.close_files()
+    assert (tmp_path / "out.pcap").read_bytes() == source.read_bytes()
+    data, found, at = nano.read_bytes(), [], 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 6:
+            high, low = struct.unpack_from("<II", data, at + 12)
+            found.append(high << 32 | low)
+        at += length
+    assert found == [seconds * 10**9 + 5000, seconds * 10**9 + 999_999_000]
+
+
 def test_wire_length_of_a_cut_record_reaches_the_card_and_the_copy(loop: Open, tmp_path: Path) -> None:
     source = tmp_path / "in.pcap"
     source.write_bytes(pcap([(1, 0, b"a" * 60, 9000), (1, 0, b"b" * 60, 60)]))
