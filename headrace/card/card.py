@@ -370,7 +370,7 @@ class Card:
         limits.slice_ms = _SLICE_MS
         limits.cycles, limits.packets, limits.until_ns = cycles or 0, packets or 0, until_ns or 0
         start = None if cycles is None and packets is None else self.stats()
-        deadline = None if wall_s is None else time.monotonic() + wall_s
+        deadline = None if wall_s is None else time.monotonic() + harness.whole(1e9 * wall_s) / 1e9
         while True:
             if deadline is not None:
                 limits.slice_ms = min(_SLICE_MS, max(1, round(1000 * (deadline - time.monotonic()))))

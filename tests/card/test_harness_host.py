@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
@@ -668,6 +669,7 @@ def test_a_port_has_one_source_at_a_time(loop: Open) -> None:
         (lambda card: card.set_rate(0, 0), "at least 1 bit per second"),
         (lambda card: card.received(0), "port 0 has no memory sink"),
         (lambda card: card.run(until=None), "needs a limit"),
+        (lambda card: card.run(wall_s=math.nan), "run: out of range: nan is no number"),
         (lambda card: card.regs, "card loop has no register description"),
     ],
 )
