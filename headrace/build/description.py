@@ -180,7 +180,7 @@ def load_card(card: str | Path) -> CardDescription:
     path = _find(card)
     try:
         table = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise HeadraceError(f"{path}: {error}", 2) from None
     name = path.parent.resolve().name if path.name == USER_FILE else path.stem
     return _parse(name, path.resolve(), table)

@@ -88,6 +88,8 @@ _KEYS = {
     "movement", "radio", "jammers", "obstacles", "programs", "image", "rootfs", "systems", "hardware",
     "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
+_TOO_DEEP = "tables or lists in too many others"
+_DEEPEST = 16  # of them in each other
 _SYSTEM_KEYS = {"image", "rootfs"}
 _PROGRAM_KEYS = {"command", "nodes", "may_fail"}
 
@@ -192,8 +194,10 @@ def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = N
     HeadraceError as ``read`` does."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and what Python says of integers of thousands of digits
         raise HeadraceError(f"{path}: {error}", 2) from None
+    except RecursionError:
+        raise HeadraceError(f"{path}: {_TOO_DEEP}", 2) from None
     if fabric is not None:
         table["fabric"] = fabric
     if seed is not None:
@@ -220,6 +224,7 @@ class _Reader:
 
     def scenario(self) -> Scenario:
         table = self._table
+        self._check_values((), table)
         for key in table:
             if key not in _KEYS:
                 raise self._wrong((), key, f"no such key: there are {', '.join(sorted(_KEYS))}")
@@ -257,6 +262,30 @@ class _Reader:
             hardware=hardware,
         )
 
+    def _check_values(self, where: tuple[str, ...], table: Mapping[str, Any], depth: int = 0) -> None:
+        """What no value may be: a string with a NUL, an integer beyond TOML's 64 bits, tables and lists in too many
+        others. Raises HeadraceError."""
+        for key, value in table.items():
+            if "\0" in key:
+                raise self._wrong(where, key.replace("\0", "\\0"), "a key with a NUL character")
+            self._check_value(where, key, value, depth)
+
+    def _check_value(self, where: tuple[str, ...], key: str, value: object, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise self._wrong(where, key, _TOO_DEEP)
+        if isinstance(value, dict):
+            self._check_values((*where, key), value, depth + 1)
+        elif isinstance(value, list):
+            for number, each in enumerate(value):
+                if isinstance(each, dict):
+                    self._check_values((*where, key, str(number)), each, depth + 1)
+                else:
+                    self._check_value(where, key, each, depth + 1)
+        elif isinstance(value, str) and "\0" in value:
+            raise self._wrong(where, key, "it holds a NUL character")
+        elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise self._wrong(where, key, "an integer beyond 64 bits")
+
     def _names(self) -> tuple[str, ...]:
         given = self._table.get("nodes")
         if given is None:
@@ -270,9 +299,12 @@ class _Reader:
         for name in given:
             if not _NAME.fullmatch(name):
                 raise self._wrong((), "nodes", f"{name!r} is no name: letters, digits and -, at most 31")
-        if len(set(given)) < len(given):
-            twice = next(name for name in given if given.count(name) > 1)
+        hosts = [name.lower() for name in given]  # names of hosts have no case
+        if len(set(hosts)) < len(given):
+            twice = next(name for name, host in zip(given, hosts, strict=True) if hosts.count(host) > 1)
             raise self._wrong((), "nodes", f"{twice} is there twice")
+        if "localhost" in hosts:
+            raise self._wrong((), "nodes", "localhost is each node's name for itself")
         if len(given) > MAX_NODES:
             raise self._wrong((), "nodes", f"{len(given)} nodes, {MAX_NODES} at most")
         return tuple(given)

@@ -103,7 +103,7 @@ class Values:
             raise HeadraceError(f"{self.where}: no key {key}: {what}", 2)
         try:
             found = np.array(self.table[key], dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self.wrong(key, f"not {what}") from None
         if found.ndim != dimensions or not found.size or found.shape[-1] not in lengths or not np.isfinite(found).all():
             raise self.wrong(key, f"not {what}")

@@ -44,6 +44,9 @@ def random_waypoint(values: Values, names: Sequence[str]) -> Movement:
         raise values.wrong("speed_mps", "not the least and the greatest speed")
     if not 0 <= pause[0] <= pause[1]:
         raise values.wrong("pause_s", "not the shortest and the longest pause")
+    mean_s = area.max() / 3 / speed[1] + pause[0]  # of a leg, at least: the mean distance along the longest side
+    if duration_s > _MOST_UPDATES * mean_s:
+        raise values.wrong("duration_s", f"more than {_MOST_UPDATES:,} waypoints of a node")
     return Legs(names, [_wander(rng, area, speed, pause, duration_s) for rng in _each(seed, names)], duration_s)
 
 
