@@ -133,6 +133,7 @@ def run_command(
     rules: Annotated[
         str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules, whose contents the matchers load.")
     ] = None,
+    strict: rpu_tools.Strict = False,
     units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
     policy: Annotated[
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
@@ -178,6 +179,7 @@ def run_command(
         rate=parse_rate(rate),
         blocklist=blocklist,
         rules=rules,
+        strict=strict,
         seconds=seconds,
         control=control,
         parameters=common.parameters(parameter),

@@ -47,6 +47,7 @@ Control = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="Socket of the card.", show_default="$XDG_RUNTIME_DIR/headrace/rpu.sock"),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse a blocklist or rules with a line that can't be used.")]
 Unit = Annotated[int, typer.Argument(metavar="UNIT", min=0)]
 
 
@@ -265,6 +266,7 @@ def swap_command(
         str | None, typer.Option(metavar="FILE", help="Addresses and prefixes for a blacklist.")
     ] = None,
     rules: Annotated[str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules for a matcher.")] = None,
+    strict: Strict = False,
     force: Annotated[bool, typer.Option("--force", help="Also where a unit keeps packets: they are lost.")] = False,
     control: Control = None,
     json: common.Json = False,
@@ -279,7 +281,7 @@ def swap_command(
 
     common.become(None)
     accelerators.check(accelerator)
-    table_of(accelerator, blocklist, rules)
+    table_of(accelerator, blocklist, rules, strict, common.tell)
     request: dict[str, Any] = {"command": "swap", "force": force, "accelerator": accelerator}
     if accelerator not in (accelerators.NONE, *accelerators.KINDS):
         request["accelerator"] = str(Path(accelerator).resolve())
@@ -340,6 +342,7 @@ def profile_command(
     accel: Annotated[str, typer.Option(metavar="NAME", help="The unit's accelerator.")] = "none",
     blocklist: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
     rules: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
+    strict: Strict = False,
     samples: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20_000,
     lines: Annotated[bool, typer.Option("--lines", help="By source line, not by function.")] = False,
     parameter: common.Parameters = None,
@@ -353,17 +356,17 @@ def profile_command(
     from dataclasses import asdict
 
     from headrace.cards.rpu.bench import FirmwareBench
-    from headrace.cards.rpu.rules import read_rules
-    from headrace.cards.rpu.run import accelerator_tables, load_program, parse_ports
+    from headrace.cards.rpu.run import load_program, parse_ports
+    from headrace.cards.rpu.swap import table_of
     from headrace.net.source import parse_source
 
     links = {number: parse_source(text) for number, text in parse_ports(port, "--port").items()}
     if any(link.live for link in links.values()):
         raise HeadraceError("--port: a profile is of files and generated packets, not of live links", 2)
-    tables = accelerator_tables({0: accel}, blocklist, None if rules is None else read_rules(rules), rules)
+    table = table_of(accel, blocklist, rules, strict, common.tell)
     loaded = load_program(program)
     parameters = common.parameters(parameter)
-    with FirmwareBench(loaded.path, accelerator=accel, table=tables.get(0, ()), parameters=parameters) as bench:
+    with FirmwareBench(loaded.path, accelerator=accel, table=table, parameters=parameters) as bench:
         for number, link in links.items():
             bench.card.source(number, link.link)
         with common.progress_line() as progress:

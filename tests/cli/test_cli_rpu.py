@@ -382,7 +382,7 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", "--units", "1", *ONE_UNIT)
     done = rpu("run", "intrusion", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "headrace: web.rules: not looked at: options pcre (1)\n" in done.stderr
+    assert "headrace: web.rules: not looked at: 2 rules' addresses or ports; options pcre (1)\n" in done.stderr
     assert done.stdout.endswith("sid 7: 21 matches, shell\nsid 9: 42 matches\n")
     assert [bytes(packet[Raw]) for packet in rdpcap(str(tmp_path / "out.pcap"))] == [b"nothing" * 3] * 7
     refused = rpu("run", "intrusion", "--rules", "web.rules", "--port", "0=in.pcap", folder=tmp_path)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cards.rpu.rules import read_blocklist, read_rules
+from headrace.cards.rpu.alerts import unread
+from headrace.cards.rpu.rules import blocklist_left_out, blocklist_words, read_blocklist, read_rules
 from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, matcher_words
 from headrace.errors import HeadraceError
 
@@ -40,9 +41,35 @@ def test_a_blocklist_has_addresses_prefixes_ranges_and_comments(tmp_path: Path) 
 def test_a_line_that_is_no_prefix_is_named(tmp_path: Path, line: str) -> None:
     path = write(tmp_path, f"1.2.3.4\n{line}\n")
     with pytest.raises(HeadraceError) as error:
-        read_blocklist(path)
+        read_blocklist(path, strict=True)
     assert str(error.value).startswith(f"{path}:2: ")
     assert "\n" not in str(error.value)
+    found = read_blocklist(path)
+    assert found.prefixes == [IPv4Network("1.2.3.4/32")]
+    left_out = blocklist_left_out(found)
+    assert left_out is not None and left_out.startswith(f"{path}: not looked at: 1 line (line 2: ")
+
+
+def test_what_is_not_looked_at_of_a_blocklist_is_told_and_nothing_left_is_an_error(tmp_path: Path) -> None:
+    found = read_blocklist(write(tmp_path, b"\xef\xbb\xbf1.2.3.4\n2001:db8::/32\n::1\n"))
+    assert found.prefixes == [IPv4Network("1.2.3.4/32")]
+    assert blocklist_left_out(found) == f"{tmp_path}/list: not looked at: 2 of IPv6"
+    path = write(tmp_path, "2001:db8::/32\n")
+    with pytest.raises(HeadraceError, match="no address of IPv4; 1 of IPv6"):
+        read_blocklist(path)
+    with pytest.raises(HeadraceError, match=":1: IPv6"):
+        read_blocklist(path, strict=True)
+    with pytest.raises(HeadraceError, match=":1: .*nothing in the file can be used"):
+        read_blocklist(write(tmp_path, '{"addresses": []}\n'))
+    assert read_blocklist(write(tmp_path, "# none yet\n")).prefixes == []
+
+
+def test_addresses_that_are_too_many_are_joined(tmp_path: Path) -> None:
+    addresses = [str(address) for address in IPv4Network("10.1.16.0/20")]
+    found = read_blocklist(write(tmp_path, "\n".join(addresses)))
+    assert blocklist_words(found) == blacklist_words(["10.1.16.0/20"])
+    few = read_blocklist(write(tmp_path, "\n".join(addresses[:8])))
+    assert blocklist_words(few) == blacklist_words(addresses[:8])
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -127,6 +154,50 @@ def test_a_broken_rule_is_named_with_the_reason(tmp_path: Path, line: str, reaso
     assert str(error.value).startswith(f"{path}:3: ")
     assert reason in str(error.value)
     assert "\n" not in str(error.value)
+
+
+BROKEN = r"""
+alert tcp any any -> any any (msg:"first"; content:"first"; sid:1;)
+alert tcp any any -> any any (msg:"no sid"; content:"a";)
+alert tcp any any -> any any (uricontent:"/x"; nocase; content:"second"; sid:2;)
+alert tcp any any -> any any (content:"|3 a20|"; sid:3;)
+alert tcp any any -> any any (content:"cut off
+"""
+
+
+def test_a_broken_rule_costs_no_other(tmp_path: Path) -> None:
+    path = write(tmp_path, BROKEN)
+    found = read_rules(path)
+    assert found.patterns == [Pattern(b"first"), Pattern(b"second"), Pattern(b": ")]
+    assert found.skipped == [(3, "the rule has no sid"), (6, "no rule: it has no options in ( and )")]
+    left_out = unread("web.rules", found)
+    assert left_out is not None
+    assert "; 2 lines (line 3: the rule has no sid; line 6: no rule: it has no options in ( and ))" in left_out
+    with pytest.raises(HeadraceError, match=":3: the rule has no sid$"):
+        read_rules(path, strict=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'dns.query; content:"example.org"; nocase;',
+        'dns_query; content:"example.org";',
+        'tls.sni; dotprefix; content:".example.org"; endswith;',
+        'http.uri; to_sha256; content:"abc";',
+        'base64_decode:bytes 12; base64_data; content:"abc";',
+    ],
+)
+def test_a_rule_whose_bytes_no_packet_has_is_not_loaded(tmp_path: Path, options: str) -> None:
+    found = read_rules(write(tmp_path, f"alert tcp any any -> any any ({options} sid:1;)"))
+    assert (found.rules, found.changed, found.without_content) == ([], 1, 1)
+    both = read_rules(write(tmp_path, f'alert tcp any any -> any any ({options} http.host; content:"ok"; sid:1;)'))
+    assert both.patterns == [Pattern(b"ok")]
+
+
+def test_rules_that_let_packets_pass_are_not_loaded(tmp_path: Path) -> None:
+    found = read_rules(write(tmp_path, 'pass tcp any any -> any any (content:"a"; sid:1;)'))
+    assert (found.rules, found.passing) == ([], 1)
+    assert unread("x", found) == "x: not looked at: 1 rules that let packets pass"
 
 
 def test_a_table_can_be_part_of_a_program() -> None:

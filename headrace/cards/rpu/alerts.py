@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from headrace.cards.rpu.driver import RpuDriver
 from headrace.cards.rpu.elf import Program
-from headrace.cards.rpu.rules import Rule, RuleFile
+from headrace.cards.rpu.rules import Rule, RuleFile, told
 
 _SYMBOL, _ENTRIES, _ENTRY = "alerts", 64, 16  # the program's ring of the newest matches
 
@@ -63,10 +63,15 @@ def unread(path: str, found: RuleFile) -> str | None:
             (found.without_content, "rules without content"),
             (found.too_long, "rules with contents that are too long"),
             (found.negated, "contents that must not occur"),
+            (found.changed, "contents that packets have in another form"),
+            (found.places, "rules' addresses or ports"),
+            (found.passing, "rules that let packets pass"),
         )
         if count
     ]
     if found.ignored:
         listed = ", ".join(f"{name} ({count})" for name, count in found.ignored.most_common())
         parts.append(f"options {listed}")
+    if found.skipped:
+        parts.append(told(found.skipped))
     return f"{path}: not looked at: {'; '.join(parts)}" if parts else None

@@ -9,33 +9,50 @@ a match says that a rule's content occurs somewhere in a packet, not that all of
 
 from __future__ import annotations
 
+import codecs
 import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from headrace.cards.rpu.tables import LONGEST_PATTERN, Pattern
+from headrace.cards.rpu.tables import BLACKLIST_CAPACITY, LONGEST_PATTERN, Pattern, blacklist_words
 from headrace.errors import HeadraceError
+
+_NAMED = 3  # lines that are left out
+_DNS_NAMES = ("dns.query", "dns_query", "dns.queries.rrname")  # packets have lengths in place of their dots
+_BUFFERS = ("pkt_data", "file_data", "base64_data", "dns_query", "raw_data")
+_CHANGES = frozenset(("to_md5", "to_sha1", "to_sha256", "from_base64", "base64_data", "pcrexform", "xor"))
+
+
+class Skipped(NamedTuple):
+    """A line that is left out, and why."""
+
+    line: int
+    reason: str
 
 
 @dataclass
 class Blocklist:
-    """IPv4 prefixes in the order of their first line, each once; ``ipv6``: lines left out, which are IPv6's."""
+    """A file's IPv4 prefixes in the order of their first line, each once; ``ipv6``: lines of IPv6, left out."""
 
+    path: str
     prefixes: list[ipaddress.IPv4Network] = field(default_factory=list)
     ipv6: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
 
 
-def read_blocklist(path: str | Path) -> Blocklist:
+def read_blocklist(path: str | Path, strict: bool = False) -> Blocklist:
     """A list of addresses, prefixes (``1.2.3.0/24``; bits behind the length don't count) and ranges (``1.2.3.4 -
     1.2.3.9``), one a line, with comments after ``#`` or ``;``, such as FireHOL's and Spamhaus' DROP.
 
-    Raises HeadraceError, file:line first, for a line that is none of these.
+    Raises HeadraceError, file:line first, where there are lines but none that is one of these and of IPv4; ``strict``:
+    for the first line that isn't.
     """
     found: dict[ipaddress.IPv4Network, None] = {}
-    blocklist = Blocklist()
+    blocklist = Blocklist(str(path))
     for number, line in enumerate(_text(path).splitlines(), 1):
         entry = re.split("[#;]", line, maxsplit=1)[0].strip()
         if not entry:
@@ -44,15 +61,53 @@ def read_blocklist(path: str | Path) -> Blocklist:
             if ":" in entry:
                 ipaddress.IPv6Network(entry, strict=False)
                 blocklist.ipv6 += 1
+                if strict:
+                    raise ValueError("IPv6, which is not looked at")
             elif "-" in entry:
                 first, last = (ipaddress.IPv4Address(end.strip()) for end in entry.split("-"))
                 found.update(dict.fromkeys(ipaddress.summarize_address_range(first, last)))
             else:
                 found[ipaddress.IPv4Network(entry, strict=False)] = None
         except ValueError as error:
-            raise HeadraceError(f"{path}:{number}: {_one_line(error)}") from None
+            _skip(path, blocklist.skipped, Skipped(number, _one_line(error)), strict)
     blocklist.prefixes = list(found)
+    if not found and blocklist.skipped:
+        raise _nothing(path, blocklist.skipped)
+    if not found and blocklist.ipv6:
+        raise HeadraceError(f"{path}: no address of IPv4; {blocklist.ipv6} of IPv6, which are not looked at")
     return blocklist
+
+
+def blocklist_words(found: Blocklist) -> list[tuple[int, int]]:
+    """What ``accel_blacklist`` loads: the prefixes in their order, or joined to larger ones where they are too many.
+    Raises HeadraceError where they still are."""
+    prefixes = found.prefixes
+    if len(prefixes) > BLACKLIST_CAPACITY:
+        prefixes = list(ipaddress.collapse_addresses(prefixes))
+    return blacklist_words(prefixes)
+
+
+def blocklist_left_out(found: Blocklist) -> str | None:
+    """What of a blocklist is not looked at; None: nothing."""
+    parts = [f"{found.ipv6} of IPv6"] * bool(found.ipv6) + [told(found.skipped)] * bool(found.skipped)
+    return f"{found.path}: not looked at: {'; '.join(parts)}" if parts else None
+
+
+def _skip(path: str | Path, skipped: list[Skipped], what: Skipped, strict: bool) -> None:
+    if strict:
+        raise HeadraceError(f"{path}:{what.line}: {what.reason}")
+    skipped.append(what)
+
+
+def _nothing(path: str | Path, skipped: list[Skipped]) -> HeadraceError:
+    line, reason = skipped[0]
+    return HeadraceError(f"{path}:{line}: {reason}; nothing in the file can be used")
+
+
+def told(skipped: list[Skipped]) -> str:
+    """Lines that are left out: how many, and the first of them with their reasons."""
+    first = "; ".join(f"line {line}: {reason}" for line, reason in skipped[:_NAMED])
+    return f"{len(skipped)} line{'s' * (len(skipped) > 1)} ({first}{'; ...' * (len(skipped) > _NAMED)})"
 
 
 @dataclass(frozen=True)
@@ -76,12 +131,17 @@ class Rule:
 
 @dataclass
 class RuleFile:
-    """Rules with a pattern, and what of the file is not used."""
+    """A file's rules with a pattern, and what of it is not used."""
 
+    path: str
     rules: list[Rule] = field(default_factory=list)
     without_content: int = 0  # rules
     too_long: int = 0  # rules of whose contents the matcher takes none
     negated: int = 0  # contents that must not occur
+    changed: int = 0  # contents of what Suricata makes of a packet: its bytes are others
+    passing: int = 0  # rules whose packets are to pass
+    places: int = 0  # rules with addresses or ports
+    skipped: list[Skipped] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)  # options by name
 
     @property
@@ -90,30 +150,37 @@ class RuleFile:
         return [rule.pattern for rule in self.rules if rule.pattern]
 
 
-def read_rules(path: str | Path) -> RuleFile:
+def read_rules(path: str | Path, strict: bool = False) -> RuleFile:
     """The rules of a Snort or Suricata file; lines may go on after a backslash, and ``#`` begins a comment line.
 
-    Raises HeadraceError, file:line first, for a line that is no rule.
+    Raises HeadraceError, file:line first, where there are lines but none that is a rule; ``strict``: for the first line
+    that isn't.
     """
-    result = RuleFile()
+    result, usable = RuleFile(str(path)), False
     for number, line in _lines(_text(path)):
         try:
             rule = _rule(line, number, result)
         except ValueError as error:
-            raise HeadraceError(f"{path}:{number}: {_one_line(error)}") from None
-        if not rule.contents:
+            _skip(path, result.skipped, Skipped(number, _one_line(error)), strict)
+            continue
+        if rule is None:
+            result.passing += 1
+        elif not rule.contents:
             result.without_content += 1
         elif not rule.pattern:
             result.too_long += 1
         else:
             result.rules.append(rule)
+        usable = True
+    if result.skipped and not usable:
+        raise _nothing(path, result.skipped)
     return result
 
 
 def _text(path: str | Path) -> str:
-    """A file whose bytes are its characters."""
+    """A file whose bytes are its characters, but for a byte order mark."""
     try:
-        return Path(path).read_bytes().decode("latin-1")
+        return Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
     except OSError as error:
         raise HeadraceError(f"{path}: {error.strerror}") from None
 
@@ -138,26 +205,32 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, whole.strip()
 
 
-def _rule(line: str, number: int, result: RuleFile) -> Rule:
-    """Raises ValueError, whose message says what is wrong."""
+def _rule(line: str, number: int, result: RuleFile) -> Rule | None:
+    """None: its packets are to pass. Raises ValueError, whose message says what is wrong."""
     head, parenthesis, body = line.partition("(")
     if not parenthesis or not body.endswith(")") or not head.strip():
         raise ValueError("no rule: it has no options in ( and )")
     sid, message = None, ""
     contents: list[Pattern] = []
-    negated = False  # the content before this option
+    left_out = False  # the content before this option
+    buffer, changes, dotted = "", False, False  # what contents are of, and how it is changed before they are looked for
     for name, value in _options(body[:-1]):
         if name == "content":
             pattern, negated, others = _content(value)
             result.ignored.update(others)
+            changed = changes or (buffer in _DNS_NAMES and b"." in pattern.content)
+            changed = changed or (dotted and pattern.content.startswith(b"."))
+            left_out = negated or changed
             if negated:
                 result.negated += 1
+            elif changed:
+                result.changed += 1
             else:
                 contents.append(pattern)
         elif name == "nocase":
-            if not contents and not negated:
+            if not contents and not left_out:
                 raise ValueError("nocase: there is no content before it")
-            if not negated:
+            if not left_out:
                 contents[-1] = Pattern(contents[-1].content, True)
         elif name == "sid":
             if not value.isdecimal():
@@ -167,8 +240,16 @@ def _rule(line: str, number: int, result: RuleFile) -> Rule:
             message = _unquoted(value, name).encode("latin-1").decode("utf-8", "replace")
         else:
             result.ignored[name] += 1
+            left_out = left_out or name == "uricontent"
+            if not value and ("." in name or name in _BUFFERS):
+                buffer, changes, dotted = name, False, False
+            changes, dotted = changes or name in _CHANGES, dotted or name == "dotprefix"
     if sid is None:
         raise ValueError("the rule has no sid")
+    action, *where = head.split()
+    if action.lower() == "pass":
+        return None
+    result.places += any(part not in ("any", "->", "<>") for part in where[1:])
     return Rule(sid, message, tuple(contents), number)
 
 
@@ -224,7 +305,7 @@ def _bytes(text: str) -> bytes:
     for index, part in enumerate(literal):
         if index % 2:
             try:
-                result += bytes.fromhex(part)
+                result += bytes.fromhex("".join(part.split()))  # wherever spaces stand, as Suricata has it
             except ValueError:
                 raise ValueError(f"content: |{part}| is not hexadecimal") from None
         else:

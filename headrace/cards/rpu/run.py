@@ -38,7 +38,8 @@ class RpuJob:
     sink, too. ``functions``: links of virtual functions, by their numbers from 0, in place of the host port's link, and
     ``function_sinks``, the capture files of what these receive.
     ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
-    ``control``: the path of its control socket."""
+    ``control``: the path of its control socket. ``strict``: a line of ``blocklist`` or ``rules`` that
+    can't be used is an error."""
 
     programs: Mapping[int, str]
     sources: Mapping[int, str]
@@ -51,6 +52,7 @@ class RpuJob:
     rate: str | float = "lossless"
     blocklist: str | None = None
     rules: str | None = None
+    strict: bool = False
     seconds: float | None = None
     control: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -134,13 +136,16 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
     links = {port: parse_source(text) for port, text in job.sources.items()}
-    rule_file = rules.read_rules(job.rules) if job.rules is not None else None
-    words = accelerator_tables(job.accelerators, job.blocklist, rule_file, job.rules)
+    rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
+    blocklist = rules.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
+    words = accelerator_tables(job.accelerators, blocklist, rule_file)
     count = count_of((*job.functions, *job.function_sinks), job.parameters)
     if count and (HOST in job.sources or HOST in job.sinks):
         raise HeadraceError("host: the card has functions in place of the host port's rings, vf:N=LINK", 2)
     say = tell or (lambda _: None)
     if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
+        say(left_out)
+    if blocklist is not None and (left_out := rules.blocklist_left_out(blocklist)) is not None:
         say(left_out)
     with (
         open_rpu_card(
@@ -251,15 +256,15 @@ def _look(alerts: Alerts, service: Service) -> None:
 
 
 def accelerator_tables(
-    accelerators: Mapping[int, str], blocklist: str | None, rule_file: rules.RuleFile | None, rules_path: str | None
+    accelerators: Mapping[int, str], blocklist: rules.Blocklist | None, rule_file: rules.RuleFile | None
 ) -> dict[int, Sequence[tuple[int, int]]]:
     """What accelerators load, by unit. Raises HeadraceError when nothing is there that takes it, or it is too much."""
     found: dict[int, Sequence[tuple[int, int]]] = {}
     if blocklist is not None:
-        chosen = _with(accelerators, "blacklist", blocklist)
-        found |= dict.fromkeys(chosen, tables.blacklist_words(rules.read_blocklist(blocklist).prefixes))
+        chosen = _with(accelerators, "blacklist", blocklist.path)
+        found |= dict.fromkeys(chosen, rules.blocklist_words(blocklist))
     if rule_file is not None:
-        chosen = _with(accelerators, "matcher", str(rules_path))
+        chosen = _with(accelerators, "matcher", rule_file.path)
         found |= dict.fromkeys(chosen, tables.matcher_words(rule_file.patterns))
     return found
 

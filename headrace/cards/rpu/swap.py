@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headrace.card import Card
+from headrace.card.process import Tell
 from headrace.cards.rpu import accelerators, rules, tables
+from headrace.cards.rpu.alerts import unread
 from headrace.cards.rpu.card import load_accelerator
 from headrace.cards.rpu.driver import RpuDriver, SwapReport
 from headrace.cards.rpu.elf import Program
@@ -15,16 +17,29 @@ from headrace.errors import HeadraceError
 Word = tuple[int, int]
 
 
-def table_of(accelerator: str, blocklist: str | None = None, rule_file: str | None = None) -> Sequence[Word]:
-    """What an accelerator loads: a blacklist a file of addresses and prefixes, a matcher one of rules. Raises
-    HeadraceError for a file that it has no use for, or that can't be read."""
+def table_of(
+    accelerator: str,
+    blocklist: str | None = None,
+    rule_file: str | None = None,
+    strict: bool = False,
+    tell: Tell = lambda _: None,
+) -> Sequence[Word]:
+    """What an accelerator loads: a blacklist a file of addresses and prefixes, a matcher one of rules; ``tell`` is told
+    what of it isn't looked at. Raises HeadraceError for a file that it has no use for, that can't be read, or with
+    ``strict`` has a line that can't be used."""
     for path, name in ((blocklist, "blacklist"), (rule_file, "matcher")):
         if path is not None and accelerator != name:
             raise HeadraceError(f"{path}: the accelerator is {accelerator}, and the file is for {name}", 2)
     if blocklist is not None:
-        return tables.blacklist_words(rules.read_blocklist(blocklist).prefixes)
+        addresses = rules.read_blocklist(blocklist, strict)
+        if left_out := rules.blocklist_left_out(addresses):
+            tell(left_out)
+        return rules.blocklist_words(addresses)
     if rule_file is not None:
-        return tables.matcher_words(rules.read_rules(rule_file).patterns)
+        found = rules.read_rules(rule_file, strict)
+        if left_out := unread(rule_file, found):
+            tell(left_out)
+        return tables.matcher_words(found.patterns)
     return ()
 
 
