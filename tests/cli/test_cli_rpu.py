@@ -121,13 +121,14 @@ def test_a_crash_is_told_with_its_source_line(tmp_path: Path, capture: Path) -> 
         (["forwarder@4"], "units '4': the card has units 0 to 3"),
         (["forwarder@x"], "units 'x': not like 0-3,6"),
         (["nothing.elf"], "nothing.elf: No such file"),
-        (["forwarder", "--blocklist", "in.pcap", "--accel", "crc"], "no unit has the accelerator blacklist"),
+        (["forwarder", "--blocklist", "block.txt", "--accel", "crc"], "no unit has the accelerator blacklist"),
         (["forwarder", "--accel", "gpu"], "no accelerator 'gpu'; there are none, crc, checksum, blacklist, matcher"),
         (["forwarder", "-w", "2=x.pcap"], "-w 2=x.pcap: not N=..., with N from 0 to 1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
 def test_wrong_settings_are_told_in_one_line(tmp_path: Path, capture: Path, arguments: list[str], error: str) -> None:
+    (tmp_path / "block.txt").write_text("192.0.2.1\n")
     done = rpu("run", *arguments, "--port", f"0={capture}", "--units", "4", folder=tmp_path)
     assert done.returncode == 2 or (done.returncode and "nothing.elf" in error)
     assert error in done.stderr
