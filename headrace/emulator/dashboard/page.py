@@ -291,7 +291,7 @@ class Page:
         await self._jam(target, 0.0 if target in jams or target in pairs else self._loss.value)
 
     async def _jam(self, target: str, loss: float) -> None:
-        await self._tried(lambda: self._monitor.ask("jam", target=target, loss=loss))
+        await self._tried(lambda: self._monitor.ask("jam", targets=[target], loss=loss))
 
     # --------------------------------------------------------------------------------------------------------- links
 
