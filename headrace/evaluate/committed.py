@@ -42,7 +42,7 @@ _HOST = (
     *(f"headrace/card/functions/{name}.py" for name in ("engine", "plugs")),
 )
 _EMULATED = (
-    *(f"headrace/emulator/{name}.py" for name in ("coverage", "scenario")),
+    *(f"headrace/emulator/{name}.py" for name in ("coverage", "linking", "scenario")),
     *(f"headrace/emulator/{room}/*.py" for room in ("movement", "radio")),
     f"{_LOADS}/coverage.py",
 )
@@ -176,7 +176,7 @@ MEASUREMENTS = {
                 *_NODES,
                 *_HOST,
                 "headrace/card/functions/vhost_user.py",
-                *(f"{_LOADS}/emulator_{name}.py" for name in ("card", "fabrics")),
+                *(f"{_LOADS}/emulator_{name}.py" for name in ("card", "fabrics", "healing")),
                 *(f"{_LOADS}/{name}.py" for name in ("fir", "host_paths", "ovs_rates", "switch")),
                 "headrace/net/ovs.py",
             ),
