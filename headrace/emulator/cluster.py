@@ -324,7 +324,7 @@ class _Controller:
                     raise HeadraceError("there are no more steps")
                 return self._status(), None
             case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
-                self._course.linking.jam(self.scenario.nodes, targets, float(loss))
+                self._course.linking.jam(self.scenario.nodes, targets, loss)
                 self._apply(self._course.again())
                 return self._course.linking.told(self.scenario.nodes), None
             case {"command": "traffic", **table}:

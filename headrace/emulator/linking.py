@@ -108,7 +108,7 @@ class Linking:
         if not 0 <= loss <= 1:
             raise HeadraceError(f"jam {loss}: a loss from 0 to 1", 2)
         if loss > 0:
-            self.jams |= dict.fromkeys(pairs, loss)
+            self.jams |= dict.fromkeys(pairs, float(loss))
             self.lost.update(phys)
         else:
             self.jams = {pair: loss for pair, loss in self.jams.items() if pair not in pairs}

@@ -67,7 +67,7 @@ class World:
         self._done = False  # no more steps
         self._fidelity = Fidelity(scenario.step_s)
         self._start_s = 0.0
-        self._failed: list[str] = []
+        self._failed: HeadraceError | None = None
         self._inside = Inside(scenario, self._nodes, self._hear)
         self._traffic = Accounts(scenario.nodes, self._inside)
 
@@ -268,6 +268,8 @@ class World:
                         timeout = 0.0
                     timeout = None if math.isinf(timeout) else timeout
                 self._attend(selector.select(timeout), wakeup)
+                if self._failed is not None:  # a request that waited has heard of it
+                    raise self._failed
 
     def _attend(self, events: Sequence[tuple[selectors.SelectorKey, int]], wakeup: kernel.Wakeup) -> None:
         wakeup.clear()
@@ -293,7 +295,14 @@ class World:
 
     def _hear(self, node: Node, key: str = "") -> bool:
         """Notes what a node says. Whether that is a message with ``key``. Raises HeadraceError for a program that
-        fails."""
+        fails, which ends the emulation, whoever waits."""
+        try:
+            return self._noted(node, key)
+        except HeadraceError as error:
+            self._failed = error
+            raise
+
+    def _noted(self, node: Node, key: str) -> bool:
         message = node.hear()
         if "started" in message:
             node.programs[message["started"]] = message["pid"]
@@ -348,7 +357,7 @@ class World:
                 return self.status(), None
             case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
                 before = self._wires.copy()
-                self._course.linking.jam(self.scenario.nodes, targets, float(loss))
+                self._course.linking.jam(self.scenario.nodes, targets, loss)
                 self._apply(self._course.again(), before)
                 return self._course.linking.told(self.scenario.nodes), None
             case {"command": "traffic", **table}:
