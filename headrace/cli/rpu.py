@@ -188,13 +188,14 @@ def run_command(
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
+    notes = [f"unit {found.unit} ({found.program}): {note}" for found in report.units for note in found.notes]
     with common.beside([*sinks.values(), *function_sinks.values()]):
         if json:
             print(json_format.dumps(asdict(report), indent=2))
         else:
             _show_run(report)
-    for fault in faults:
-        common.tell(fault)
+    for line in notes + faults:
+        common.tell(line)
     return 1 if faults else 0
 
 
@@ -210,8 +211,9 @@ def _show_run(report: RpuReport) -> None:
         table.add_row(str(unit.unit), unit.program, *(f"{count:,}" for count in counts))
     Console().print(table)
     print(
-        f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a unit, "
-        f"{report.host_dropped:,} at the host port, {report.kept:,} kept by units; {report.cycles:,} cycles"
+        f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a "
+        f"unit's program, {report.host_dropped:,} at the host port, {report.kept:,} kept by units; "
+        f"{report.cycles:,} cycles"
     )
     for rule in report.matches:
         print(f"sid {rule.sid}: {rule.count:,} matches{f', {rule.message}' if rule.message else ''}")

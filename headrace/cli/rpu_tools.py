@@ -137,6 +137,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
             lines.append(f"unit {unit['unit']} ({unit['program']}): {unit['fault']}")
         elif unit["halted"]:
             lines.append(f"unit {unit['unit']} ({unit['program']}): halted at {unit['where']}")
+        lines += [f"unit {unit['unit']} ({unit['program']}): {note}" for note in unit["notes"]]
     for name, source in found["sources"].items():
         if source["dropped"] or source["refused"]:
             lines.append(f"{name}: {source['dropped']:,} packets dropped, {source['refused']:,} to no unit")

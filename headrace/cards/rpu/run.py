@@ -60,7 +60,8 @@ class RpuJob:
 
 @dataclass(frozen=True)
 class UnitReport:
-    """A unit's packets and bytes, its errors, and what its program did wrong (None: nothing)."""
+    """A unit's packets and bytes, its errors, what its program did wrong (None: nothing), and what else there is to
+    tell."""
 
     unit: int
     program: str
@@ -70,14 +71,16 @@ class UnitReport:
     tx_bytes: int
     outstanding: int
     errors: int
+    too_long: int  # packets longer than its slots, which it has dropped
     fault: str | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class RpuReport:
-    """Packets of all ports and functions: received, sent, dropped before a unit had them or on their way out of an
-    Ethernet port, dropped on their way to the host, and what the units did. ``kept``: packets in units at the end.
-    ``matches`` by rule; of ``matches_unknown`` it is not known which, as they came too fast."""
+    """Packets of all ports and functions: received, sent, dropped before a unit had them, as too long for its slots or
+    on their way out of an Ethernet port, dropped on their way to the host, and what the units did. ``kept``: packets in
+    units at the end. ``matches`` by rule; of ``matches_unknown`` it is not known which, as they came too fast."""
 
     received: int
     sent: int
@@ -136,6 +139,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
     links = {port: parse_source(text) for port, text in job.sources.items()}
+    for path, accelerator in ((job.blocklist, "blacklist"), (job.rules, "matcher")):
+        if path is not None:
+            _with(job.accelerators, accelerator, path)
     rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
     blocklist = rules.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
@@ -240,6 +246,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             to_host=to_host,
             dropped=sum(source.dropped + source.refused for source in driver.source_counters().values())
             + sum(driver.out_dropped())
+            + sum(driver.counters(unit).too_long for unit in driver.all_units())
             + functions.totals().refused,
             host_dropped=service.host_dropped(),
             kept=sum(unit.outstanding for unit in units),
@@ -287,5 +294,7 @@ def _unit(found: UnitHealth) -> UnitReport:
         tx_bytes=counters.tx_bytes,
         outstanding=found.state.outstanding,
         errors=counters.errors,
+        too_long=counters.too_long,
         fault=found.fault,
+        notes=found.notes,
     )
