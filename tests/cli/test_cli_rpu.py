@@ -439,6 +439,23 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     assert refused.returncode == 2
 
 
+@pytest.mark.parametrize("units", [1, 4])
+def test_no_match_of_a_file_is_lost_however_dense_they_are(tmp_path: Path, units: int) -> None:
+    (tmp_path / "web.rules").write_text(
+        'alert tcp any any -> any any (content:"a"; sid:1;)\nalert tcp any any -> any any (content:"ba"; sid:2;)\n'
+    )
+    texts = [b"a" * 700, b"ba" * 300, b"c" * 20, b"aab" * 90] * 3
+    wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP(sport=9, dport=9) / Raw(text) for text in texts])
+    card = ONE_UNIT if units == 1 else ["-P", "PMEM_KB=512", "--accel", "matcher"]
+    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "--units", str(units), *card, "--json")
+    done = rpu("run", "intrusion", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    counts = {rule["sid"]: rule["count"] for rule in report["matches"]}
+    assert counts == {1: sum(text.count(b"a") for text in texts), 2: sum(text.count(b"ba") for text in texts)}
+    assert (report["matches_unknown"], report["dropped"], report["kept"]) == (0, 0, 0)
+
+
 def test_a_profile_says_where_cycles_go(tmp_path: Path, capture: Path) -> None:
     done = rpu("profile", "forwarder", "--port", f"0={capture}", "--json", *ONE_UNIT, folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card import HangError
+from headrace.card import Card, HangError
 from headrace.card.control import open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
 from headrace.cards.rpu import elf, program, rules, tables
-from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
+from headrace.cards.rpu.alerts import LOOK_CYCLES, Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
@@ -207,7 +207,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         )
         live, hung = any(link.live for link in links.values()) or plugs.live, False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
-        alerts = Alerts(driver, rule_file.rules if rule_file is not None else ())
+        alerts = Alerts(driver, rule_file.rules if rule_file is not None else (), wait=not live and lossless)
+        if rule_file is not None:
+            _look(alerts, service)
         with open_control(CONTROL, job.control, live, say) as control:
             while not stop:
                 wall_s = service.attend(control)
@@ -217,7 +219,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                 if host.live:
                     wall_s = min(wall_s, _LIVE_S)
                 try:
-                    result = card.run("interrupt", wall_s=wall_s, until_ns=end_ns)
+                    looks = rule_file is not None and not live
+                    until_ns = _next_look(card, end_ns) if looks else end_ns
+                    result = card.run("interrupt", wall_s=wall_s, until_ns=until_ns)
                 except HangError:  # a program that neither sends its packets nor sleeps
                     hung = True
                     break
@@ -225,7 +229,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                     progress(result.stats.rx_frames)
                 if rule_file is not None:
                     _look(alerts, service)
-                if result.reason == "cycles" or (result.idle and not (busy or host.serve() or host.wait(_WAIT_MS))):
+                ended = result.reason == "cycles" and until_ns == end_ns
+                if ended or (result.idle and not (busy or host.serve() or host.wait(_WAIT_MS))):
                     break
         card.stop_sources()
         host.end()
@@ -255,6 +260,13 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             matches=alerts.matches(),
             matches_unknown=alerts.unknown,
         )
+
+
+def _next_look(card: Card, end_ns: int | None) -> int:
+    """When the host looks for matches again: a short time after there is something to do."""
+    now_ns = card.stats().time_ns
+    look_ns = max(now_ns, card.next_event_ns or now_ns) + LOOK_CYCLES * 1_000_000_000 // card.clock_hz
+    return look_ns if end_ns is None else min(look_ns, end_ns)
 
 
 def _look(alerts: Alerts, service: Service) -> None:
