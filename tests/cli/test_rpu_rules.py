@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from headrace.cards.rpu.alerts import unread
-from headrace.cards.rpu.rules import blocklist_left_out, blocklist_words, read_blocklist, read_rules
+from headrace.cards.rpu.blocklist import blocklist_left_out, blocklist_words, read_blocklist
+from headrace.cards.rpu.rules import read_rules
 from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, matcher_words
 from headrace.errors import HeadraceError
 
@@ -62,6 +63,54 @@ def test_what_is_not_looked_at_of_a_blocklist_is_told_and_nothing_left_is_an_err
     with pytest.raises(HeadraceError, match=":1: .*nothing in the file can be used"):
         read_blocklist(write(tmp_path, '{"addresses": []}\n'))
     assert read_blocklist(write(tmp_path, "# none yet\n")).prefixes == []
+
+
+FORMS = {
+    "ipset": "create bad hash:net family inet hashsize 1024 maxelem 65536\nadd bad 1.2.3.0/24\n"
+    "add bad 5.6.7.8 timeout 30\nadd bad 9.9.9.8-9.9.9.9 packets 0 bytes 0\ncreate six hash:ip family inet6\nadd six 2001:db8::1\n",
+    "csv": 'address,first seen,"what, else"\r\n1.2.3.0/24,2026-01-02,x\r\n'
+    '"5.6.7.8",2026-01-03,"a, b"\r\n9.9.9.8/31,,\n::1,,\n',
+    "array": '\n["1.2.3.0/24",\n "5.6.7.8", "9.9.9.8 - 9.9.9.9",\n "::1"]\n',
+    "lines": '"1.2.3.0/24"\n"5.6.7.8"\n"9.9.9.8/31"\n"::1"\n',
+    "objects": '{"cidr":"1.2.3.0/24","sblid":"SBL1"}\n{"ip":"5.6.7.8"}\n{"cidr":"9.9.9.8/31"}\n{"cidr":"::1"}\n'
+    '{"type":"metadata","timestamp":1}\n',
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_blocklist_may_be_in_any_of_the_forms_that_users_have(tmp_path: Path, form: str) -> None:
+    found = read_blocklist(write(tmp_path, FORMS[form]))
+    assert list(map(str, found.prefixes)) == ["1.2.3.0/24", "5.6.7.8/32", "9.9.9.8/31"]
+    assert (found.ipv6, found.skipped) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("add bad 10.0.0.0/8 nomatch", "10.0.0.0/8: an exception (nomatch), which is not looked at"),
+        ("add bad 10.0.0.1,tcp:80", "'10.0.0.1,tcp:80'"),
+        ("example.org,10.0.0.1", "'example.org'"),
+        ('{"address": "10.0.0.1"}', "neither a text nor an object with cidr, prefix, ip"),
+        ("17", "17"),
+        ('{"cidr":' * 100_000, "JSON, nested too deep"),
+        ('"', "'\"'"),
+    ],
+)
+def test_what_is_none_of_them_is_left_out_and_told(tmp_path: Path, line: str, reason: str) -> None:
+    path = write(tmp_path, f"1.2.3.4,x\n{line}\n")
+    found = read_blocklist(path)
+    assert list(map(str, found.prefixes)) == ["1.2.3.4/32"]
+    ((number, told),) = found.skipped
+    assert number == 2 and reason in told
+    with pytest.raises(HeadraceError, match=":2: "):
+        read_blocklist(path, strict=True)
+
+
+@pytest.mark.parametrize("text", ['["1.2.3.4"', "[1]", '[["1.2.3.4"]]', '["1.2.3.4", null]', "[" * 100_000])
+def test_an_array_that_is_none_of_texts_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(HeadraceError, match=":1: JSON: ") as error:
+        read_blocklist(write(tmp_path, text))
+    assert "\n" not in str(error.value)
 
 
 def test_addresses_that_are_too_many_are_joined(tmp_path: Path) -> None:

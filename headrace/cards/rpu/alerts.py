@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from headrace.cards.rpu.driver import RpuDriver
 from headrace.cards.rpu.elf import Program
-from headrace.cards.rpu.rules import Rule, RuleFile, told
+from headrace.cards.rpu.listfile import told
+from headrace.cards.rpu.rules import Rule, RuleFile
 
 _SYMBOL, _ENTRIES, _ENTRY = "alerts", 64, 16  # the program's ring of the newest matches
 _HOST = "alerts_host"  # what the host tells the program: whether it waits for the host, and what it has taken

@@ -1,4 +1,4 @@
-"""Files that users have: IP blocklists, and Snort or Suricata rules.
+"""Snort or Suricata rules for ``accel_matcher``.
 
 Of a rule the options ``content`` (with ``|hex|`` and escapes), ``nocase``, ``sid`` and ``msg`` are read, and both ways
 to write ``nocase``: as an option of its own after the content, or behind it (Snort 3: ``content:"x",nocase``).
@@ -9,105 +9,18 @@ a match says that a rule's content occurs somewhere in a packet, not that all of
 
 from __future__ import annotations
 
-import codecs
-import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
-from headrace.cards.rpu.tables import BLACKLIST_CAPACITY, LONGEST_PATTERN, Pattern, blacklist_words
-from headrace.errors import HeadraceError
+from headrace.cards.rpu.listfile import Skipped, nothing, read_text, skip
+from headrace.cards.rpu.tables import LONGEST_PATTERN, Pattern
 
-_NAMED = 3  # lines that are left out
 _DNS_NAMES = ("dns.query", "dns_query", "dns.queries.rrname")  # packets have lengths in place of their dots
 _BUFFERS = ("pkt_data", "file_data", "base64_data", "dns_query", "raw_data")
 _CHANGES = frozenset(("to_md5", "to_sha1", "to_sha256", "from_base64", "base64_data", "pcrexform", "xor"))
-
-
-class Skipped(NamedTuple):
-    """A line that is left out, and why."""
-
-    line: int
-    reason: str
-
-
-@dataclass
-class Blocklist:
-    """A file's IPv4 prefixes in the order of their first line, each once; ``ipv6``: lines of IPv6, left out."""
-
-    path: str
-    prefixes: list[ipaddress.IPv4Network] = field(default_factory=list)
-    ipv6: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-
-
-def read_blocklist(path: str | Path, strict: bool = False) -> Blocklist:
-    """A list of addresses, prefixes (``1.2.3.0/24``; bits behind the length don't count) and ranges (``1.2.3.4 -
-    1.2.3.9``), one a line, with comments after ``#`` or ``;``, such as FireHOL's and Spamhaus' DROP.
-
-    Raises HeadraceError, file:line first, where there are lines but none that is one of these and of IPv4; ``strict``:
-    for the first line that isn't.
-    """
-    found: dict[ipaddress.IPv4Network, None] = {}
-    blocklist = Blocklist(str(path))
-    for number, line in enumerate(_text(path).splitlines(), 1):
-        entry = re.split("[#;]", line, maxsplit=1)[0].strip()
-        if not entry:
-            continue
-        try:
-            if ":" in entry:
-                ipaddress.IPv6Network(entry, strict=False)
-                blocklist.ipv6 += 1
-                if strict:
-                    raise ValueError("IPv6, which is not looked at")
-            elif "-" in entry:
-                first, last = (ipaddress.IPv4Address(end.strip()) for end in entry.split("-"))
-                found.update(dict.fromkeys(ipaddress.summarize_address_range(first, last)))
-            else:
-                found[ipaddress.IPv4Network(entry, strict=False)] = None
-        except ValueError as error:
-            _skip(path, blocklist.skipped, Skipped(number, _one_line(error)), strict)
-    blocklist.prefixes = list(found)
-    if not found and blocklist.skipped:
-        raise _nothing(path, blocklist.skipped)
-    if not found and blocklist.ipv6:
-        raise HeadraceError(f"{path}: no address of IPv4; {blocklist.ipv6} of IPv6, which are not looked at")
-    return blocklist
-
-
-def blocklist_words(found: Blocklist) -> list[tuple[int, int]]:
-    """What ``accel_blacklist`` loads: the prefixes in their order, or joined to larger ones where they are too many.
-    Raises HeadraceError where they still are."""
-    prefixes = found.prefixes
-    if len(prefixes) > BLACKLIST_CAPACITY:
-        prefixes = list(ipaddress.collapse_addresses(prefixes))
-    return blacklist_words(prefixes)
-
-
-def blocklist_left_out(found: Blocklist) -> str | None:
-    """What of a blocklist is not looked at; None: nothing."""
-    parts = [f"{found.ipv6} of IPv6"] * bool(found.ipv6) + [told(found.skipped)] * bool(found.skipped)
-    return f"{found.path}: not looked at: {'; '.join(parts)}" if parts else None
-
-
-def _skip(path: str | Path, skipped: list[Skipped], what: Skipped, strict: bool) -> None:
-    if strict:
-        raise HeadraceError(f"{path}:{what.line}: {what.reason}")
-    skipped.append(what)
-
-
-def _nothing(path: str | Path, skipped: list[Skipped]) -> HeadraceError:
-    line, reason = skipped[0]
-    return HeadraceError(f"{path}:{line}: {reason}; nothing in the file can be used")
-
-
-def told(skipped: list[Skipped]) -> str:
-    """Lines that are left out: how many, and the first of them with their reasons."""
-    first = "; ".join(f"line {line}: {reason}" for line, reason in skipped[:_NAMED])
-    return f"{len(skipped)} line{'s' * (len(skipped) > 1)} ({first}{'; ...' * (len(skipped) > _NAMED)})"
 
 
 @dataclass(frozen=True)
@@ -157,11 +70,11 @@ def read_rules(path: str | Path, strict: bool = False) -> RuleFile:
     that isn't.
     """
     result, usable = RuleFile(str(path)), False
-    for number, line in _lines(_text(path)):
+    for number, line in _lines(read_text(path)):
         try:
             rule = _rule(line, number, result)
         except ValueError as error:
-            _skip(path, result.skipped, Skipped(number, _one_line(error)), strict)
+            skip(path, result.skipped, number, error, strict)
             continue
         if rule is None:
             result.passing += 1
@@ -173,20 +86,8 @@ def read_rules(path: str | Path, strict: bool = False) -> RuleFile:
             result.rules.append(rule)
         usable = True
     if result.skipped and not usable:
-        raise _nothing(path, result.skipped)
+        raise nothing(path, result.skipped)
     return result
-
-
-def _text(path: str | Path) -> str:
-    """A file whose bytes are its characters, but for a byte order mark."""
-    try:
-        return Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
-    except OSError as error:
-        raise HeadraceError(f"{path}: {error.strerror}") from None
-
-
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split())
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

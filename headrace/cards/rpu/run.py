@@ -12,6 +12,7 @@ from headrace.card.control import open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
+from headrace.cards.rpu import blocklist as blocklists
 from headrace.cards.rpu import elf, program, rules, tables
 from headrace.cards.rpu.alerts import LOOK_CYCLES, Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
@@ -143,7 +144,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         if path is not None:
             _with(job.accelerators, accelerator, path)
     rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
-    blocklist = rules.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
+    blocklist = blocklists.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
     count = count_of((*job.functions, *job.function_sinks), job.parameters)
     if count and (HOST in job.sources or HOST in job.sinks):
@@ -151,7 +152,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     say = tell or (lambda _: None)
     if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
         say(left_out)
-    if blocklist is not None and (left_out := rules.blocklist_left_out(blocklist)) is not None:
+    if blocklist is not None and (left_out := blocklists.blocklist_left_out(blocklist)) is not None:
         say(left_out)
     with (
         open_rpu_card(
@@ -275,13 +276,13 @@ def _look(alerts: Alerts, service: Service) -> None:
 
 
 def accelerator_tables(
-    accelerators: Mapping[int, str], blocklist: rules.Blocklist | None, rule_file: rules.RuleFile | None
+    accelerators: Mapping[int, str], blocklist: blocklists.Blocklist | None, rule_file: rules.RuleFile | None
 ) -> dict[int, Sequence[tuple[int, int]]]:
     """What accelerators load, by unit. Raises HeadraceError when nothing is there that takes it, or it is too much."""
     found: dict[int, Sequence[tuple[int, int]]] = {}
     if blocklist is not None:
         chosen = _with(accelerators, "blacklist", blocklist.path)
-        found |= dict.fromkeys(chosen, rules.blocklist_words(blocklist))
+        found |= dict.fromkeys(chosen, blocklists.blocklist_words(blocklist))
     if rule_file is not None:
         chosen = _with(accelerators, "matcher", rule_file.path)
         found |= dict.fromkeys(chosen, tables.matcher_words(rule_file.patterns))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from headrace.card import Card
 from headrace.card.process import Tell
 from headrace.cards.rpu import accelerators, rules, tables
+from headrace.cards.rpu import blocklist as blocklists
 from headrace.cards.rpu.alerts import unread
 from headrace.cards.rpu.card import load_accelerator
 from headrace.cards.rpu.driver import RpuDriver, SwapReport
@@ -31,10 +32,10 @@ def table_of(
         if path is not None and accelerator != name:
             raise HeadraceError(f"{path}: the accelerator is {accelerator}, and the file is for {name}", 2)
     if blocklist is not None:
-        addresses = rules.read_blocklist(blocklist, strict)
-        if left_out := rules.blocklist_left_out(addresses):
+        addresses = blocklists.read_blocklist(blocklist, strict)
+        if left_out := blocklists.blocklist_left_out(addresses):
             tell(left_out)
-        return rules.blocklist_words(addresses)
+        return blocklists.blocklist_words(addresses)
     if rule_file is not None:
         found = rules.read_rules(rule_file, strict)
         if left_out := unread(rule_file, found):
