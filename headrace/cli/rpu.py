@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli import common, rpu_tools
+from headrace.cli import common, rpu_rules, rpu_tools
 
 if TYPE_CHECKING:
     from headrace.cards.rpu.elf import Program
@@ -133,7 +133,8 @@ def run_command(
     rules: Annotated[
         str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules, whose contents the matchers load.")
     ] = None,
-    strict: rpu_tools.Strict = False,
+    strict: rpu_rules.Strict = False,
+    first: rpu_rules.First = None,
     units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
     policy: Annotated[
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
@@ -180,6 +181,7 @@ def run_command(
         blocklist=blocklist,
         rules=rules,
         strict=strict,
+        first=first,
         seconds=seconds,
         control=control,
         parameters=common.parameters(parameter),

@@ -83,6 +83,9 @@ def unread(path: str, found: RuleFile) -> str | None:
         )
         if count
     ]
+    if found.beyond:
+        head = found.beyond[0]
+        parts.append(f"{len(found.beyond)} rules from sid {head.sid} in line {head.line} on: {head.reason}")
     if found.ignored:
         listed = ", ".join(f"{name} ({count})" for name, count in found.ignored.most_common())
         parts.append(f"options {listed}")

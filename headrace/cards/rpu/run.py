@@ -40,7 +40,7 @@ class RpuJob:
     ``function_sinks``, the capture files of what these receive.
     ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
     ``control``: the path of its control socket. ``strict``: a line of ``blocklist`` or ``rules`` that
-    can't be used is an error."""
+    can't be used is an error; ``first``: of ``rules``, so many are loaded at most."""
 
     programs: Mapping[int, str]
     sources: Mapping[int, str]
@@ -54,6 +54,7 @@ class RpuJob:
     blocklist: str | None = None
     rules: str | None = None
     strict: bool = False
+    first: int | None = None
     seconds: float | None = None
     control: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -143,7 +144,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     for path, accelerator in ((job.blocklist, "blacklist"), (job.rules, "matcher")):
         if path is not None:
             _with(job.accelerators, accelerator, path)
-    rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
+    rule_file = rules.read_rules(job.rules, job.strict, job.first) if job.rules is not None else None
     blocklist = blocklists.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
     count = count_of((*job.functions, *job.function_sinks), job.parameters)

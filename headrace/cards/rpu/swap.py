@@ -23,11 +23,12 @@ def table_of(
     blocklist: str | None = None,
     rule_file: str | None = None,
     strict: bool = False,
+    first: int | None = None,
     tell: Tell = lambda _: None,
 ) -> Sequence[Word]:
     """What an accelerator loads: a blacklist a file of addresses and prefixes, a matcher one of rules; ``tell`` is told
     what of it isn't looked at. Raises HeadraceError for a file that it has no use for, that can't be read, or with
-    ``strict`` has a line that can't be used."""
+    ``strict`` has a line that can't be used. ``first``: so many rules are loaded at most."""
     for path, name in ((blocklist, "blacklist"), (rule_file, "matcher")):
         if path is not None and accelerator != name:
             raise HeadraceError(f"{path}: the accelerator is {accelerator}, and the file is for {name}", 2)
@@ -37,7 +38,7 @@ def table_of(
             tell(left_out)
         return blocklists.blocklist_words(addresses)
     if rule_file is not None:
-        found = rules.read_rules(rule_file, strict)
+        found = rules.read_rules(rule_file, strict, first)
         if left_out := unread(rule_file, found):
             tell(left_out)
         return tables.matcher_words(found.patterns)
