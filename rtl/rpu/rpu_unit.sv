@@ -346,7 +346,8 @@ module rpu_unit
   end
 
   // Packets out
-  logic send_valid, send_ready, invalid_desc, again, tx_end, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
+  logic send_valid, send_ready, invalid_desc, again, tx_end, slot_end;
+  logic tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
   logic transmit_idle, queued_valid, queued_ready, asked_valid, asked_ready, checks_idle;
   send_t queued, asked;
   checked_t send;

@@ -7,8 +7,8 @@
 // Latency: 3 cycles from the last beat to the descriptor, one more when the last beat lies in two lines. Throughput: a
 // beat a cycle, and a further cycle for such a packet.
 // Backpressure: s_axis_tready is low while a memory has no cycle for a line, or there is no room for a descriptor.
-// Bytes beyond packet memory are not written: `beyond`. Of a packet that is longer than its slot nothing is written from
-// the beat on that shows it, and it makes no descriptor: `too_long` tells its slot.
+// Bytes beyond packet memory are not written: `beyond`. Of a packet that is longer than its slot nothing is written
+// from the beat on that shows it, and it makes no descriptor: `too_long` tells its slot.
 module rpu_writer
   import rpu_pkg::*;
 #(
