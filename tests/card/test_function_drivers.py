@@ -12,7 +12,7 @@ from host.packed import Buffer
 from vhost_front_end import GUEST, HEADER, PACKED, FrontEnd
 
 from headrace.card import Card
-from headrace.card.functions import Functions, Plugs
+from headrace.card.functions import Functions, Plugs, Policy, Side
 
 CARD = Path(__file__).parent / "cards" / "functions"
 INDIRECT = 1 << 28
@@ -68,3 +68,36 @@ def test_a_header_and_data_in_a_table_as_dpdk_makes_it(room: Room) -> None:
         assert front.received() == [frame]
         assert len(sends.used()) == 1
     assert room.told == []
+
+
+def test_a_function_whose_link_is_disabled_stands_still_and_goes_on_where_it_was(room: Room) -> None:
+    front, other = room.front(0), room.front(1)
+    rng = random.Random(2)
+    due = list[bytes]()
+    for number in range(6):
+        room.functions.set_policy(0, Policy(link_state=("auto", "disable", "enable")[number % 3]))
+        assert room.plugs.link_up(0) == (number % 3 != 1)
+        frames = [rng.randbytes(60) for _ in range(3)]
+        for each in (front, other):
+            each.post(3)
+            for frame in frames:
+                each.send(frame)
+        due += frames
+        room.run()
+        assert other.received() == frames
+        if number % 3 == 1:
+            assert front.received() == []
+            base = front.stop(1)
+            front.begin(1, base)  # a driver may begin anew meanwhile
+        else:
+            assert front.received() == due
+            assert len(front.drivers[1].used()) == len(due)
+            due.clear()
+        other.drivers[1].used()
+    room.functions.set_policy(0, Policy(link_state="disable"))
+    before = room.functions.counters(Side.RECEIVE, 0)
+    front.send(bytes(60))
+    front.close()
+    room.run()
+    assert room.told == ["function 0: its front end has gone"]
+    assert room.functions.counters(Side.RECEIVE, 0) == before
