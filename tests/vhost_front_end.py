@@ -92,6 +92,10 @@ class FrontEnd:
         self.ask(13, struct.pack("<Q", index), [self.calls[index]])
         self.ask(18, struct.pack("<II", index, 1))
 
+    def kick(self, index: int) -> None:
+        """Rings a queue's doorbell."""
+        os.eventfd_write(self.kicks[index], 1)
+
     def stop(self, index: int) -> int:
         """Ends a queue, and gives its place."""
         answer = self.ask(11, struct.pack("<II", index, 0), answers=True)
@@ -101,7 +105,7 @@ class FrontEnd:
         """Makes receive buffers available."""
         for _ in range(count):
             self.drivers[0].add([Buffer(self._take(), BUFFER, True)])
-        os.eventfd_write(self.kicks[0], 1)
+        self.kick(0)
 
     def send(self, frame: bytes, pieces: int = 1, header: bytes = bytes(HEADER)) -> None:
         """Makes a frame available, cut into so many buffers."""
@@ -110,7 +114,7 @@ class FrontEnd:
         cuts = [len(data) * piece // pieces for piece in range(pieces + 1)]
         buffers = [Buffer(at + start, end - start) for start, end in itertools.pairwise(cuts)]
         self.drivers[1].add(buffers)
-        os.eventfd_write(self.kicks[1], 1)
+        self.kick(1)
 
     def received(self) -> list[bytes]:
         """Frames that have come."""

@@ -116,8 +116,9 @@ class Plugs:
         return any(plug.live for plug in self._plugs.values())
 
     def link_up(self, function: int) -> bool:
-        """Whether there is somebody behind a function."""
-        return self._plugs[function].connected
+        """Whether there is somebody behind a function, or what its policy says of that."""
+        state = "auto" if self.functions is None else self.functions.policy(function).link_state
+        return state == "enable" or (state == "auto" and self._plugs[function].connected)
 
     def link(self, function: int) -> str | None:
         """What a function is connected with; None: it is in no use."""
