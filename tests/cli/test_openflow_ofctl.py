@@ -136,22 +136,22 @@ def test_flows_of_every_kind_come_back_as_they_were_written(bridge: Bridge, tmp_
 
 def test_groups(bridge: Bridge) -> None:
     bridge.run("add-group", "group_id=1,type=all,bucket=output:1,bucket=output:2")
-    bridge.run("add-group", "group_id=2,type=select,bucket=weight:5,output:1,bucket=weight:9,group:1")
-    bridge.run("add-group", "group_id=3,type=ff,bucket=watch_port:1,output:1,bucket=watch_port:2,output:2")
+    bridge.run("add-group", "group_id=2,type=select,bucket=weight:5,output:1,bucket=weight:9,output:2")
+    bridge.run("add-group", "group_id=3,type=ff,bucket=watch_port:1,output:1,bucket=watch_group:1,output:2")
     bridge.run("mod-group", "group_id=1,type=indirect,bucket=output:4")
     bridge.run("add-flow", "in_port=1,actions=group:3")
     assert bridge.run("dump-groups").splitlines() == [
         "group_id=1,type=indirect,bucket=actions=output:4",
-        "group_id=2,type=select,bucket=weight:5,actions=output:1,bucket=weight:9,actions=group:1",
-        "group_id=3,type=ff,bucket=watch_port:1,actions=output:1,bucket=watch_port:2,actions=output:2",
+        "group_id=2,type=select,bucket=weight:5,actions=output:1,bucket=weight:9,actions=output:2",
+        "group_id=3,type=ff,bucket=watch_port:1,actions=output:1,bucket=watch_group:1,actions=output:2",
     ]
     assert bridge.run("dump-group-stats", "group_id=1") == (
-        "group_id=1,duration=0s,ref_count=1,packet_count=30,byte_count=3000,bucket0:packet_count=10,byte_count=1000"
+        "group_id=1,duration=0s,ref_count=0,packet_count=30,byte_count=3000,bucket0:packet_count=10,byte_count=1000"
     )
     assert "fast failover group:\nmax_groups=0x8" in bridge.run("dump-group-features")
+    assert "OFPGMFC_CHAINED_GROUP" in bridge.run("del-groups", "group_id=1", fails=True)
     bridge.run("del-groups", "group_id=3")
     assert bridge.flows() == []
-    assert "OFPGMFC_CHAINED_GROUP" in bridge.run("del-groups", "group_id=1", fails=True)
     bridge.run("del-groups")
     assert bridge.run("dump-groups") == ""
 
