@@ -41,6 +41,23 @@ def test_a_jammed_link_makes_room_for_the_next_best_one(tmp_path: Path) -> None:
     assert all(state.loss == (0.5 if 0 in pair else 0.0) for pair, state in course.again().step.links.items())
 
 
+def test_what_is_jammed_or_lost_makes_room_in_the_same_step() -> None:
+    """Of four nodes of a PHY each, one pair and the other: who has lost its partner takes the next best one."""
+    every = [(0, 1), (2, 3), (0, 2), (1, 3)]
+    for what in ("jam", "phy", "host"):
+        linking = Linking(4, 1)
+        linking.decide(every, [1, 2, 3, 4])
+        assert sorted(linking.wires) == [(0, 1), (2, 3)]
+        if what == "jam":
+            linking.jam(NAMES, ["a:b", "c:d"], 1.0)
+        elif what == "phy":
+            linking.jam(NAMES, ["a:phy0", "c:phy0"], 1.0)
+        else:
+            linking.down.update((0, 2))
+        linking.decide(every, [1, 2, 3, 4])
+        assert sorted(linking.wires) == ([(0, 2), (1, 3)] if what == "jam" else [(1, 3)])
+
+
 def test_a_lost_phy_is_not_used_until_it_is_there_again() -> None:
     linking = Linking(3, 2)
     every = [(0, 1), (0, 2), (1, 2)]
