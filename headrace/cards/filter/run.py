@@ -164,7 +164,11 @@ def run_filter(job: FilterJob, progress: Progress | None = None, tell: Tell | No
                 tell(listening(source, *card.capture_format()[:2]))
             watch = _watch(card, stop, progress, tell)
             faults = [_attempt(lambda: card.run(progress=watch)), _attempt(card.close_files)]
-        return _report(job, card, driver, next(filter(None, faults), None))
+            fault = next(filter(None, faults), None)
+            if fault is not None:  # what the card has taken still goes through, and is counted
+                card.end_source(WEST)
+                _attempt(card.run)
+        return _report(job, card, driver, fault)
 
 
 def _attempt(action: Callable[[], object]) -> str | None:
