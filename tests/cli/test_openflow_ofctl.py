@@ -269,17 +269,32 @@ def test_a_file_of_flows_is_loaded(loaded: OpenFlowSwitch, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("in_port=1,actions=output:1\nfoo=3,actions=drop", "flows:2: unknown keyword foo"),
-        ("in_port=1,actions=output:99", "OFPBAC_BAD_OUT_PORT"),
-        ("in_port=1", "must specify an action"),
+        ("in_port=1,actions=output:1\nfoo=3,actions=drop", "2: unknown keyword foo"),
+        ("in_port=1", "1: must specify an action"),
+        ("in_port=1,actions=CRC,FIRE", "1: unknown action FIRE"),
+        (
+            "# a comment\n\nin_port=1,actions=drop\n  # another\nin_port=1,actions=output:99 # here\nactions=drop",
+            "5: no port 99 (OFPBAC_BAD_OUT_PORT)",
+        ),
+        ("actions=drop\nct_mark=1,actions=drop", "2: field 107 of class 0x1 (OFPBMC_BAD_FIELD)"),
+        ("in_port=1,actions=drop\ncheck_overlap,in_port=1,actions=drop", "2: overlaps a flow (OFPFMFC_OVERLAP)"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(loaded: OpenFlowSwitch, tmp_path: Path, text: str, error: str) -> None:
+def test_what_is_wrong_with_a_file_is_said_with_its_line(
+    loaded: OpenFlowSwitch, tmp_path: Path, text: str, error: str
+) -> None:
     path = tmp_path / "flows"
     path.write_text(text)
-    with pytest.raises(HeadraceError, match=re.escape(error)):
+    with pytest.raises(HeadraceError, match=f"^{re.escape(f'{path}:{error}')}$"):
         load_flows(loaded, path)
     assert loaded.connections == []
+
+
+def test_what_is_wrong_with_a_flow_is_said_in_one_line(loaded: OpenFlowSwitch) -> None:
+    with pytest.raises(HeadraceError, match=r"^actions=output:99: no port 99 \(OFPBAC_BAD_OUT_PORT\)$"):
+        ofctl.add_flow(loaded, "actions=output:99")
+    with pytest.raises(HeadraceError, match=r"^foo=3: unknown keyword foo$"):
+        ofctl.del_flows(loaded, "foo=3")
 
 
 def test_a_file_that_is_not_there_is_named(loaded: OpenFlowSwitch, tmp_path: Path) -> None:
