@@ -78,7 +78,8 @@ def forwarded(kind: Kind, seconds: float, pieces: Sequence[int] = (SIZE - FCS,))
         sockets = {function: folder / f"vf{function}" for function in _FUNCTIONS}
         sent = stack.enter_context(_running(kind, folder, [f"vhost:{path},trusted" for path in sockets.values()]))
         peers = [f"--eth-peer={one},{mac(other)}" for one, other in zip(_FUNCTIONS, reversed(_FUNCTIONS), strict=True)]
-        words = ["--forward-mode=io", "--tx-first", f"--burst={BURST}", f"--txpkts={','.join(map(str, pieces))}", *peers]
+        sizes = ",".join(map(str, pieces))
+        words = ["--forward-mode=io", "--tx-first", f"--burst={BURST}", f"--txpkts={sizes}", *peers]
         alive = start_testpmd(stack, sockets, folder / "testpmd.log", *words)
         until(lambda: alive() and sent().packets > 2 * BURST * len(_FUNCTIONS), "packets of testpmd")
         before, start = sent(), time.monotonic()
