@@ -172,8 +172,9 @@ class ModelCard:
     def clear_count(self, number: int) -> None:
         self.counted.pop(number, None)
 
-    def count_meter(self, number: int) -> MeterCount:  # noqa: ARG002
-        return MeterCount(Count(0, 0), (Count(0, 0),) * self.bands)  # of all that a meter can have, as the card says it
+    def count_meter(self, number: int) -> MeterCount:
+        assert number in self.meter
+        return MeterCount(Count(0, 0), (Count(0, 0),) * self.bands)  # of all that it can have, as the card says it
 
     def count_port(self, number: int) -> PortCount:
         raise NotImplementedError

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions are to receive: of a function with a port VLAN frames with that VLAN's tag (of 802.1Q or 802.1ad, as is
-// set), which they lose; of one with a MAC address that isn't trusted, frames to that address or to a group
+// What functions are to receive: of a function with a port VLAN frames with that VLAN's tag (of 802.1Q or 802.1ad, as
+// is set), which they lose; of one with a MAC address that isn't trusted, frames to that address or to a group
 // (broadcast, multicast). Others are dropped, and an event says why; of two reasons the first.
 // A policy that is set holds for the frames whose first beat comes later.
 // Latency: 4 cycles; of a beat that a tag is taken from, until the next one is there. Throughput: 1 beat a cycle.

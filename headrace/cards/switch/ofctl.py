@@ -22,7 +22,7 @@ _CUSTOM = re.compile(rf"(?<=[=,(]){_ONE}(?:,{_ONE})*(?=[,)\s]|$)")
 def load_flows(switch: OpenFlowSwitch, path: Path) -> None:
     """Adds the flows of a file, one a line as in ovs-ofctl(8): "priority=10,tcp,tp_dst=80,actions=output:2". Raises
     HeadraceError with the line, and what ovs-ofctl or the switch say is wrong with it; flows of lines before it may
-    be there then."""
+    then be there."""
     try:
         text = path.read_text()
     except FileNotFoundError:
