@@ -34,6 +34,7 @@ from headrace.emulator.wiring import Wire, described, next_hops, reachable
 from headrace.errors import HeadraceError
 
 BASE = Path("/run")
+_BEHIND = 4096  # metric of routes to neighbours that are there without routing
 _STOP_S = 2.0  # that programs have to end by themselves
 
 
@@ -192,22 +193,26 @@ class World:
         self._links.change([wire.ends(phys) for wire in lost], [wire.ends(phys) for wire in found], states)
         self._changes += len(lost) + len(found)
         self._coverage.append(reachable(len(self.scenario.nodes), self._step.links))
-        if self.scenario.routing == "shortest" and (lost or found or self._number == 0):
+        if self.scenario.routing in ("shortest", "none") and (lost or found or self._number == 0):
             self._route()
         self._notify(before)
 
     def _route(self) -> None:
-        """Sets the routes of the nodes to what the links are now."""
+        """Sets the routes of the nodes to what the links are now; without routing only those to neighbours, behind all
+        that others set."""
         asked = []
+        alone = self.scenario.routing == "none"
         hops = next_hops(len(self.scenario.nodes), self._wires)
         for node in self._nodes:
             if node.index in self.scenario.devices:
                 continue
-            wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in hops[node.index].items()}
+            there = hops[node.index].items()
+            wanted = {to: (hop, self._phy(node.index, hop)) for to, hop in there if to == hop or not alone}
             now = self._routes[node.index]
-            lines = [f"route del {address(to)}/32" for to in now.keys() - wanted.keys()]
+            own = f"src {address(node.index)}" + f" metric {_BEHIND}" * alone
+            lines = [f"route del {address(to)}/32 {own}" for to in now.keys() - wanted.keys()]
             lines += [
-                f"route replace {address(to)}/32 via {address(hop)} dev phy{phy} onlink src {address(node.index)}"
+                f"route replace {address(to)}/32 via {address(hop)} dev phy{phy} onlink {own}"
                 for to, (hop, phy) in wanted.items()
                 if now.get(to) != (hop, phy)
             ]

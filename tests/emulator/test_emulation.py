@@ -61,6 +61,19 @@ def test_every_fabric_joins_at_each_step_who_is_linked_and_nobody_else(fabric: s
             emulation.step()
 
 
+def test_without_routing_neighbours_reach_each_other_and_nobody_else(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, LINE, 'routing = "none"\nphys = 2'), hold=True) as emulation:
+        assert answers(emulation, "n1", "n2") and answers(emulation, "n3", "n2")
+        assert not answers(emulation, "n1", "n3", 1)
+        emulation.run("n1", ["ip", "route", "add", "10.0.0.2", "dev", "lo"])  # what runs in the node has its way
+        assert "dev lo" in emulation.run("n1", ["ip", "route", "get", "10.0.0.2"]).stdout
+        emulation.run("n1", ["ip", "route", "del", "10.0.0.2", "dev", "lo"])
+        emulation.jam("n1:n2")
+        assert not answers(emulation, "n1", "n2", 1)
+        emulation.jam("n1:n2", 0)
+        assert answers(emulation, "n1", "n2")
+
+
 def test_names_routes_and_programs_work_across_hops(tmp_path: Path) -> None:
     path = scenario(tmp_path, LINE, 'routing = "shortest"\nphys = 2')
     path.write_text(path.read_text() + "[programs.hello]\ncommand = \"sh -c 'echo $HEADRACE_NODE $$; sleep 1000'\"\n")
