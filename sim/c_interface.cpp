@@ -448,8 +448,8 @@ void hr_destroy_writer(hr_writer* writer) {
   const std::unique_ptr<hr_writer> owned(writer);
 }
 
-int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size) {
-  return guarded(card, [&] { return card->card.packets().open(link, address, size); });
+int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size, uint32_t keep_times) {
+  return guarded(card, [&] { return card->card.packets().open(link, address, size, keep_times != 0); });
 }
 
 int hr_take_packets(hr_card* card, int handle, hr_packet* packets, size_t limit) {

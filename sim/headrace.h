@@ -41,7 +41,7 @@ enum {
 
 enum { HR_TIMING_LINE = 0, HR_TIMING_RECORDED = 1, HR_TIMING_RATE = 2 };
 enum { HR_FORMAT_PCAP = 0, HR_FORMAT_PCAPNG = 1 };
-enum { HR_TIMESTAMPS_RECORDED = 0, HR_TIMESTAMPS_CARD = 1 };
+enum { HR_TIMESTAMPS_RECORDED = 0, HR_TIMESTAMPS_CARD = 1, HR_TIMESTAMPS_KEPT = 2 }; /* KEPT: of a writer only */
 enum { HR_PRECISION_MICRO = 0, HR_PRECISION_NANO = 1 };
 
 /* Why hr_run() came back. */
@@ -377,7 +377,7 @@ void hr_memory_drop(void* kept);
 /* Files of the records in a capture ring: the ring in host memory holds the body of a pcap file with times in ns, and
  * byte counts say modulo 2^32 where records begin and end. Of the sink, link, format, precision, snapshot,
  * interface_name and filter count; with HR_TIMESTAMPS_RECORDED, records get the times of what arrived at `port` at
- * their times. */
+ * their times, with HR_TIMESTAMPS_KEPT those that hr_open_packets() keeps. */
 hr_writer* hr_open_writer(hr_card* card, const hr_sink* sink); /* NULL on error */
 int hr_write_records(hr_card* card, hr_writer* writer, uint64_t ring_address, uint64_t ring_size, uint32_t from,
                      uint32_t to, const hr_writer_limits* limits, hr_writer_result* result);
@@ -393,8 +393,10 @@ void hr_destroy_writer(hr_writer* writer);
  * for the card, lets a source (all but "port:", "queue" and "null") put its packets there and gives a handle. With
  * "xdp:" the kernel itself puts them there, elsewhere they are copied. hr_take_packets() gives the number of packets
  * that have come, in order; HR_ERROR_CAPTURE when a source has broken off and all before that is taken. Their memory
- * is used again once hr_release_packets() has released them, the oldest first. */
-int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size);
+ * is used again once hr_release_packets() has released them, the oldest first. `keep_times`: 1: packets of a capture
+ * whose times aren't 32 bits of seconds and less than a second have other ones, in the first second after the epoch, of
+ * which a writer with HR_TIMESTAMPS_KEPT makes the recorded ones again. */
+int hr_open_packets(hr_card* card, const char* link, uint64_t address, uint64_t size, uint32_t keep_times);
 int hr_take_packets(hr_card* card, int handle, hr_packet* packets, size_t limit);
 int hr_release_packets(hr_card* card, int handle, size_t count);
 int hr_get_packets_state(hr_card* card, int handle, hr_packets_state* state);

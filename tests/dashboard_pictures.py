@@ -27,7 +27,7 @@ def main() -> None:
         desk.get_by_role("tab", name="Routes").click()
         choose(desk, "From", "n1")
         choose(desk, "To", "n30")
-        control.ask(NAME, command="jam", target="n8:n30", loss=1.0)
+        control.ask(NAME, command="jam", targets=["n8:n30"], loss=1.0)
         desk.get_by_role("tab", name="Links").click()
         time.sleep(5)
         desk.screenshot(path=folder / "dashboard.png")

@@ -303,5 +303,6 @@ def group(rng: Random, number: int, ports: int, mpls: bool = True) -> Group:
     for _ in range(1 if kind == GroupKind.INDIRECT else rng.randrange(1, 4)):
         maker = ActionMaker(rng, rng.choice(((), (Oxm(5, MPLS_TYPE),))), ports, [], mpls)
         watch = rng.randrange(1, ports + 1) if kind == GroupKind.FAST_FAILOVER else None
-        buckets.append(Bucket((*maker.some(2, edits_only=True), maker.output()), weight=5, watch_port=watch))
+        weight = 5 if kind == GroupKind.SELECT else 0
+        buckets.append(Bucket((*maker.some(2, edits_only=True), maker.output()), weight, watch))
     return Group(number, kind, tuple(buckets))

@@ -214,13 +214,18 @@ static inline void rpu_enter_slots(unsigned int count, unsigned int addr, unsign
   }
 }
 
+// Slots 1 to `count` are there for packets of so many bytes at most; 0x10000: for all
+static inline void rpu_tell_slots(unsigned int count, unsigned int bytes) {
+  SEND_DESC.len = (unsigned short)bytes;
+  SEND_DESC.tag = (unsigned char)count;
+  RPU_BARRIER();
+  SEND_DESC_TYPE = 3;
+}
+
 static inline void init_slots(const unsigned int slot_count, const unsigned int start_addr,
                               const unsigned int addr_step) {
   rpu_enter_slots(slot_count, start_addr, addr_step, 0);
-  SEND_DESC.len = (unsigned short)addr_step;
-  SEND_DESC.tag = (unsigned char)slot_count;
-  RPU_BARRIER();
-  SEND_DESC_TYPE = 3;
+  rpu_tell_slots(slot_count, addr_step);
 }
 
 static inline void init_hdr_slots(const unsigned int slot_count, const unsigned int start_hdr_addr,

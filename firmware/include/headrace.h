@@ -57,11 +57,13 @@ static inline __attribute__((always_inline)) unsigned int desc_drop(unsigned int
 
 // Slots of 16 KB for packets and 128 bytes for their headers, as many as the unit has: the lower half of packet
 // memory with 32. Packets begin at byte `offset` of their slots, and their headers at that of theirs: 2 aligns what is
-// behind the Ethernet header, and costs no cycle for packets of 64 bytes. Lengths of up to 16,384 - offset.
+// behind the Ethernet header, and costs no cycle for packets of 64 bytes. Packets of more than 16,384 - offset bytes are
+// dropped.
 static inline unsigned int headrace_slots(unsigned int count, unsigned int offset) {
   if (count > MAX_SLOT_COUNT) count = MAX_SLOT_COUNT;
   init_hdr_slots(count, 0x804000, 128);
-  init_slots(count, offset, 16384);
+  rpu_enter_slots(count, offset, 16384, 0);
+  rpu_tell_slots(count, 16384 - offset);
   return count;
 }
 

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for patterns in what TCP, UDP and other packets over IPv4 carry, with up to two VLAN tags: a packet in which
-// one is found goes to the host, and all others to the other port. accel_matcher searches, up to 8 packets at the same
-// time; with -D SOFTWARE it is the core, with a table as in firewall_software.c: c_table("matcher_words",
+// Looks for patterns in what TCP, UDP and other packets over IPv4 and IPv6 carry, with up to two VLAN tags: a packet in
+// which one is found goes to the host, and all others to the other port. accel_matcher searches, up to 8 packets at the
+// same time; with -D SOFTWARE it is the core, with a table as in firewall_software.c: c_table("matcher_words",
 // matcher_words(patterns)).
-// DEBUG_OUT: matches, and packets that went to the host. The host reads the newest matches from `alerts`.
+// DEBUG_OUT: matches, and packets that went to the host. The host reads the newest matches from `alerts`; where it has
+// set `waits`, the unit makes none more than the host has not read.
 #include "headrace.h"
 #include "packet_headers.h"
 #include "matcher.h"
 
 #define ALERTS 64 // a power of two
 #define ETH_TYPE_SERVICE_VLAN 0xA888
+#define IPV6_HOP_BY_HOP       0
+#define IPV6_ROUTING          43
+#define IPV6_FRAGMENT         44
+#define IPV6_AUTHENTICATION   51
+#define IPV6_DESTINATION      60
 
 struct packet {
   unsigned int low, high; // of its descriptor
@@ -26,9 +32,16 @@ struct {
   } ring[ALERTS];
 } alerts;
 
+volatile struct {
+  unsigned int waits;
+  unsigned int taken; // of alerts.count: the host has read them
+} alerts_host;
+
 static unsigned int suspicious;
 
 static __attribute__((noinline)) void alert(struct packet *packet, unsigned int pattern, unsigned int position) {
+  while (alerts_host.waits && alerts.count - alerts_host.taken >= ALERTS) {
+  }
   unsigned int place = alerts.count & (ALERTS - 1);
   alerts.ring[place].pattern = pattern;
   alerts.ring[place].position = position;
@@ -52,18 +65,62 @@ struct part {
   unsigned int from, length;
 };
 
-// What of a packet is searched: that behind the headers, without padding; nothing of what isn't IPv4. `header` is a
-// copy of the packet's first 126 bytes.
+// Where what is behind a transport's header begins, which begins itself at `from`
+static inline unsigned int behind_transport(const unsigned char *header, unsigned int protocol, unsigned int from,
+                                            unsigned int length) {
+  if (protocol == IP_PROTO_UDP) return from + UDP_HEADER_SIZE;
+  if (protocol != IP_PROTO_TCP) return from;
+  if (from + TCP_HEADER_SIZE > length) return length;
+  return from + (header[from + 12] & 0xF0u) / 4;
+}
+
+static inline struct part rest(unsigned int from, unsigned int length) {
+  const struct part nothing = {0, 0};
+  if (from >= length) return nothing;
+  return (struct part){from, length - from};
+}
+
+// Extension headers are gone through; behind the first fragment's there is no transport's header.
+static __attribute__((noinline)) struct part behind_ipv6(const unsigned char *packet, unsigned int from,
+                                                         unsigned int length) {
+  const struct ipv6_header *ip = (const struct ipv6_header *)(packet + from);
+  if (from + IPV6_HEADER_SIZE > length) return rest(length, length);
+  unsigned int protocol = ip->next_header;
+  from += IPV6_HEADER_SIZE;
+  if (length <= 72) { // it may be padded
+    unsigned int end = from + load_be16(&ip->payload_length);
+    if (end < length) length = end;
+  }
+  while (from + 8 <= length) {
+    const unsigned char *extension = packet + from;
+    if (protocol == IPV6_FRAGMENT) {
+      from += 8;
+      if (load_be16(extension + 2) & 0xFFF8) return rest(from, length);
+    } else if (protocol == IPV6_HOP_BY_HOP || protocol == IPV6_ROUTING || protocol == IPV6_DESTINATION) {
+      from += (extension[1] + 1u) * 8;
+    } else if (protocol == IPV6_AUTHENTICATION) {
+      from += (extension[1] + 2u) * 4;
+    } else {
+      break;
+    }
+    protocol = *extension;
+  }
+  return rest(behind_transport(packet, protocol, from, length), length);
+}
+
+// What of a packet is searched: that behind the headers, without padding; nothing of what is neither IPv4 nor IPv6.
+// `header` is a copy of the packet's first 126 bytes.
 static inline struct part payload_of(const unsigned char *header, const unsigned char *packet, unsigned int length) {
   const struct part nothing = {0, 0};
   unsigned int from = ETH_HEADER_SIZE;
   unsigned short type = *(const unsigned short *)(header + 12);
   if (__builtin_expect(type != ETH_TYPE_IPV4, 0)) {
-    for (unsigned int tags = 0; tags < 2 && type != ETH_TYPE_IPV4; tags++) {
+    for (unsigned int tags = 0; tags < 2 && type != ETH_TYPE_IPV4 && type != ETH_TYPE_IPV6; tags++) {
       if (type != ETH_TYPE_VLAN && type != ETH_TYPE_SERVICE_VLAN) return nothing;
       from += VLAN_HEADER_SIZE;
       type = *(const unsigned short *)(header + from - 2);
     }
+    if (type == ETH_TYPE_IPV6) return behind_ipv6(packet, from, length);
     if (type != ETH_TYPE_IPV4) return nothing;
   }
   const struct ipv4_header *ip = (const struct ipv4_header *)(header + from);
@@ -73,16 +130,8 @@ static inline struct part payload_of(const unsigned char *header, const unsigned
   }
   if (ip->version_ihl != 0x45) header = packet; // options: the copy may be too short
   from += (ip->version_ihl & 15u) * 4;
-  if (!(ip->flags_fragment_offset & bswap_16(0x1FFF))) {
-    if (ip->protocol == IP_PROTO_UDP) {
-      from += UDP_HEADER_SIZE;
-    } else if (ip->protocol == IP_PROTO_TCP) {
-      if (from + TCP_HEADER_SIZE > length) return nothing;
-      from += (header[from + 12] & 0xF0u) / 4;
-    }
-  }
-  if (from >= length) return nothing;
-  return (struct part){from, length - from};
+  if (!(ip->flags_fragment_offset & bswap_16(0x1FFF))) from = behind_transport(header, ip->protocol, from, length);
+  return rest(from, length);
 }
 
 #ifdef SOFTWARE

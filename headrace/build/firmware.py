@@ -125,7 +125,7 @@ def compile_firmware(
     """The ELF file of firmware that needs no card, in the cache as NAME-KEY.elf; otherwise as ``build_firmware``.
 
     ``title``: for messages. ``said`` is called with what the compiler says, if
-    it says something: warnings, or errors before HeadraceError is raised.
+    it says something: warnings, each time, or errors before HeadraceError is raised.
     """
     import shutil
     import subprocess
@@ -158,7 +158,7 @@ def compile_firmware(
             said(target.with_suffix(".log").read_text(errors="replace").partition("\n")[2])
             raise
         if output:
-            said(output)
+            cachedir.write_atomically(warnings, output)
 
     key = toolchain.digest(
         toolchain.compiler_version(compiler),
@@ -167,5 +167,8 @@ def compile_firmware(
         *map(reads, sources),
     )
     target = cachedir.cache_folder("firmware") / f"{name}-{key}.elf"
+    warnings = target.with_suffix(".warnings")
     libraries.make_once(target, title, make, progress, "once for these sources")
+    if warnings.is_file():
+        said(warnings.read_text(errors="replace"))
     return target

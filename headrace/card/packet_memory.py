@@ -35,11 +35,17 @@ class PacketMemory:
     other, at any byte. The card can read the range and not write it.
     """
 
-    def __init__(self, card: Card, link: str, address: int, size: int) -> None:
-        """Maps ``size`` bytes at ``address`` and opens the source. Raises CardError."""
+    def __init__(self, card: Card, link: str, address: int, size: int, *, keep_times: bool = False) -> None:
+        """Maps ``size`` bytes at ``address`` and opens the source. Raises CardError.
+
+        ``keep_times``: packets of a capture whose times aren't 32 bits of seconds and less than a second get others, in
+        the epoch's first second, of which a ``RecordWriter`` with the timestamps ``"kept"`` makes the recorded ones.
+        """
         self._card = card
         self._ffi, self._lib = card._ffi, card._lib
-        self._handle: int | None = card._check(self._lib.hr_open_packets(card._open, harness.text(link), address, size))
+        self._handle: int | None = card._check(
+            self._lib.hr_open_packets(card._open, harness.text(link), address, size, keep_times)
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -69,8 +69,9 @@ class RecordWriter:
         """Opens the file, as ``Card.sink`` does.
 
         ``link`` is ``pcap:FILE`` (``-`` is standard output) or ``null``. ``timestamps``: ``"card"``, those in the ring,
-        or ``"recorded"``, those of the capture records that came in at ``port`` at these times. ``interface`` and
-        ``filter``: what pcapng says where packets come from. Raises CardError when the file can't be opened.
+        ``"recorded"``, those of the capture records that came in at ``port`` at these times, or ``"kept"``, those that
+        a ``PacketMemory`` keeps. ``interface`` and ``filter``: what pcapng says where packets come from. Raises
+        CardError when the file can't be opened.
         """
         self._card = card
         self._lib: Any = card._lib
@@ -87,7 +88,11 @@ class RecordWriter:
                 "select": -1,
                 "length_at": -1,
                 "timestamps": pick(
-                    "timestamps", timestamps, recorded=lib.HR_TIMESTAMPS_RECORDED, card=lib.HR_TIMESTAMPS_CARD
+                    "timestamps",
+                    timestamps,
+                    recorded=lib.HR_TIMESTAMPS_RECORDED,
+                    card=lib.HR_TIMESTAMPS_CARD,
+                    kept=lib.HR_TIMESTAMPS_KEPT,
                 ),
                 "format": pick("format", format, pcap=lib.HR_FORMAT_PCAP, pcapng=lib.HR_FORMAT_PCAPNG),
                 "precision": pick("precision", precision, micro=lib.HR_PRECISION_MICRO, nano=lib.HR_PRECISION_NANO),

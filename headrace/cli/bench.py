@@ -78,7 +78,8 @@ def bench_command(
             measured_on = measurement.here()
             rows += (found := bench.run([name], quick, dask, progress, beside))
             if update_docs:
-                publish(measurement, measured_on, page.values(name, found))
+                for line in publish(measurement, measured_on, page.values(name, found)):
+                    common.tell(line)
     if json:
         print(json_format.dumps([row.to_json() for row in rows], indent=2))
     else:

@@ -73,7 +73,7 @@ _EXAMPLES = {
     "exec": ("exec n1 ping -c 3 n2", "exec n1 ip route", "exec n1 cat /run/headrace/links.json"),
     "shell": ("shell n3",),
     "capture": ("capture n1:phy0 -w n1.pcap", "capture n1:n2 -w link.pcap", "capture n1 -w n1.pcap udp port 4850"),
-    "jam": ("jam n1", "jam n1:n2 --loss 0.5", "jam n1 --off"),
+    "jam": ("jam n1", "jam n1:n2 --loss 0.5", "jam n3:phy1 n7:phy0", "jam n1 --off"),
     "stop": ("stop", "stop --name other"),
 }
 
@@ -450,6 +450,8 @@ def _show_status(found: dict[str, Any], json: bool) -> None:
         print(f"{len(coordinator['reached'])} of {coordinator['of']} nodes have a route to {coordinator['node']}")
     if found["jammed"]:
         print("jammed: " + ", ".join("-".join(pair) for pair in found["jammed"]))
+    if found["lost_phys"]:
+        print("PHYs lost: " + ", ".join(":".join(phy) for phy in found["lost_phys"]))
 
 
 def _so_far(stream: dict[str, Any]) -> str:
@@ -567,15 +569,20 @@ def _capture_there(there: Elsewhere, words: list[str], write: Path) -> int:
 
 @app.command("jam", epilog=_examples("jam"))
 def jam_command(
-    target: Annotated[str, typer.Argument(metavar="NODE|A:B", help="All links of a node, or those between two.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NODE|A:B|A:PHY...", help="All links of a node, those between two, or a node's phy0 ..."
+        ),
+    ],
     loss: Annotated[float, typer.Option(min=0, max=1, help="The part of the frames that is lost; 1: no link.")] = 1.0,
     off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
     name: Name = "default",
 ) -> None:
-    """Jam links of the running emulation."""
+    """Jam links and PHYs of the running emulation. PHYs that this leaves free find the next best links at once."""
     from headrace.emulator import control
 
-    control.ask(name, command="jam", target=target, loss=0.0 if off else loss)
+    control.ask(name, command="jam", targets=targets, loss=0.0 if off else loss)
 
 
 @app.command("dashboard", epilog=_DASHBOARD_EPILOG)

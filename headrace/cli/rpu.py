@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli import common, rpu_tools
+from headrace.cli import common, rpu_rules, rpu_tools
 
 if TYPE_CHECKING:
     from headrace.cards.rpu.elf import Program
@@ -133,7 +133,8 @@ def run_command(
     rules: Annotated[
         str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules, whose contents the matchers load.")
     ] = None,
-    strict: rpu_tools.Strict = False,
+    strict: rpu_rules.Strict = False,
+    first: rpu_rules.First = None,
     units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
     policy: Annotated[
         str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
@@ -180,6 +181,7 @@ def run_command(
         blocklist=blocklist,
         rules=rules,
         strict=strict,
+        first=first,
         seconds=seconds,
         control=control,
         parameters=common.parameters(parameter),
@@ -188,13 +190,14 @@ def run_command(
     with common.progress_line() as progress:
         report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
+    notes = [f"unit {found.unit} ({found.program}): {note}" for found in report.units for note in found.notes]
     with common.beside([*sinks.values(), *function_sinks.values()]):
         if json:
             print(json_format.dumps(asdict(report), indent=2))
         else:
             _show_run(report)
-    for fault in faults:
-        common.tell(fault)
+    for line in notes + faults:
+        common.tell(line)
     return 1 if faults else 0
 
 
@@ -210,8 +213,9 @@ def _show_run(report: RpuReport) -> None:
         table.add_row(str(unit.unit), unit.program, *(f"{count:,}" for count in counts))
     Console().print(table)
     print(
-        f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a unit, "
-        f"{report.host_dropped:,} at the host port, {report.kept:,} kept by units; {report.cycles:,} cycles"
+        f"{report.received:,} packets received, {report.sent:,} sent, {report.dropped:,} dropped before a "
+        f"unit's program, {report.host_dropped:,} at the host port, {report.kept:,} kept by units; "
+        f"{report.cycles:,} cycles"
     )
     for rule in report.matches:
         print(f"sid {rule.sid}: {rule.count:,} matches{f', {rule.message}' if rule.message else ''}")

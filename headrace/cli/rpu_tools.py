@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.cli import common
+from headrace.cli.rpu_rules import First, Strict, rules_command
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ Control = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="Socket of the card.", show_default="$XDG_RUNTIME_DIR/headrace/rpu.sock"),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse a blocklist or rules with a line that can't be used.")]
 Unit = Annotated[int, typer.Argument(metavar="UNIT", min=0)]
 
 
@@ -57,6 +57,7 @@ def add(app: typer.Typer) -> None:
     app.command("debug", epilog=_DEBUG_EPILOG)(debug_command)
     app.command("load")(load_command)
     app.command("swap", epilog=_SWAP_EPILOG)(swap_command)
+    app.command("rules")(rules_command)
     app.command("gdb")(gdb_command)
     app.command("profile", epilog=_PROFILE_EPILOG)(profile_command)
 
@@ -137,6 +138,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
             lines.append(f"unit {unit['unit']} ({unit['program']}): {unit['fault']}")
         elif unit["halted"]:
             lines.append(f"unit {unit['unit']} ({unit['program']}): halted at {unit['where']}")
+        lines += [f"unit {unit['unit']} ({unit['program']}): {note}" for note in unit["notes"]]
     for name, source in found["sources"].items():
         if source["dropped"] or source["refused"]:
             lines.append(f"{name}: {source['dropped']:,} packets dropped, {source['refused']:,} to no unit")
@@ -267,6 +269,7 @@ def swap_command(
     ] = None,
     rules: Annotated[str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules for a matcher.")] = None,
     strict: Strict = False,
+    first: First = None,
     force: Annotated[bool, typer.Option("--force", help="Also where a unit keeps packets: they are lost.")] = False,
     control: Control = None,
     json: common.Json = False,
@@ -281,8 +284,8 @@ def swap_command(
 
     common.become(None)
     accelerators.check(accelerator)
-    table_of(accelerator, blocklist, rules, strict, common.tell)
-    request: dict[str, Any] = {"command": "swap", "force": force, "accelerator": accelerator}
+    table_of(accelerator, blocklist, rules, strict, first, common.tell)
+    request: dict[str, Any] = {"command": "swap", "force": force, "accelerator": accelerator, "first": first}
     if accelerator not in (accelerators.NONE, *accelerators.KINDS):
         request["accelerator"] = str(Path(accelerator).resolve())
     for name, path in (("blocklist", blocklist), ("rules", rules)):
@@ -343,6 +346,7 @@ def profile_command(
     blocklist: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
     rules: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
     strict: Strict = False,
+    first: First = None,
     samples: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20_000,
     lines: Annotated[bool, typer.Option("--lines", help="By source line, not by function.")] = False,
     parameter: common.Parameters = None,
@@ -363,7 +367,7 @@ def profile_command(
     links = {number: parse_source(text) for number, text in parse_ports(port, "--port").items()}
     if any(link.live for link in links.values()):
         raise HeadraceError("--port: a profile is of files and generated packets, not of live links", 2)
-    table = table_of(accel, blocklist, rules, strict, common.tell)
+    table = table_of(accel, blocklist, rules, strict, first, common.tell)
     loaded = load_program(program)
     parameters = common.parameters(parameter)
     with FirmwareBench(loaded.path, accelerator=accel, table=table, parameters=parameters) as bench:

@@ -25,6 +25,15 @@ headrace study capture --cluster tcp://head:8786 --json study.json
 headrace study capture --update-docs
 """
 
+_FILTER_EPILOG = """Examples:
+
+headrace study filter
+
+headrace study filter --quick --out quick-study
+
+headrace study filter --update-docs
+"""
+
 _BRIDGE_EPILOG = """Examples:
 
 headrace study bridge
@@ -70,6 +79,15 @@ headrace study emulator --quick --out quick-study
 headrace study emulator --cluster tcp://head:8786
 
 headrace study emulator --update-docs
+"""
+
+_PAPERS_EPILOG = """Examples:
+
+headrace study papers rpu
+
+headrace study papers --json statements.json
+
+headrace study papers --update-docs
 """
 
 app = typer.Typer(
@@ -131,6 +149,26 @@ def capture_command(
     from headrace.evaluate.study import capture, capture_page, capture_report
 
     return _run("capture", (capture, capture_page, capture_report), out, quick, json, cluster, update_docs)
+
+
+@app.command("filter", epilog=_FILTER_EPILOG)
+def filter_command(
+    out: Out = None,
+    quick: Quick = False,
+    json: common.JsonFile = None,
+    cluster: Cluster = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Repeat FFShark's tables II to V on the filter card: packets at a full line, insertion latency, cores and size.
+
+    Packets, cycles and sizes are measured in the RTL, times are modelled: cycles times a nominal clock. Files go to
+    filter-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on with
+    those that are left. The exit code is 1 when a packet is lost, changed or not inspected.
+    """
+    from headrace.evaluate.study import filter as filter_study
+    from headrace.evaluate.study import filter_page, filter_report
+
+    return _run("filter", (filter_study, filter_page, filter_report), out, quick, json, cluster, update_docs)
 
 
 @app.command("bridge", epilog=_BRIDGE_EPILOG)
@@ -235,6 +273,38 @@ def emulator_command(
     return _run("emulator", (emulator, emulator_page, emulator_report), out, quick, json, cluster, update_docs)
 
 
+@app.command("papers", epilog=_PAPERS_EPILOG)
+def papers_command(
+    page: Annotated[
+        str | None, typer.Argument(metavar="STUDY", help="Of one study's page: filter, capture ...")
+    ] = None,
+    json: common.JsonFile = None,
+    update_docs: common.UpdateDocs = False,
+) -> int:
+    """Show what the papers behind the cards state, and what ours is: it comes out, doesn't, or can't be tested here.
+
+    The lists are data, ours are filled in from the committed figures, and nothing is measured. --update-docs writes the
+    tables into the studies' pages. The exit code is 1 when an answer isn't what the figures say, or one is missing.
+    """
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from headrace.evaluate import measured, report, statements
+
+    common.check_outputs(json)
+    root = measured.checkout()
+    common.one_of("study", page or statements.STUDIES[0], statements.STUDIES)
+    wrong = statements.refresh(root) if update_docs else statements.wrong(root)
+    if json is not None:
+        report.write_json(statements.to_json(root), json)
+    elif not update_docs:
+        for each in [page] if page else statements.STUDIES:
+            Console().print(Markdown(statements.table(each, statements.Figures(root))))
+    for line in wrong:
+        common.tell(line)
+    return 1 if wrong else 0
+
+
 def _run(
     name: str,
     parts: tuple[Any, Any, Any],
@@ -257,7 +327,8 @@ def _run(
         found = study.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
         study.write(found, folder)
     if update_docs:
-        publish(measurement, measured_on, page.values(found), folder, page.FIGURES)
+        for line in publish(measurement, measured_on, page.values(found), folder, page.FIGURES):
+            common.tell(line)
     return _show(found, report.summary_table, folder, json)
 
 

@@ -32,14 +32,17 @@ headrace vf set 1 vlan 0 rate 0
 mac ADDR: the function's own address; all zeros: none. With one it receives frames to it and
 to groups only, unless it is trusted.
 
-vlan ID: what it sends gets this VLAN's tag, of priority qos; what it receives must bear it, and loses it. 0: tags
-are its own.
+vlan ID: what it sends gets this VLAN's tag, of priority qos and of proto 802.1Q or 802.1ad; what it receives must
+bear it, and loses it. 0: tags are its own.
 
 rate MBIT, max_tx_rate MBIT: what it may send, in Mbit/s; its driver waits. 0: no limit.
 
 spoofcheck on: what it sends from another address is dropped.
 
 trust on: it receives frames to any address.
+
+state disable: its queues stand still, and its link is down. enable: the link is up, though nobody drives the function.
+auto: it is up while somebody does.
 """
 _PLUG_EPILOG = """Examples:
 
@@ -97,6 +100,8 @@ def _ask(control: str | None, **request: Any) -> dict[str, Any]:
 @app.command("list")
 def list_command(control: Control = None, json: common.Json = False) -> None:
     """Show the functions: the card's numbers of their ports, what they are connected with, and what they may do."""
+    from headrace.card.functions.policy import Policy
+
     found = _ask(control, command="vf-list")["functions"]
     if json:
         print(json_format.dumps(found, indent=2))
@@ -104,12 +109,14 @@ def list_command(control: Control = None, json: common.Json = False) -> None:
     rows = []
     for function in found:
         vlan = f"{function['vlan']}" + (f" qos {function['qos']}" if function["qos"] else "")
+        vlan += f" proto {function['proto']}" if function["proto"] != Policy().proto else ""
+        up = "up" if function["up"] else "down"
         rows.append(
             {
                 "function": str(function["function"]),
                 "port": str(function["port"]),
                 "link": function["link"] or "-",
-                "state": "up" if function["up"] else "down",
+                "state": up if function["link_state"] == "auto" else f"{up} {function['link_state']}d",
                 "mac": function["mac"] or "-",
                 "vlan": vlan if function["vlan"] else "-",
                 "rate": f"{function['rate']} Mbit/s" if function["rate"] else "-",
@@ -127,7 +134,8 @@ def set_command(
         list[str],
         typer.Argument(
             metavar="SETTING...",
-            help="mac ADDR, vlan ID \\[qos Q], rate MBIT, spoofcheck on|off, trust on|off; one or several.",
+            help="mac ADDR, vlan ID \\[qos Q] \\[proto P], rate MBIT, spoofcheck on|off, trust on|off, "
+            "state auto|enable|disable; one or several.",
         ),
     ],
     control: Control = None,

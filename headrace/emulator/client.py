@@ -200,9 +200,10 @@ class Emulation:
         """The next time step, with ``hold``; gives the status then. Raises HeadraceError."""
         return self.ask("step")
 
-    def jam(self, target: str, loss: float = 1.0) -> None:
-        """Jams a node, or a link ``A:B``: it loses that part of its frames more; 0: no more. Raises HeadraceError."""
-        self.ask("jam", target=target, loss=loss)
+    def jam(self, target: str | Sequence[str], loss: float = 1.0) -> None:
+        """Jams a node or a link ``A:B``, which lose that part of their frames more, or a PHY ``A:phyN``, or several of
+        these at once; 0: no more. Raises HeadraceError."""
+        self.ask("jam", targets=[target] if isinstance(target, str) else list(target), loss=loss)
 
     def traffic(self, source: str, to: str, **more: Any) -> str:
         """Starts a stream; ``more``: what ``[traffic.NAME]`` of a scenario has. Gives its name. Raises

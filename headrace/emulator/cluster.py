@@ -27,11 +27,11 @@ from headrace.emulator.client import Emulation
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.inside import LOOK_S, MEET_S, roles, traffic_role
 from headrace.emulator.keeper import EmulationJob
+from headrace.emulator.linking import Change, Course
 from headrace.emulator.radio.state import Pair
 from headrace.emulator.scenario import address, read
 from headrace.emulator.share import Share
-from headrace.emulator.timeline import Step
-from headrace.emulator.wiring import Wiring, index_of, jammed_pairs, reachable
+from headrace.emulator.wiring import index_of, reachable
 from headrace.errors import HeadraceError
 
 LEASE_S = 90.0  # more than Dask takes to give up a worker
@@ -92,8 +92,8 @@ class _Controller:
         """Raises HeadraceError."""
         self._job, self._client, self._tell = job, client, tell
         self.scenario = scenario = read(job.scenario, job.fabric)
-        self._timeline: timeline.Timeline = (
-            timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario.nodes)
+        self._course = Course(
+            scenario, timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario)
         )
         at: dict[str, str] = {}  # a worker of each host
         for worker in sorted(workers.there(client)):
@@ -106,11 +106,11 @@ class _Controller:
                 there = f"the cluster has workers at {', '.join(sorted(at))}"
                 raise HeadraceError(f"hardware {each.name}: host {each.host}: {there}", 2)
         hosts = sorted(sorted(at, key=lambda host: (host not in wanted.values(), host))[: len(scenario.nodes)])
-        first = self._timeline.next(frozenset())
+        first = self._course.next()
         if first is None:
             raise HeadraceError("there are no steps")
         fixed = {node: hosts.index(host) for node, host in wanted.items()}
-        of = split(len(scenario.nodes), len(hosts), first.links, fixed)
+        of = split(len(scenario.nodes), len(hosts), first.step.links, fixed)
         hosts = [host for number, host in enumerate(hosts) if number in of]
         of = tuple(sorted(set(of)).index(number) for number in of)
         self._workers = [at[host] for host in hosts]
@@ -118,9 +118,7 @@ class _Controller:
         self._shares = [Share(number, tuple(hosts), of, network) for number in range(len(hosts))]
         self._alive = set(range(len(hosts)))
         self._stopping, self._hold = False, job.hold
-        self._number, self._unjammed, self._step = 0, first, first
-        self._jammed: dict[Pair, float] = {}
-        self._wiring = Wiring(len(scenario.nodes), scenario.phys)
+        self._number, self._first, self._step = 0, first, first.step
         self._coverage: list[float] = []
         self._changes, self._built_s, self._asked_s = 0, 0.0, 0.0
         self._fidelity = Fidelity(scenario.step_s)
@@ -161,7 +159,7 @@ class _Controller:
             if not self._alive:
                 raise HeadraceError("all hosts are lost")
             if self._built_s:
-                self._apply(self._unjammed)
+                self._apply(self._course.again())
         return given
 
     def _ask_all(self, command: str) -> dict[int, Any]:
@@ -174,6 +172,7 @@ class _Controller:
 
     def _lose(self, number: int) -> None:
         self._alive.discard(number)
+        self._course.linking.down.update(self._shares[number].nodes())
         names = [self.scenario.nodes[node] for node in self._shares[number].nodes()]
         self._tell(f"host {self._shares[0].hosts[number]} is lost: {', '.join(names)} are down")
 
@@ -233,7 +232,7 @@ class _Controller:
             raise HeadraceError("a host was lost while it was built")
         self._built_s = time.monotonic() - began
         self._start_s = time.monotonic()
-        self._apply(self._unjammed)
+        self._apply(self._first)
         self._noted(self._start_s, self._start_s)
         if roles(self.scenario):
             self._meet()
@@ -258,25 +257,19 @@ class _Controller:
 
     def _advance(self) -> bool:
         """The next step; False: there is none."""
-        step = self._timeline.next(frozenset(self._wiring.wires))
-        if step is None:
+        change = self._course.next()
+        if change is None:
             return False
         self._number += 1
         due, began = self._start_s + self._number * self.scenario.step_s, time.monotonic()
-        self._apply(step)
+        self._apply(change)
         self._noted(due, began)
         return True
 
-    def _apply(self, step: Step) -> None:
-        links = {}
-        for pair, state in step.links.items():
-            loss = self._jammed.get(pair, 0.0)
-            if loss < 1 and not any(self._down(node) for node in pair):
-                links[pair] = state.worse(loss)
-        self._unjammed, self._step = step, step._replace(links=links)
-        lost, found = self._wiring.change(links)
+    def _apply(self, change: Change) -> None:
+        self._step, lost, found = change
         self._changes += len(lost) + len(found)
-        self._coverage.append(reachable(len(self.scenario.nodes), links))
+        self._coverage.append(reachable(len(self.scenario.nodes), self._step.links))
         self._ask(_step, timeline.line(self._step))
 
     def loop(self, listener: socket.socket) -> None:
@@ -332,12 +325,10 @@ class _Controller:
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self._status(), None
-            case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
-                pairs = jammed_pairs(self.scenario.nodes, target, float(loss))
-                jammed = self._jammed | dict.fromkeys(pairs, float(loss))
-                self._jammed = {pair: loss for pair, loss in jammed.items() if loss}
-                self._apply(self._unjammed)
-                return {"links": self._jams()}, None
+            case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
+                self._course.linking.jam(self.scenario.nodes, targets, loss)
+                self._apply(self._course.again())
+                return self._course.linking.told(self.scenario.nodes), None
             case {"command": "traffic", **table}:
                 return {"stream": self._traffic.demand(table)}, None
             case {"command": "stream", "stream": str(name)}:
@@ -352,9 +343,6 @@ class _Controller:
                 return {}, os.pidfd_open(os.getpid())
         raise HeadraceError(f"unknown request over several hosts: {request}", 2)
 
-    def _jams(self) -> list[list[str]]:
-        return [[self.scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)]
-
     def _status(self) -> dict[str, Any]:
         """As a single host's, and each node has its ``host`` and whether it is ``down``."""
         return self._joined(self._ask_all("status"))
@@ -367,7 +355,7 @@ class _Controller:
             shares[host]["counters"][node] if (host := self._host(node)) in shares else nothing
             for node in range(len(scenario.nodes))
         ]
-        more = telemetry.of(scenario, self._hold, self._jammed, self._unjammed.links)
+        more = telemetry.of(scenario, self._hold, self._course)
         return self._joined(shares) | more | {"counters": counters}
 
     def _joined(self, shares: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
@@ -390,7 +378,7 @@ class _Controller:
             "step": self._number,
             "nodes": found,
             "links": list(links.values()),
-            "jammed": self._jams(),
+            **self._course.linking.told(scenario.nodes),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
             "coordinator": coordinator[0] if coordinator else self._unheard(),

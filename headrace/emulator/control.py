@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -93,7 +94,6 @@ def serve(link: socket.socket, answer: Callable[[dict[str, Any]], Answer]) -> No
         except BlockingIOError:
             return
         with client:
-            client.settimeout(_CLIENT_S)
             try:
                 _serve_one(client, answer)
             except OSError:
@@ -104,19 +104,21 @@ def _serve_one(client: socket.socket, answer: Callable[[dict[str, Any]], Answer]
     peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
         return
-    data = b""
+    data, deadline = b"", time.monotonic() + _CLIENT_S
     while not data.endswith(b"\n") and len(data) < _LONGEST:
+        client.settimeout(max(deadline - time.monotonic(), 0))  # of the whole request: bytes that drip hold up nobody
         part = client.recv(1 << 16)
         if not part:
             return
         data += part
+    client.settimeout(_CLIENT_S)
     descriptor = None
     try:
         request = json.loads(data)
         if not isinstance(request, dict):
             raise ValueError
         said, descriptor = answer(request)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = {"error": "not a JSON object in one line", "exit_code": 2}
     except HeadraceError as error:
         said = {"error": str(error), "exit_code": error.exit_code}

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headrace.emulator.linking import Linking
 from headrace.emulator.radio import Pair, Radio, Scene
-from headrace.emulator.radio.assign import assign, labels
+from headrace.emulator.radio.assign import labels
+from headrace.emulator.wiring import Wire
 
 Place = tuple[float, float, float]
 
@@ -70,10 +72,10 @@ class Network:
                 joined.add(b - self.nodes)
         self._joined = sorted(joined & self._beside.keys())
 
-    def cover(self, phys: Sequence[int], old: Collection[Pair] = frozenset()) -> Covered:
-        """With so many PHYs of each node; ``old``: the links that there are, which stay."""
-        links = assign(self._pairs, self._costs, phys, old)
-        return self.covered(links)
+    def cover(self, linking: Linking) -> Covered:
+        """With the PHYs that nodes have; links that there are stay."""
+        linking.decide(self._pairs, self._costs)
+        return self.covered(sorted(linking.wires))
 
     def covered(self, links: Sequence[Pair]) -> Covered:
         """With these links between nodes: anchors take links to as many of the largest parts as they have PHYs for."""
@@ -112,17 +114,22 @@ class Network:
         return False
 
     def jam(self, phys: int, count: int, rng: np.random.Generator) -> Resilience:
-        """Jams so many of the links between nodes, drawn by ``rng``: one PHY of each is of no use any more, at either
-        end; the other one is free for another link."""
-        before = self.cover([phys] * self.nodes)
-        count = min(count, len(before.links))
-        chosen = {before.links[at] for at in rng.permutation(len(before.links))[:count]}
-        free = [phys] * self.nodes
-        for pair in sorted(chosen):
-            free[pair[int(rng.integers(2))]] -= 1
-        kept = [pair for pair in before.links if pair not in chosen]
-        after = self.cover(free, kept)
-        found = len(set(after.links) - set(kept))
-        left = self.covered(kept)
+        """Jams so many of the links between nodes, as ``drawn``, which have ``phys`` PHYs each."""
+        linking = Linking(self.nodes, phys)
+        before = self.cover(linking)
+        jammed = drawn(list(linking.wires.values()), count, rng)
+        linking.lost.update(jammed)
+        wires = linking.wires.items()
+        left = self.covered(sorted(pair for pair, wire in wires if linking.lost.isdisjoint(wire.joined())))
+        _, found = linking.decide(self._pairs, self._costs)
+        after = self.covered(sorted(linking.wires))
         parts = [len(each.reached) / self.nodes for each in (before, left, after)]
-        return Resilience(parts[0], parts[1], parts[2], count, found)
+        return Resilience(parts[0], parts[1], parts[2], len(jammed), len(found))
+
+
+def drawn(wires: Collection[Wire], count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Of so many links, or all, one PHY each, at either end (the node and its PHY): what is of no use when they are
+    jammed; the other ends' PHYs are free for other links."""
+    every = sorted(wires)
+    chosen = sorted(every[at] for at in rng.permutation(len(every))[:count])
+    return [wire.joined()[int(rng.integers(2))] for wire in chosen]

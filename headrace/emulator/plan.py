@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.emulator import timeline
+from headrace.emulator.linking import Course
 from headrace.emulator.scenario import Scenario
-from headrace.emulator.timeline import Record, Step, Timeline
+from headrace.emulator.timeline import Record, Step
 from headrace.emulator.wiring import next_hops
 from headrace.errors import HeadraceError
 
@@ -73,13 +74,14 @@ def plan(
     found: list[PlannedStep] = []
     last: Step | None = None
     first: Step | None = None
-    source: Timeline = timeline.Computed(scenario)
+    course = Course(scenario, timeline.Computed(scenario))
     with ExitStack() as stack:
         written = None if record is None else stack.enter_context(closing(Record(record, scenario.nodes)))
         while steps is None or len(found) < steps:
-            step = source.next(frozenset(last.links) if last else frozenset())
-            if step is None:
+            change = course.next()
+            if change is None:
                 break
+            step = change.step
             found.append(_planned(len(scenario.nodes), step, last))
             first, last = first or step, step
             if written is not None:

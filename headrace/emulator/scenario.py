@@ -246,6 +246,9 @@ class _Reader:
         phys = self._number((), "phys", 4, 1, MAX_PHYS, whole=True)
         step_s = self._number((), "step_s", 1.0, 1e-3, 1e6)
         moves = self._movement(names)
+        if "duration_s" not in table and moves.duration_s < step_s:
+            what = f"it ends after {moves.duration_s:g} s, before a step of {step_s:g} s"
+            raise self._wrong(("movement",), "duration_s", what)
         duration_s = self._number((), "duration_s", moves.duration_s, step_s, float("inf"))
         parameters = self._section("fabric_parameters", required=False)
         hello_s = self._number((), "hello_s", 1.0, 0.01, 600)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.emulator.fabric import port_name
-from headrace.emulator.radio.state import Pair
+from headrace.emulator.linking import Course
 from headrace.emulator.scenario import Scenario
 
 
@@ -42,8 +41,8 @@ def of_phys(scenario: Scenario) -> list[list[dict[str, int]]]:
     ]
 
 
-def of(scenario: Scenario, hold: bool, jammed: Mapping[Pair, float], linked: Mapping[Pair, Any]) -> dict[str, Any]:
-    """How it runs, and what is jammed: ``linked`` are the links that there would be otherwise."""
+def of(scenario: Scenario, hold: bool, course: Course) -> dict[str, Any]:
+    """How it runs, and what is jammed, each pair with whether there could be a link otherwise."""
     return {
         "phys": scenario.phys,
         "step_s": scenario.step_s,
@@ -51,7 +50,7 @@ def of(scenario: Scenario, hold: bool, jammed: Mapping[Pair, float], linked: Map
         "routing": scenario.routing,
         "hold": hold,
         "jams": [
-            {"nodes": [scenario.nodes[node] for node in pair], "loss": loss, "link": pair in linked}
-            for pair, loss in sorted(jammed.items())
+            {"nodes": [scenario.nodes[node] for node in pair], "loss": loss, "link": pair in course.possible}
+            for pair, loss in sorted(course.linking.jams.items())
         ],
     }

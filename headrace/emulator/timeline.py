@@ -1,12 +1,15 @@
-"""The links at each time step: from movement and physics, or as they were recorded."""
+"""What there is at each time step: by movement and physics, or as it was recorded."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from headrace.emulator.radio import LinkState, Pair, Scene
 from headrace.emulator.radio.state import Way
@@ -15,18 +18,32 @@ from headrace.errors import HeadraceError
 
 
 class Step(NamedTuple):
-    """Time in seconds from the start; metres, one (x, y, z) a node; links by their nodes; jammers as plain data."""
+    """Time in seconds from the start; metres, one (x, y, z) a node; links by their nodes, and the PHYs of these that
+    they join; jammers as plain data."""
 
     time_s: float
     positions: list[list[float]]
     links: Mapping[Pair, LinkState]
     jammers: Sequence[Mapping[str, Any]] = ()
+    phys: Mapping[Pair, tuple[int, int]] = MappingProxyType({})
+
+
+class Moment(NamedTuple):
+    """What a step is made of: ``scene`` is what radios see, None: nothing; ``links``, ``phys``: those that were
+    recorded or have been decided elsewhere, None: what the scene allows."""
+
+    time_s: float
+    positions: list[list[float]]
+    jammers: Sequence[Mapping[str, Any]]
+    scene: Scene | None
+    links: Mapping[Pair, LinkState] | None = None
+    phys: Mapping[Pair, tuple[int, int]] = MappingProxyType({})
 
 
 class Timeline(Protocol):
-    """Gives one step after the other; None behind the last one. ``old``: the links that there are."""
+    """Gives one moment after the other; None behind the last one."""
 
-    def next(self, old: frozenset[Pair]) -> Step | None: ...
+    def next(self) -> Moment | None: ...
 
 
 class Computed:
@@ -35,22 +52,23 @@ class Computed:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario, self._number = scenario, 0
 
-    def next(self, old: frozenset[Pair]) -> Step | None:
+    def next(self) -> Moment | None:
         """Raises HeadraceError."""
         scenario, time_s = self._scenario, self._number * self._scenario.step_s
         if time_s > scenario.duration_s:
             return None
         self._number += 1
-        scene, radio = Scene.of(scenario.movement, time_s), scenario.radio
-        links = radio.links(scene, scenario.phys, old)
-        return Step(time_s, scene.positions.tolist(), links, [each.described(time_s) for each in radio.jammers])
+        scene = Scene.of(scenario.movement, time_s)
+        jammers = [each.described(time_s) for each in scenario.radio.jammers]
+        return Moment(time_s, scene.positions.tolist(), jammers, scene)
 
 
 class Recorded:
-    """From a file that ``Record`` has written."""
+    """From a file that ``Record`` has written. The radio of the scenario sees other links at the positions in it."""
 
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
+    def __init__(self, path: Path, scenario: Scenario) -> None:
         """Raises HeadraceError where it is no such file, or of other nodes."""
+        self._scenario, names = scenario, scenario.nodes
         self._steps, self._number = list[Step](), 0
         number = 1
         try:
@@ -67,10 +85,15 @@ class Recorded:
         if not self._steps:
             raise HeadraceError(f"{path}: a record without steps", 2)
 
-    def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
+    def next(self) -> Moment | None:
         """As it was."""
+        if self._number == len(self._steps):
+            return None
+        step = self._steps[self._number]
         self._number += 1
-        return self._steps[self._number - 1] if self._number <= len(self._steps) else None
+        scene = Scene.of(self._scenario.movement, step.time_s)
+        scene = replace(scene, positions=np.array(step.positions, dtype=float).reshape(-1, 3))
+        return Moment(step.time_s, step.positions, step.jammers, scene, step.links, step.phys)
 
 
 class Pushed:
@@ -84,9 +107,12 @@ class Pushed:
         """What ``line`` has written is the next step."""
         self._steps.append(_step(json.loads(text), self._nodes))
 
-    def next(self, old: frozenset[Pair]) -> Step | None:  # noqa: ARG002
+    def next(self) -> Moment | None:
         """The next one that was pushed."""
-        return self._steps.pop(0) if self._steps else None
+        if not self._steps:
+            return None
+        step = self._steps.pop(0)
+        return Moment(step.time_s, step.positions, step.jammers, None, step.links, step.phys)
 
 
 class Record:
@@ -120,19 +146,26 @@ class Record:
 
 def line(step: Step) -> str:
     """A step as a line of a record."""
-    links = [{"nodes": pair, **asdict(state)} for pair, state in sorted(step.links.items())]
+    links = [{"nodes": pair, **_phys(step, pair), **asdict(state)} for pair, state in sorted(step.links.items())]
     return json.dumps(
         {"time_s": step.time_s, "positions": step.positions, "links": links, "jammers": list(step.jammers)}
     )
 
 
+def _phys(step: Step, pair: Pair) -> dict[str, tuple[int, int]]:
+    return {"phys": step.phys[pair]} if pair in step.phys else {}
+
+
 def _step(table: dict[str, Any], nodes: int) -> Step:
     """Raises ValueError, and what else there is where it isn't one."""
-    links = {}
+    links, phys = {}, {}
     for link in table["links"]:
         a, b = map(int, link.pop("nodes"))
         if not 0 <= a < b < nodes:
             raise ValueError(f"a link of {a} and {b}")
         back, snr = link.pop("back", None), link.pop("snr_db", None)
+        if "phys" in link:
+            here, there = map(int, link.pop("phys"))
+            phys[a, b] = here, there
         links[a, b] = LinkState(**link, back=back and Way(*back), snr_db=snr and (float(snr[0]), float(snr[1])))
-    return Step(float(table["time_s"]), table["positions"], links, table.get("jammers", []))
+    return Step(float(table["time_s"]), table["positions"], links, table.get("jammers", []), phys)

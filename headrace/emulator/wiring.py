@@ -16,37 +16,13 @@ class Wire(NamedTuple):
     nodes: Pair
     phys: tuple[int, int]
 
+    def joined(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The nodes, each with its PHY."""
+        return (self.nodes[0], self.phys[0]), (self.nodes[1], self.phys[1])
+
     def ends(self, phys: int) -> tuple[int, int]:
         """The ports of the fabric, from 0, where nodes have so many PHYs."""
         return self.nodes[0] * phys + self.phys[0], self.nodes[1] * phys + self.phys[1]
-
-
-class Wiring:
-    """The wires that there are. A link stays on its PHYs; a new one takes the first free ones."""
-
-    def __init__(self, nodes: int, phys: int) -> None:
-        self._phys = phys
-        self._free = [list(range(phys)) for _ in range(nodes)]
-        self.wires: dict[Pair, Wire] = {}
-
-    def change(self, pairs: Iterable[Pair]) -> tuple[list[Wire], list[Wire]]:
-        """Makes the wires those of these pairs; gives the wires that are lost and found. Raises HeadraceError where a
-        node has more links than PHYs."""
-        wanted = set(pairs)
-        lost = [self.wires.pop(pair) for pair in sorted(self.wires.keys() - wanted)]
-        for wire in lost:
-            for node, phy in zip(wire.nodes, wire.phys, strict=True):
-                self._free[node].append(phy)
-                self._free[node].sort()
-        found = []
-        for pair in sorted(wanted - self.wires.keys()):
-            for node in pair:
-                if not self._free[node]:
-                    raise HeadraceError(f"node {node + 1} would have more links than its {self._phys} PHYs")
-            wire = Wire(pair, (self._free[pair[0]].pop(0), self._free[pair[1]].pop(0)))
-            self.wires[pair] = wire
-            found.append(wire)
-        return lost, found
 
 
 def next_hops(nodes: int, pairs: Iterable[Pair]) -> list[dict[int, int]]:
@@ -95,13 +71,3 @@ def index_of(names: Sequence[str], name: str) -> int:
         few = names if len(names) <= 8 else [*names[:4], "...", names[-1]]
         raise HeadraceError(f"no node {name}: there are {', '.join(few)}", 2)
     return list(names).index(name)
-
-
-def jammed_pairs(names: Sequence[str], target: str, loss: float) -> list[Pair]:
-    """The pairs of nodes that ``A:B`` names, or a node: all that it is in. Raises HeadraceError."""
-    first, colon, second = target.partition(":")
-    a = index_of(names, first)
-    others = [index_of(names, second)] if colon else [each for each in range(len(names)) if each != a]
-    if others == [a] or not 0 <= loss <= 1:
-        raise HeadraceError(f"jam {target} {loss}: A:B or a node, and a loss from 0 to 1", 2)
-    return [(min(a, b), max(a, b)) for b in others]

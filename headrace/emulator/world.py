@@ -24,12 +24,13 @@ from headrace.emulator.fabric import Fabric, Links, open_fabric, port_name
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.hardware import attach, silent
 from headrace.emulator.inside import Inside
+from headrace.emulator.linking import Change, Course
 from headrace.emulator.node import Node, addresses, cable
 from headrace.emulator.radio import Pair
 from headrace.emulator.scenario import Scenario, address
 from headrace.emulator.share import Share, SharedFabric
 from headrace.emulator.timeline import Step, Timeline
-from headrace.emulator.wiring import Wiring, described, jammed_pairs, next_hops, reachable
+from headrace.emulator.wiring import Wire, described, next_hops, reachable
 from headrace.errors import HeadraceError
 
 BASE = Path("/run")
@@ -53,22 +54,20 @@ class World:
         network: int = -1,
         roots: Mapping[int, Path] | None = None,
     ) -> None:
-        self.scenario, self._timeline, self._keeper, self._listener = scenario, steps, keeper, listener
+        self.scenario, self._keeper, self._listener = scenario, keeper, listener
         self._hold, self._record = hold, record
         self._share, self._network, self._roots = share, network, roots or {}
         self._nodes: list[Node] = []  # that are here
-        self._wiring = Wiring(len(scenario.nodes), scenario.phys)
+        self._course = Course(scenario, steps)
         self._routes: list[dict[int, tuple[int, int]]] = [{} for _ in scenario.nodes]
-        self._jammed: dict[Pair, float] = {}
         self._number, self._step = -1, Step(0.0, [], {})
-        self._unjammed = self._step
         self._coverage: list[float] = []
         self._changes = 0
         self._stopping = False
         self._done = False  # no more steps
         self._fidelity = Fidelity(scenario.step_s)
         self._start_s = 0.0
-        self._failed: list[str] = []
+        self._failed: HeadraceError | None = None
         self._inside = Inside(scenario, self._nodes, self._hear)
         self._traffic = Accounts(scenario.nodes, self._inside)
 
@@ -167,33 +166,32 @@ class World:
 
     def _advance(self) -> bool:
         """The next step; False: there is none."""
-        step = self._timeline.next(frozenset(self._wiring.wires))
-        if step is None:
+        before = self._wires.copy()
+        change = self._course.next()
+        if change is None:
             self._done = True
             return False
         self._number += 1
         due = self._start_s + (self._number if not self._hold else 0) * self.scenario.step_s
         began = time.monotonic()
-        self._apply(step)
+        self._apply(change, before)
         ended = time.monotonic()
         self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
         if self._record is not None:
             self._record.add(self._step)
         return True
 
-    def _apply(self, step: Step) -> None:
-        links = {}
-        for pair, state in step.links.items():
-            loss = self._jammed.get(pair, 0.0)
-            if loss < 1:
-                links[pair] = state.worse(loss)
-        self._unjammed, self._step = step, step._replace(links=links)
-        phys, before = self.scenario.phys, dict(self._wiring.wires)
-        lost, found = self._wiring.change(links)
-        states = {self._wiring.wires[pair].ends(phys): state for pair, state in links.items()}
+    @property
+    def _wires(self) -> dict[Pair, Wire]:
+        return self._course.linking.wires
+
+    def _apply(self, change: Change, before: Mapping[Pair, Wire]) -> None:
+        self._step, lost, found = change
+        phys = self.scenario.phys
+        states = {self._wires[pair].ends(phys): state for pair, state in self._step.links.items()}
         self._links.change([wire.ends(phys) for wire in lost], [wire.ends(phys) for wire in found], states)
         self._changes += len(lost) + len(found)
-        self._coverage.append(reachable(len(self.scenario.nodes), links))
+        self._coverage.append(reachable(len(self.scenario.nodes), self._step.links))
         if self.scenario.routing == "shortest" and (lost or found or self._number == 0):
             self._route()
         self._notify(before)
@@ -201,7 +199,7 @@ class World:
     def _route(self) -> None:
         """Sets the routes of the nodes to what the links are now."""
         asked = []
-        hops = next_hops(len(self.scenario.nodes), self._wiring.wires)
+        hops = next_hops(len(self.scenario.nodes), self._wires)
         for node in self._nodes:
             if node.index in self.scenario.devices:
                 continue
@@ -222,13 +220,13 @@ class World:
                 pass
 
     def _phy(self, node: int, neighbour: int) -> int:
-        wire = self._wiring.wires[min(node, neighbour), max(node, neighbour)]
+        wire = self._wires[min(node, neighbour), max(node, neighbour)]
         return wire.phys[wire.nodes.index(node)]
 
     def _notify(self, before: Mapping[Pair, Any]) -> None:
         """Writes the status files of nodes."""
         of: list[list[dict[str, Any]]] = [[] for _ in self.scenario.nodes]
-        for pair, wire in sorted(self._wiring.wires.items()):
+        for pair, wire in sorted(self._wires.items()):
             state = self._step.links[pair]
             for here, there in (pair, pair[::-1]):
                 of[here].append(
@@ -270,6 +268,8 @@ class World:
                         timeout = 0.0
                     timeout = None if math.isinf(timeout) else timeout
                 self._attend(selector.select(timeout), wakeup)
+                if self._failed is not None:  # a request that waited has heard of it
+                    raise self._failed
 
     def _attend(self, events: Sequence[tuple[selectors.SelectorKey, int]], wakeup: kernel.Wakeup) -> None:
         wakeup.clear()
@@ -295,7 +295,14 @@ class World:
 
     def _hear(self, node: Node, key: str = "") -> bool:
         """Notes what a node says. Whether that is a message with ``key``. Raises HeadraceError for a program that
-        fails."""
+        fails, which ends the emulation, whoever waits."""
+        try:
+            return self._noted(node, key)
+        except HeadraceError as error:
+            self._failed = error
+            raise
+
+    def _noted(self, node: Node, key: str) -> bool:
         message = node.hear()
         if "started" in message:
             node.programs[message["started"]] = message["pid"]
@@ -325,7 +332,7 @@ class World:
             case {"command": "status"}:
                 return self.status(), None
             case {"command": "telemetry"}:
-                more = telemetry.of(self.scenario, self._hold, self._jammed, self._unjammed.links)
+                more = telemetry.of(self.scenario, self._hold, self._course)
                 return self.status() | more | {"counters": telemetry.of_phys(self.scenario)}, None
             case {"command": "delay-line"}:
                 return {"delay_line": self._links.fabric.delayed()}, None
@@ -338,8 +345,8 @@ class World:
                 node = self._inside.node(name)
                 answer = {"node": name, "system": node.index in self._roots, "env": node.env}
                 return answer, os.pidfd_open(node.pid)
-            case {"command": "step", "links": str(line)} if isinstance(self._timeline, timeline.Pushed):
-                self._timeline.push(line)
+            case {"command": "step", "links": str(line)} if isinstance(self._course.timeline, timeline.Pushed):
+                self._course.timeline.push(line)
                 self._advance()
                 return self.status(), None
             case {"command": "step"}:
@@ -348,8 +355,11 @@ class World:
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self.status(), None
-            case {"command": "jam", "target": str(target), "loss": int() | float() as loss}:
-                return {"links": self._jam(target, float(loss))}, None
+            case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
+                before = self._wires.copy()
+                self._course.linking.jam(self.scenario.nodes, targets, loss)
+                self._apply(self._course.again(), before)
+                return self._course.linking.told(self.scenario.nodes), None
             case {"command": "traffic", **table}:
                 return {"stream": self._traffic.demand(table)}, None
             case {"command": "stream", "stream": str(name)}:
@@ -373,22 +383,11 @@ class World:
                 return {}, os.pidfd_open(os.getpid())
         raise HeadraceError(f"unknown request: {request}", 2)
 
-    def _jam(self, target: str, loss: float) -> list[list[str]]:
-        """Links between ``A:B``, or all of a node: from now on they lose so much more; 1: they are gone, 0: as
-        before."""
-        for pair in jammed_pairs(self.scenario.nodes, target, loss):
-            if loss > 0:
-                self._jammed[pair] = loss
-            else:
-                self._jammed.pop(pair, None)
-        self._apply(self._unjammed)
-        return [[self.scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)]
-
     def status(self) -> dict[str, Any]:
         """All of it at the moment, as plain data."""
         scenario, counts = self.scenario, telemetry.counters()
         links = []
-        for pair, wire in sorted(self._wiring.wires.items()):
+        for pair, wire in sorted(self._wires.items()):
             ends = wire.ends(scenario.phys)
             frames, octets = zip(*(counts.get(port_name(port), (0, 0))[:2] for port in ends), strict=True)
             links.append(described(wire, self._step.links[pair], scenario.nodes) | {"sent": frames, "bytes": octets})
@@ -411,7 +410,7 @@ class World:
             "links": links,
             **scenario.surroundings,
             "jammers": self._step.jammers,
-            "jammed": [[scenario.nodes[node] for node in pair] for pair in sorted(self._jammed)],
+            **self._course.linking.told(scenario.nodes),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
             "coordinator": self._inside.reached(),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from headrace.card.functions import Functions, Plugs, Side
+from headrace.card.functions import Functions, Plugs, Policy, Side
 from headrace.errors import HeadraceError
 from headrace.net.source import KINDS, parse_source
 
@@ -82,11 +82,14 @@ class FunctionPorts:
         """Changes fields of a function's policy. Raises HeadraceError for what can't be."""
         functions = self._functions()
         before = functions.policy(function)
-        kinds = {"mac": str, "vlan": int, "qos": int, "rate": int, "spoofcheck": bool, "trust": bool}
+        kinds = {"mac": str, **{name: type(value) for name, value in asdict(Policy()).items() if name != "mac"}}
         for name, value in settings.items():
             if name not in kinds or not (type(value) is kinds[name] or (name == "mac" and value is None)):
                 raise HeadraceError(f"{name} {value}: not of a function's settings", 2)
-        functions.set_policy(function, replace(before, **settings))
+        try:
+            functions.set_policy(function, replace(before, **settings))
+        finally:
+            self.changed(function)
 
     def stats(self, function: int | None = None) -> list[dict[str, Any]]:
         """What a function, or all, has sent and received, and what was dropped of that and why."""
@@ -125,7 +128,7 @@ class FunctionPorts:
             self.changed(function)
 
     def changed(self, function: int) -> None:
-        """What else there is to do when a function has come into use, or gone out of it."""
+        """What else there is to do when a function has come into use, gone out of it, or may do something else."""
 
     def port(self, function: int) -> int:
         """As the card numbers it."""

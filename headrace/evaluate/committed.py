@@ -8,12 +8,14 @@ from pathlib import Path
 
 from headrace.cards.bridge.host import PROFILES
 from headrace.errors import HeadraceError
+from headrace.evaluate import statements
 from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.loads import emulations, host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
 from headrace.evaluate.study import bridge_points, capture_points, emulator_page
 from headrace.evaluate.study import emulator as emulator_study
+from headrace.evaluate.study import filter as filter_study
 from headrace.evaluate.study import host as host_study
 from headrace.evaluate.study import rpu as rpu_study
 from headrace.evaluate.study import switch as switch_study
@@ -42,7 +44,7 @@ _HOST = (
     *(f"headrace/card/functions/{name}.py" for name in ("engine", "plugs")),
 )
 _EMULATED = (
-    *(f"headrace/emulator/{name}.py" for name in ("coverage", "scenario")),
+    *(f"headrace/emulator/{name}.py" for name in ("coverage", "linking", "scenario")),
     *(f"headrace/emulator/{room}/*.py" for room in ("movement", "radio")),
     f"{_LOADS}/coverage.py",
 )
@@ -86,6 +88,14 @@ MEASUREMENTS = {
                 "docs/images/study-bridge-adaptive.svg",
             ),
             settings=_bridge_settings,
+        ),
+        Measurement(
+            "study filter",
+            ("filter_card",),
+            ("filter",),
+            (*_TIMING, f"{_LOADS}/filter.py", *_SYNTH),
+            ("docs/study-filter.md", "docs/images/study-filter-insertion.svg"),
+            lambda: (filter_study.all_points(False), filter_study.WHOLE, filter_study.WIRE),
         ),
         Measurement("bench filter", ("filter_card",), ("filter",), (*_TIMING, f"{_BENCH}/filter.py"), _TABLES),
         Measurement(
@@ -176,7 +186,7 @@ MEASUREMENTS = {
                 *_NODES,
                 *_HOST,
                 "headrace/card/functions/vhost_user.py",
-                *(f"{_LOADS}/emulator_{name}.py" for name in ("card", "fabrics")),
+                *(f"{_LOADS}/emulator_{name}.py" for name in ("card", "fabrics", "healing")),
                 *(f"{_LOADS}/{name}.py" for name in ("fir", "host_paths", "ovs_rates", "switch")),
                 "headrace/net/ovs.py",
             ),
@@ -238,8 +248,9 @@ def publish(
     values: Mapping[str, str | None],
     folder: Path | None = None,
     figures: Mapping[str, str] | None = None,
-) -> None:
+) -> list[str]:
     """Writes values into the measurement's pages, and copies ``figures`` (names in ``folder`` and in docs/images).
+    Gives the papers' statements whose answers are others now, a line each.
 
     Raises HeadraceError where this is no checkout, or its sources have changed since they were ``measured_on``.
     """
@@ -250,3 +261,4 @@ def publish(
     for name, shown in (figures or {}).items():
         assert folder is not None
         shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")
+    return statements.refresh(root)

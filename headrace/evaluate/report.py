@@ -93,9 +93,10 @@ def filter_figures(data: Mapping[str, Any]) -> Table:
         shortest, longest = data["latency_cycles"]
         latency = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
         table.add_row("passthrough latency", f"{latency} cycle{'s' * (longest != 1)}", "measured")
-    table.add_row("cycles", f"{cycles:,}, {_ratio(data['cycles_per_packet'])} a packet", "measured")
+    if not data["live"]:
+        table.add_row("cycles", f"{cycles:,}, {_ratio(data['cycles_per_packet'])} a packet", "measured")
     table.add_row("core CPI", _ratio(data["core_cpi"]), "measured")
-    if packets and seconds:
+    if packets and seconds and not data["live"]:
         rate = f"{packets / seconds / 1e6:,.2f} million packets/s, {data['bytes'] * 8 / seconds / 1e9:,.2f} Gb/s"
         table.add_row(f"on a card at {data['clock_hz'] / 1e6:.2f} MHz", rate, "modelled")
     wall = f"{data['wall_s']:.2f} s, {data['packets_per_wall_s']:,.0f} packets/s"

@@ -194,7 +194,8 @@ module ethernet_rx
     end
   end
   stream_contract #(
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .STAYS (1'b0)
   ) u_contract (
       .clk,
       .rst,

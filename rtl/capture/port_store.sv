@@ -179,7 +179,8 @@ module port_store
 
 `ifndef SYNTHESIS
   stream_contract #(
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .STAYS (1'b0)
   ) u_contract (
       .clk,
       .rst,

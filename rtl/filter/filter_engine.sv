@@ -140,14 +140,14 @@ module filter_engine
     );
 
 `ifndef SYNTHESIS
-    // Without flow control a MAC does not wait: what isn't taken is lost.
     stream_contract #(
-        .DATA_W(DATA_W)
+        .DATA_W(DATA_W),
+        .STAYS (1'b0)
     ) u_contract (
         .clk,
         .rst,
         .tvalid(rx_tvalid[port]),
-        .tready(rx_tready[port] || !flow_control),
+        .tready(rx_tready[port]),
         .tdata (rx_tdata[port]),
         .tkeep (rx_tkeep[port]),
         .tlast (rx_tlast[port])

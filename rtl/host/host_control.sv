@@ -177,6 +177,7 @@ module host_control
     owner            <= FUNCTION_W'(regs_out.policy.select.item.value);
     pace_time        <= regs_out.policy.byte_time.value.value;
     policy           <= '{
+        service: regs_out.policy.rules.service.value,
         spoofcheck: regs_out.policy.rules.spoofcheck.value,
         trust: regs_out.policy.rules.trust.value,
         qos: regs_out.policy.rules.qos.value,

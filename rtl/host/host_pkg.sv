@@ -87,6 +87,7 @@ package host_pkg;
 
   // What a function may send and is to receive. MAC addresses in the order of their bytes, from the lowest on.
   typedef struct packed {
+    logic        service;       // its port VLAN's tags are of 802.1ad, not of 802.1Q
     logic        spoofcheck;    // what it sends must come from `mac`
     logic        trust;         // it receives frames to any station
     logic [2:0]  qos;           // of its port VLAN's tags
@@ -101,6 +102,11 @@ package host_pkg;
     logic [63:0] had_tag;       // sent: with a tag, where there is a port VLAN
     logic [63:0] spoofed;       // sent: from another MAC address
   } policy_drops_t;
+
+  // Ethertypes of tags
+  localparam logic [15:0] CUSTOMER_TAG = 16'h8100;  // 802.1Q
+  localparam logic [15:0] SERVICE_TAG = 16'h88A8;   // 802.1ad
+  localparam logic [15:0] OLD_TAG = 16'h9100;       // before 802.1ad, of some vendors
 
   localparam int unsigned BYTE_TIME_W = 32;       // of the time of a byte at a function's rate
   localparam int unsigned BYTE_TIME_FRACTION = 19; // of these bits, below a ns

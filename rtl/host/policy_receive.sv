@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions are to receive: of a function with a port VLAN frames with that VLAN's tag (802.1Q), which they lose;
-// of one with a MAC address that isn't trusted, frames to that address or to a group (broadcast, multicast). Others are
-// dropped, and an event says why; of two reasons the first.
+// What functions are to receive: of a function with a port VLAN frames with that VLAN's tag (of 802.1Q or 802.1ad, as
+// is set), which they lose; of one with a MAC address that isn't trusted, frames to that address or to a group
+// (broadcast, multicast). Others are dropped, and an event says why; of two reasons the first.
 // A policy that is set holds for the frames whose first beat comes later.
 // Latency: 4 cycles; of a beat that a tag is taken from, until the next one is there. Throughput: 1 beat a cycle.
 // Backpressure: s_axis_tready does not wait for m_axis_tready within the cycle; it is low while `hold` is high.
@@ -48,8 +48,6 @@ module policy_receive
     $fatal(1, "policy_receive: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
 
-  localparam logic [15:0] TAG = 16'h8100;
-
   typedef struct packed {
     logic               last;
     logic [QUEUE_W-1:0] number;
@@ -58,6 +56,7 @@ module policy_receive
   } beat_t;
   typedef struct packed {
     logic        filters;  // by the address
+    logic        service;
     logic [11:0] vlan;
     logic [47:0] mac;
   } rules_t;
@@ -96,7 +95,7 @@ module policy_receive
       .clk,
       .wr_en  (set_valid),
       .wr_addr(set_function),
-      .wr_data({!set.trust && set.mac != '0, set.vlan, set.mac}),
+      .wr_data({!set.trust && set.mac != '0, set.service, set.vlan, set.mac}),
       .rd_addr(a_free ? came_function : a_function_q),
       .rd_data(rules)
   );
@@ -132,7 +131,7 @@ module policy_receive
       b_other_q[12] <= !a_q.keep[5];
       b_filters_q   <= rules.filters && !a_q.data[0];
       b_strips_q    <= rules.vlan != '0;
-      b_has_tag_q   <= ethertype == TAG && a_q.keep[15];
+      b_has_tag_q   <= ethertype == (rules.service ? SERVICE_TAG : CUSTOMER_TAG) && a_q.keep[15];
       b_same_vlan_q <= vlan == rules.vlan;
     end
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions may send: frames from a function's own MAC address only, where it is checked; and where it has a port
-// VLAN, untagged frames (of neither 802.1Q nor 802.1ad) only, which get the VLAN's tag. Others are dropped, and an
-// event says why; of two reasons the first.
+// VLAN, frames without a tag only (0x8100, 0x88A8, 0x9100), which get the VLAN's. Where that is of 802.1ad (0x88A8),
+// they may have one of 802.1Q (0x8100). Others are dropped, and an event says why; of two reasons the first.
 // A policy that is set holds for the frames whose first beat comes later.
 // Latency: 4 cycles. Throughput: 1 beat a cycle, of which a tag may make one more.
 // Backpressure: s_axis_tready does not wait for m_axis_tready within the cycle; it is low while `hold` is high.
@@ -48,8 +48,6 @@ module policy_transmit
     $fatal(1, "policy_transmit: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
 
-  localparam logic [15:0] TAG = 16'h8100, OUTER_TAG = 16'h88A8;
-
   typedef struct packed {
     logic               last;
     logic [QUEUE_W-1:0] number;
@@ -57,6 +55,7 @@ module policy_transmit
     logic [DATA_W-1:0]  data;
   } beat_t;
   typedef struct packed {
+    logic        service;
     logic        spoofcheck;
     logic [2:0]  qos;
     logic [11:0] vlan;
@@ -65,6 +64,7 @@ module policy_transmit
 
   // a: a beat as it came, with its function's rules; b: compared with them; c: with what is to be done with it
   logic a_valid_q, b_valid_q, c_valid_q, b_first_q, c_first_q, c_pass_q, c_tag_q, c_grows_q, extra_q;
+  logic b_service_q, c_service_q;
   logic out_ready, out_idle;
   beat_t a_q, b_q, c_q, out;
   logic [FUNCTION_W-1:0] came_function, a_function_q, b_function_q;
@@ -96,7 +96,7 @@ module policy_transmit
       .clk,
       .wr_en  (set_valid),
       .wr_addr(set_function),
-      .wr_data({set.spoofcheck, set.qos, set.vlan, set.mac}),
+      .wr_data({set.service, set.spoofcheck, set.qos, set.vlan, set.mac}),
       .rd_addr(a_free ? came_function : a_function_q),
       .rd_data(rules)
   );
@@ -106,6 +106,8 @@ module policy_transmit
   wire has_tag = b_adds_q && b_has_tag_q;
   wire passes = b_first_q ? !spoofed && !has_tag : c_pass_q;
 
+  wire [15:0] tag = c_service_q ? SERVICE_TAG : CUSTOMER_TAG;
+
   // With the tag, bytes from the thirteenth on come four places later.
   logic [DATA_W-1:0] shifted;
   logic [KEEP_W-1:0] shifted_keep;
@@ -114,7 +116,7 @@ module policy_transmit
     shifted_keep = KEEP_W'({c_q.keep, 4'hF});
     if (c_first_q) begin
       shifted[95:0]   = c_q.data[95:0];
-      shifted[127:96] = {c_tci_q[7:0], c_tci_q[15:8], TAG[7:0], TAG[15:8]};
+      shifted[127:96] = {c_tci_q[7:0], c_tci_q[15:8], tag[7:0], tag[15:8]};
     end
     if (extra_q) begin
       shifted      = DATA_W'(carry_q);
@@ -139,7 +141,8 @@ module policy_transmit
       b_function_q <= a_function_q;
       for (int i = 0; i < 12; i++) b_other_q[i] <= a_q.data[48+4*i+:4] != rules.mac[4*i+:4];
       b_check_q   <= rules.spoofcheck;
-      b_has_tag_q <= ethertype == TAG || ethertype == OUTER_TAG;
+      b_has_tag_q <= ethertype == SERVICE_TAG || ethertype == OLD_TAG || (ethertype == CUSTOMER_TAG && !rules.service);
+      b_service_q <= rules.service;
       b_adds_q    <= rules.vlan != '0;
       b_tci_q     <= {rules.qos, 1'b0, rules.vlan};
     end
@@ -150,9 +153,10 @@ module policy_transmit
       c_first_q <= b_first_q;
       c_grows_q <= (b_first_q ? b_adds_q : c_tag_q) && b_q.last && b_q.keep[KEEP_W-4];  // by a beat
       if (b_first_q) begin
-        c_pass_q <= passes;
-        c_tag_q  <= b_adds_q;
-        c_tci_q  <= b_tci_q;
+        c_pass_q    <= passes;
+        c_tag_q     <= b_adds_q;
+        c_service_q <= b_service_q;
+        c_tci_q     <= b_tci_q;
       end
       if (b_valid_q) b_first_q <= b_q.last;
     end

@@ -158,7 +158,8 @@ module virtq_fetch_parse
   wire available = descriptor.flags[AVAIL] == from_q.place.wrap && descriptor.flags[USED] != from_q.place.wrap;
   wire trusted = from_q.trusted != 0;
   wire [15:0] slots = from_q.slots + 16'd1;
-  wire wrong_way = descriptor.flags[WRITE] != WRITABLE;
+  // DPDK leaves WRITE in tables of what is to be read.
+  wire wrong_way = WRITABLE ? !descriptor.flags[WRITE] : descriptor.flags[WRITE] && !from_q.in_table;
   wire none = head && !available;
   wire to_table = head && descriptor.flags[INDIRECT];
   wire goes_on = descriptor.flags[NEXT];

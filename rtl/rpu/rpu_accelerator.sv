@@ -13,6 +13,7 @@ module rpu_accelerator
     input  logic              clk,
     input  logic              rst,
     input  logic              isolate,
+    output logic              there,           // there is one, isolated or not
     output logic              closed,          // what there is, is isolated, or there is none
     output logic [31:0]       identification,  // of what is there: its register 0xFFC
     input  logic              reg_valid,
@@ -44,6 +45,7 @@ module rpu_accelerator
   end
 
   if (KIND == 0) begin : gen_none
+    assign there          = 1'b0;
     assign closed         = 1'b1;
     assign identification = '0;
     assign reg_ready      = 1'b1;
@@ -60,6 +62,7 @@ module rpu_accelerator
     logic [31:0] slot_reg_rdata;
     accel_job_t slot_job;
 
+    assign there = slot_present;
     rpu_decoupler u_decoupler (.*);
 
     if (KIND == SLOT) begin : gen_slot

@@ -4,7 +4,8 @@
 // Latency of a load: 1 cycle from registers (while the core sleeps, more) and data memory, 3 from packet memory, from
 // the accelerator 1 and what that takes. Stores are taken at once; one to the accelerator waits for the one before.
 // A store into the broadcast region, the end of data memory, goes to the other units as well, and waits for room there.
-// What lies outside of all is an error: a load ends with bus_error, and `access_error` says of which kind loads and
+// What lies outside of all, and the accelerator's registers where there is none, but for what it is (0xFF8, 0xFFC: 0),
+// is an error: a load ends with bus_error, and `access_error` says of which kind loads and
 // stores were (instruction, data, packet memory, registers).
 module rpu_bus
   import rpu_pkg::*;
@@ -35,7 +36,8 @@ module rpu_bus
     input  logic              io_wait,       // not yet
     output logic              io_elsewhere,  // an access to anything else
 
-    output logic              reg_valid,     // the accelerator's registers
+    input  logic              accel_there,   // there is an accelerator
+    output logic              reg_valid,     // its registers
     input  logic              reg_ready,
     output logic              reg_write,
     output logic [15:0]       reg_addr,
@@ -107,6 +109,7 @@ module rpu_bus
     else if (bus_addr[24]) wrong[2] = {1'b0, offset} >= PMEM_BYTES;
     else if (bus_addr[23]) wrong[1] = offset >= DMEM_BYTES;
     else if (!bus_addr[22]) wrong[3] = bus_addr[21:9] != '0;
+    else wrong[3] = !accel_there && (bus_write || bus_addr[15:3] != 13'h1FF);
     if (wrong != '0) target = WRONG;
     else if (bus_addr[24]) target = PACKET;
     else if (bus_addr[23]) target = DATA;

@@ -42,6 +42,8 @@ module rpu_control
     input  logic [UNITS-1:0][31:0]     error_addr,
     input  logic [UNITS-1:0][31:0]     error_pc,
     input  logic [UNITS-1:0][31:0]     program_counter,
+    input  logic [UNITS-1:0][15:0]     slot_bytes,
+    input  logic [UNITS-1:0]           too_long,
     input  logic [UNITS-1:0]           unit_idle,
     input  traffic_t [UNITS-1:0]       rx_traffic,
     input  traffic_t [UNITS-1:0]       tx_traffic,
@@ -302,6 +304,9 @@ module rpu_control
       regs_in.unit[i].tx_bytes.count.incrvalue   = tx_traffic[i].bytes;
       regs_in.unit[i].tx_stalls.count.incr       = tx_traffic[i].stall;
       regs_in.unit[i].tx_stalls.count.incrvalue  = 1'b1;
+      regs_in.unit[i].slot_bytes.value.next      = 32'(slot_bytes[i]);
+      regs_in.unit[i].too_long.count.incr        = too_long[i];
+      regs_in.unit[i].too_long.count.incrvalue   = 1'b1;
       regs_in.unit[i].errors.count.incr          = 1'b1;
       regs_in.unit[i].errors.count.incrvalue     = 3'(unit_event[i].bad_port) + 3'(unit_event[i].cut)
           + 3'(unit_event[i].discarded) + 3'(unit_event[i].slot_error);

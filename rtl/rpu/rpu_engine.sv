@@ -173,7 +173,8 @@ module rpu_engine
   );
 
   logic [UNITS-1:0] poke, evict, unit_idle, watch, host_valid, host_ready, host_rvalid;
-  logic [UNITS-1:0] isolate, accel_closed, accel_idle;
+  logic [UNITS-1:0] isolate, accel_closed, accel_idle, too_long;
+  logic [UNITS-1:0][15:0] slot_bytes;
   logic [UNITS-1:0] debug_valid, debug_ready, broadcast_valid, broadcast_ready, message_valid, message_ready;
   logic [UNITS-1:0][63:0] debug_in, debug_out, unit_wake_ns;
   core_status_t [UNITS-1:0] core_status;
@@ -194,7 +195,7 @@ module rpu_engine
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
     localparam int unsigned KIND = 32'(ACCELERATORS[4*u+:4]);
-    logic reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, interrupt;
+    logic accel_there, reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, interrupt;
     logic [15:0] reg_addr;
     logic [31:0] reg_wdata, reg_rdata, load_data;
     logic [3:0] reg_wstrb;
@@ -251,6 +252,7 @@ module rpu_engine
         .debug_addr,
         .debug_wdata,
         .debug_rdata    (debug_rdata[u]),
+        .accel_there,
         .reg_valid,
         .reg_ready,
         .reg_write,
@@ -279,6 +281,8 @@ module rpu_engine
         .error_addr     (error_addr[u]),
         .error_pc       (error_pc[u]),
         .program_counter(program_counter[u]),
+        .slot_bytes     (slot_bytes[u]),
+        .too_long       (too_long[u]),
         .watch          (watch[u]),
         .wake_ns        (unit_wake_ns[u]),
         .idle           (unit_idle[u])
@@ -291,6 +295,7 @@ module rpu_engine
         .clk,
         .rst           (rst || core_rst[u]),
         .isolate       (isolate[u]),
+        .there         (accel_there),
         .closed        (accel_closed[u]),
         .identification(accel_identification[u]),
         .reg_valid,
@@ -372,6 +377,8 @@ module rpu_engine
       .error_addr,
       .error_pc,
       .program_counter,
+      .slot_bytes,
+      .too_long,
       .unit_idle,
       .rx_traffic,
       .tx_traffic,

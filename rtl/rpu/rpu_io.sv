@@ -50,6 +50,7 @@ module rpu_io
     output logic [23:0]  slot_addr,
     input  logic         slot_begin,      // a packet comes into slot_begun
     input  logic [7:0]   slot_begun,
+    input  logic         again,           // a packet is sent whose slot has none to send
     input  logic         slot_end,        // slot_ended is given back
     input  logic [7:0]   slot_ended,
 
@@ -205,7 +206,7 @@ module rpu_io
     raised[FLAG_EVICT]          = evict;
     raised[FLAG_BROADCAST_FULL] = wanted && !message_room;
     raised[FLAG_ACCELERATOR]    = accel_irq;
-    raised[FLAG_DUPLICATE_SLOT] = (update && !bad_number && double_entry) || double_end;
+    raised[FLAG_DUPLICATE_SLOT] = (update && !bad_number && double_entry) || double_end || again;
     raised[FLAG_INVALID_SLOT]   = update && bad_number;
     raised[FLAG_INVALID_DESC]   = invalid_desc;
     raised[FLAG_DRAM_ERROR]     = dram_error;

@@ -8,7 +8,8 @@
 // and no write.
 // Backpressure: requests wait for the packet before and for room for releases; the queue of requests is rpu_io's.
 // A request that names what isn't there (kind, port, slot, memory, flag) raises invalid_desc; a packet in a slot is
-// dropped then, so that none is lost by it.
+// dropped then, so that none is lost by it. A packet whose slot has none, or has one that is on its way out already, is
+// not sent: `again`.
 module rpu_transmit
   import rpu_pkg::*;
 #(
@@ -23,6 +24,9 @@ module rpu_transmit
     input  checked_t          send,
     input  logic [31:0]       active,        // slots with packets, from slot 1
     output logic              invalid_desc,
+    output logic              again,
+    output logic              slots_told,    // software has entered slots, of so many bytes
+    output logic [15:0]       slots_bytes,
     output logic [31:0]       dram_empty,    // flags of reads that ask for no bytes
     output logic              slot_end,      // software gives a slot back, whether it has a packet or not
     output logic [7:0]        slot_ended,
@@ -64,9 +68,12 @@ module rpu_transmit
   } user_t;
 
   desc_t desc;
-  logic is_packet, is_slots, is_read, is_write, to_reader, in_dmem, slots_room;
+  logic is_packet, is_slots, is_read, is_write, to_reader, in_dmem, slots_room, refused;
+  logic [31:0] leaving_q;          // slots whose packets are on their way out, from slot 1
   assign desc      = send.send.desc;
-  assign is_packet = send.is_packet;
+  assign refused   = send.to_packet && send.has_slot
+      && (!active[desc.tag[4:0]-5'd1] || leaving_q[desc.tag[4:0]-5'd1]);
+  assign is_packet = send.is_packet && !refused;
   assign is_slots  = send.is_slots;
   assign is_read   = send.is_read;
   assign is_write  = send.is_write;
@@ -205,11 +212,14 @@ module rpu_transmit
   );
 
   assign slot_ended   = done_q ? done_slot_q : desc.tag;
-  assign slot_end     = (done_q && done_slot_q != 0) || (end_now && send.to_packet && send.has_slot);
+  assign slot_end     = (done_q && done_slot_q != 0) || (end_now && send.to_packet && send.has_slot && !refused);
   assign there        = active[slot_ended[4:0]-5'd1];
   assign free_now     = (slot_end && there) || (end_now && is_slots);
   assign freed        = '{all: !done_q && is_slots, slot: slot_ended};
   assign invalid_desc = take && !send.valid;
+  assign again        = take && refused;
+  assign slots_told   = take && is_slots;
+  assign slots_bytes  = desc.len;
 
   stream_queue #(
       .WIDTH($bits(release_t)),
@@ -234,11 +244,16 @@ module rpu_transmit
     empty_tag_q <= desc.tag[4:0];
     done_q      <= beat_valid && beat_ready && beat_last;
     done_slot_q <= beat_user.slot;
+    for (int i = 0; i < 32; i++) begin
+      if (take && is_packet && desc.tag == 8'(i + 1)) leaving_q[i] <= 1'b1;
+      else if (slot_end && slot_ended == 8'(i + 1)) leaving_q[i] <= 1'b0;
+    end
     owed_q      <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
     if (rst) begin
-      empty_q <= 1'b0;
-      done_q  <= 1'b0;
-      owed_q  <= '0;
+      empty_q   <= 1'b0;
+      done_q    <= 1'b0;
+      owed_q    <= '0;
+      leaving_q <= '0;
     end
   end
 

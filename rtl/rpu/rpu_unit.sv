@@ -64,7 +64,8 @@ module rpu_unit
     input  logic [31:0]       debug_wdata,
     output logic [31:0]       debug_rdata,
 
-    output logic              reg_valid,         // the accelerator
+    input  logic              accel_there,       // the accelerator: there is one
+    output logic              reg_valid,
     input  logic              reg_ready,
     output logic              reg_write,
     output logic [15:0]       reg_addr,
@@ -94,6 +95,8 @@ module rpu_unit
     output logic [31:0]       error_addr,        // of the last error: of the access, packet or slot
     output logic [31:0]       error_pc,          // the instruction's; with descriptors, where the core was then
     output logic [31:0]       program_counter,
+    output logic [15:0]       slot_bytes,        // the longest packet that a slot takes
+    output logic              too_long,          // one that was longer has been dropped
     output logic              watch,
     output logic [63:0]       wake_ns,
     output logic              idle               // no packet moves, and the core sleeps or is in reset
@@ -224,6 +227,7 @@ module rpu_unit
       .io_rdata,
       .io_wait,
       .io_elsewhere,
+      .accel_there,
       .reg_valid,
       .reg_ready,
       .reg_write,
@@ -252,8 +256,9 @@ module rpu_unit
 
   // Packets in. Both memories serve the writer next after the core.
   logic slot_write, slot_header, pw_valid, hw_valid, hw_ready, header_there, in_valid, in_ready, beyond;
-  logic writer_idle;
-  logic [7:0] slot_number;
+  logic writer_idle, slots_told;
+  logic [7:0] slot_number, long_slot;
+  logic [15:0] slots_bytes;
   logic [23:0] slot_addr, pw_addr, hw_addr, in_header;
   logic [DATA_W-1:0] w_data;
   logic [KEEP_W-1:0] w_strb;
@@ -272,6 +277,9 @@ module rpu_unit
       .slot_header,
       .slot_number,
       .slot_addr,
+      .slots_told,
+      .slots_bytes,
+      .slot_bytes,
       .s_axis_tvalid,
       .s_axis_tready,
       .s_axis_tdata,
@@ -292,6 +300,8 @@ module rpu_unit
       .desc        (in_desc),
       .desc_header (in_header),
       .beyond,
+      .too_long,
+      .long_slot,
       .idle        (writer_idle)
   );
 
@@ -336,11 +346,14 @@ module rpu_unit
   end
 
   // Packets out
-  logic send_valid, send_ready, invalid_desc, slot_end, tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
+  logic send_valid, send_ready, invalid_desc, again, tx_end, slot_end;
+  logic tx_valid, tx_ready, tx_done, txl_valid, txl_ready, txl_done;
   logic transmit_idle, queued_valid, queued_ready, asked_valid, asked_ready, checks_idle;
   send_t queued, asked;
   checked_t send;
-  logic [7:0] slot_ended;
+  logic [7:0] tx_ended, slot_ended;
+  logic freed_valid, freed_ready, return_idle;
+  release_t freed;
   logic [23:0] tx_addr;
 
   if (BUS_REGS) begin : gen_send
@@ -390,9 +403,12 @@ module rpu_unit
       .send,
       .active     (status.active),
       .invalid_desc,
+      .again,
+      .slots_told,
+      .slots_bytes,
       .dram_empty,
-      .slot_end,
-      .slot_ended,
+      .slot_end   (tx_end),
+      .slot_ended (tx_ended),
       .rd_valid   (tx_valid),
       .rd_ready   (tx_ready),
       .rd_done    (tx_done),
@@ -408,10 +424,29 @@ module rpu_unit
       .m_axis_tkeep,
       .m_axis_tlast,
       .m_axis_tuser,
+      .release_valid(freed_valid),
+      .release_ready(freed_ready),
+      .released   (freed),
+      .idle       (transmit_idle)
+  );
+
+  rpu_slot_return u_slot_return (
+      .clk,
+      .rst          (reset),
+      .too_long,
+      .long_slot,
+      .active       (status.active),
+      .s_end        (tx_end),
+      .s_ended      (tx_ended),
+      .s_valid      (freed_valid),
+      .s_ready      (freed_ready),
+      .s            (freed),
+      .slot_end,
+      .slot_ended,
       .release_valid,
       .release_ready,
       .released,
-      .idle       (transmit_idle)
+      .idle         (return_idle)
   );
 
   logic message_in_q;              // another unit's store is in data memory
@@ -457,6 +492,7 @@ module rpu_unit
       .slot_addr,
       .slot_begin   (slot_begin_q),
       .slot_begun   (slot_begun_q),
+      .again,
       .slot_end,
       .slot_ended,
       .message_valid(message_in_q),
@@ -506,7 +542,7 @@ module rpu_unit
         access: access_error != '0,
         imem: imem_error,
         beyond: beyond,
-        descriptor: invalid_desc || slot_end
+        descriptor: invalid_desc || again || slot_end
     };
     if (errors_q.any) begin
       error_pc <= errors_q.access ? errors_q.bus_pc : errors_q.pc;
@@ -661,6 +697,6 @@ module rpu_unit
   );
 
   assign idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
-      && !in_valid && status.active == '0 && (core_rst || io_wait);
+      && return_idle && !in_valid && status.active == '0 && (core_rst || io_wait);
 
 endmodule

@@ -7,7 +7,8 @@
 // Latency: 3 cycles from the last beat to the descriptor, one more when the last beat lies in two lines. Throughput: a
 // beat a cycle, and a further cycle for such a packet.
 // Backpressure: s_axis_tready is low while a memory has no cycle for a line, or there is no room for a descriptor.
-// Bytes beyond packet memory are not written: `beyond`.
+// Bytes beyond packet memory are not written: `beyond`. Of a packet that is longer than its slot nothing is written
+// from the beat on that shows it, and it makes no descriptor: `too_long` tells its slot.
 module rpu_writer
   import rpu_pkg::*;
 #(
@@ -23,6 +24,9 @@ module rpu_writer
     input  logic              slot_header,   // its header
     input  logic [7:0]        slot_number,   // from 1, to SLOTS
     input  logic [23:0]       slot_addr,
+    input  logic              slots_told,    // software says how long slots are
+    input  logic [15:0]       slots_bytes,   // 0: as long as any packet
+    output logic [15:0]       slot_bytes,    // the longest packet that a slot takes
 
     input  logic              s_axis_tvalid,
     output logic              s_axis_tready,
@@ -47,6 +51,8 @@ module rpu_writer
     output desc_t             desc,
     output logic [23:0]       desc_header,   // where its header begins in data memory; 0: it has none
     output logic              beyond,
+    output logic              too_long,
+    output logic [7:0]        long_slot,
     output logic              idle
 );
 
@@ -106,7 +112,11 @@ module rpu_writer
   );
   always_ff @(posedge clk) begin
     if (slot_write && slot_header) has_header_q[entered] <= 1'b1;
-    if (rst) has_header_q <= '0;
+    if (slots_told) slot_bytes <= slots_bytes != '0 ? slots_bytes : '1;
+    if (rst) begin
+      has_header_q <= '0;
+      slot_bytes   <= '1;
+    end
   end
 
   // What comes from host memory
@@ -124,6 +134,8 @@ module rpu_writer
   logic [DATA_W-1:0] turned_q, behind_q;
   count_t bytes_q, end_q;          // end_q: where the beat ends, from the beginning of its first line on
   unit_rx_t user_q;
+  logic [15:0] left_q;             // bytes of the slot behind the beat
+  logic long_q;                    // the packet ends behind its slot
   logic [BYTE_W+2:0] turn;
   logic [23:0] addr_q;
   logic [16:0] header_block_q;
@@ -133,6 +145,7 @@ module rpu_writer
   assign s_axis_tready = !valid_q || advance;
   wire taken = s_axis_tvalid && s_axis_tready;
   wire count_t beat_bytes = bytes_of(s_axis_tkeep);
+  wire [15:0] left = start_q ? slot_bytes : left_q;
   wire count_t beat_end = count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
 
   always_ff @(posedge clk) begin
@@ -150,6 +163,8 @@ module rpu_writer
       tag_q             <= answer_q.tag;
       first_q           <= start_q || second_q;
       last_q            <= s_axis_tlast;
+      left_q            <= left - 16'(beat_bytes);
+      long_q            <= !from_dram && ((long_q && !start_q) || 16'(beat_bytes) > left);
       start_q           <= s_axis_tlast;
       second_q          <= is_answer && !s_axis_tlast;
       if (is_answer) answer_q <= answer;
@@ -174,9 +189,9 @@ module rpu_writer
   assign final_line = last_q && (tail_q || !spills_q);
   assign next_line  = line_q + 1'b1;
   assign len        = first_q ? 16'(bytes_q) : len_q + 16'(bytes_q);
-  assign desc_room  = !desc_valid || desc_ready || dram_q;
-  assign in_memory  = in_pmem_q && !to_dmem_q;
-  assign in_header  = to_dmem_q || (has_header_beat_q && in_block_q);
+  assign desc_room  = !desc_valid || desc_ready || dram_q || long_q;
+  assign in_memory  = in_pmem_q && !to_dmem_q && !long_q;
+  assign in_header  = to_dmem_q || (has_header_beat_q && in_block_q && !long_q);
 
   always_comb begin
     for (int i = 0; i < KEEP_W; i++) begin
@@ -193,7 +208,7 @@ module rpu_writer
   assign fire         = valid_q && (!in_memory || wr_ready) && (!in_header || header_ready)
       && (!final_line || desc_room);
   assign advance      = fire && (final_line || !last_q);
-  assign beyond       = fire && !in_memory && !to_dmem_q;
+  assign beyond       = fire && !in_pmem_q && !to_dmem_q && !long_q;
   // A part that has failed has no data, and comes behind those of parts before it.
   logic read_q, taken_q, alone_q;
   logic [4:0] read_tag_q;
@@ -214,7 +229,9 @@ module rpu_writer
       in_block_q <= 1'b1;
     end
     if (advance) len_q <= len;
-    if (fire && final_line && !dram_q) begin
+    too_long  <= fire && final_line && long_q;
+    long_slot <= user_q.slot;
+    if (fire && final_line && !dram_q && !long_q) begin
       desc        <= '{data: PMEM_BASE | 32'(addr_q), port: user_q.port, tag: user_q.slot, len: len};
       desc_header <= has_header_beat_q ? {header_block_q, addr_q[HEADER_BITS-1:0]} : '0;
     end
@@ -222,16 +239,17 @@ module rpu_writer
     read_tag_q <= tag_q;
     taken_q    <= taken;
     if (taken) alone_q <= is_answer && s_axis_tlast;
-    desc_valid <= (fire && final_line && !dram_q) || (desc_valid && !desc_ready);
+    desc_valid <= (fire && final_line && !dram_q && !long_q) || (desc_valid && !desc_ready);
     if (rst) begin
       tail_q     <= 1'b0;
       read_q     <= 1'b0;
       taken_q    <= 1'b0;
+      too_long   <= 1'b0;
       desc_valid <= 1'b0;
     end
   end
 
-  assign idle = !s_axis_tvalid && !valid_q && !desc_valid && !read_q && !failed;
+  assign idle = !s_axis_tvalid && !valid_q && !desc_valid && !read_q && !failed && !too_long;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

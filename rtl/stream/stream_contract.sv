@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every AXI-Stream between parts keeps to, asserted in each simulation: an offer stays as it is until it is taken;
 // tkeep has no holes; every beat but a frame's last is full. Watches only: nothing of it is left in synthesis.
+// A MAC that doesn't wait takes back what is not taken at once: with STAYS 0 an offer may go or change.
 module stream_contract #(
     parameter int unsigned DATA_W = 64,
+    parameter bit          STAYS = 1'b1,
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     // Synthesis sees no use of them.
@@ -40,7 +42,7 @@ module stream_contract #(
     waits_q <= tvalid && !tready && !rst;
     if (rst) begun_q <= 1'b1;
     if (begun_q && !rst) begin
-      if (waits_q) begin
+      if (STAYS && waits_q) begin
         assert (tvalid && tlast == last_q && tkeep == keep_q && tdata == data_q)
         else $error("an offered beat went or changed");
       end

@@ -308,7 +308,8 @@ void Card::detach_function(uint32_t number) {
 RecordWriter Card::make_writer(const hr_sink& request) {
   const Arrivals& arrivals = port(request.port).arrivals;
   return RecordWriter(links_.sink(request).sink, capture_format(),
-                      request.timestamps == HR_TIMESTAMPS_RECORDED ? &arrivals : nullptr);
+                      request.timestamps == HR_TIMESTAMPS_RECORDED ? &arrivals : nullptr,
+                      request.timestamps == HR_TIMESTAMPS_KEPT ? &packets_.times() : nullptr);
 }
 
 void Card::send(uint32_t number, const uint8_t* data, uint32_t length, uint32_t wire_length, bool cut, bool bad_fcs) {

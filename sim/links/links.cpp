@@ -94,14 +94,14 @@ MadeSink Links::sink(const hr_sink& request, bool offload) {
   return made;
 }
 
-std::unique_ptr<PacketMemory> Links::packets(const std::string& link, const PacketRange& range) {
+std::unique_ptr<PacketMemory> Links::packets(const std::string& link, const PacketRange& range, KeptTimes* times) {
   const auto [kind, argument] = split(link);
   if (kind == "xdp") return std::make_unique<XdpPackets>(argument, range);
   MadeSource made = source(link);
   if (made.source == nullptr || made.queue != nullptr) {
     throw Error(HR_ERROR_USAGE, "'" + link + "' has no packets for the host's memory");
   }
-  return std::make_unique<CopiedPackets>(std::move(made.source), range);
+  return std::make_unique<CopiedPackets>(std::move(made.source), range, times);
 }
 
 std::shared_ptr<TapDevice> Links::tap(const std::string& argument, bool offload) {

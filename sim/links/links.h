@@ -15,6 +15,7 @@
 #include "links/sink.h"
 #include "links/source.h"
 #include "links/tap_device.h"
+#include "memory/kept_times.h"
 #include "memory/packet_memory.h"
 
 namespace headrace {
@@ -39,7 +40,7 @@ class Links {
   // a virtio-net header.
   MadeSource source(const std::string& link, bool offload = false);
   MadeSink sink(const hr_sink& request, bool offload = false);
-  std::unique_ptr<PacketMemory> packets(const std::string& link, const PacketRange& range);
+  std::unique_ptr<PacketMemory> packets(const std::string& link, const PacketRange& range, KeptTimes* times);
 
  private:
   std::shared_ptr<TapDevice> tap(const std::string& argument, bool offload);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "links/pcapng_sink.h"
 
+#include <limits>
+
+#include "error.h"
 #include "links/capture.h"
 #include "wire/pacing.h"
 
@@ -13,6 +16,7 @@ constexpr uint32_t kInterfaceStatistics = 5;
 constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr uint8_t kNanoseconds = 9;
+constexpr int64_t kSeconds = std::numeric_limits<uint64_t>::max() / kNsPerSecond - 4;  // and a fraction of 32 bits
 constexpr char kFilterExpression = 0;  // as libpcap takes it, not its bytecode
 
 constexpr uint16_t kUserApplication = 4;  // of a section header
@@ -56,6 +60,10 @@ void PcapngSink::begin(const CaptureFormat& source_format) {
 void PcapngSink::take(const Record& record) {
   const TxFrame& frame = *record.frame;
   const uint64_t time = Pacing::time_ns(record.time);
+  if (record.time.seconds >= kSeconds) {
+    throw Error(HR_ERROR_FILE, file_.name() + ": a packet of second " + std::to_string(record.time.seconds) +
+                                   " is too late for pcapng's times in nanoseconds");
+  }
   start(kEnhancedPacket);
   put(uint32_t{frame.port < interfaces_.size() ? frame.port : 0u});
   put(static_cast<uint32_t>(time >> 32));

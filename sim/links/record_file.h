@@ -32,6 +32,8 @@ class RecordFile {
   void flush();
   void close();
 
+  // In messages.
+  const std::string& name() const { return name_; }
   // Bytes of the file, those in the buffer too.
   uint64_t size() const { return size_; }
   // Packets whose records are not in the file, since it could not be written.

@@ -18,8 +18,9 @@ struct RecordWriter::Header {
   uint32_t length;
 };
 
-RecordWriter::RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals)
-    : sink_(std::move(sink)), arrivals_(arrivals) {
+RecordWriter::RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals,
+                           KeptTimes* kept)
+    : sink_(std::move(sink)), arrivals_(arrivals), kept_(kept) {
   sink_->begin(format);
 }
 
@@ -36,8 +37,7 @@ hr_writer_result RecordWriter::write(std::span<const uint8_t> ring, uint32_t fro
       throw Error(HR_ERROR_CAPTURE,
                   "the capture ring holds no record at byte " + std::to_string(result.reached % ring.size()));
     }
-    RecordTime time{header.seconds, header.nanoseconds, true};
-    if (arrivals_ != nullptr) time = arrivals_->find(Pacing::time_ns(time), hint_).value_or(time);
+    const RecordTime time = recorded({header.seconds, header.nanoseconds, true});
     const uint64_t time_ns = Pacing::time_ns(time);
     if (limits.packets != 0 && result.packets == limits.packets) {
       result.stop = HR_WRITER_PACKETS;
@@ -80,6 +80,11 @@ void RecordWriter::write(HostMemory& memory, std::span<const hr_packet> packets)
         {static_cast<int64_t>(packet.timestamp_ns / kNsPerSecond),
          static_cast<int64_t>(packet.timestamp_ns % kNsPerSecond), true});
   }
+}
+
+RecordTime RecordWriter::recorded(const RecordTime& time) {
+  if (kept_ != nullptr) return kept_->find(time);
+  return arrivals_ == nullptr ? time : arrivals_->find(Pacing::time_ns(time), hint_).value_or(time);
 }
 
 void RecordWriter::put(TxFrame& frame, uint32_t length, const RecordTime& time) {

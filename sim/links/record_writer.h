@@ -11,14 +11,15 @@
 #include "headrace.h"
 #include "links/sink.h"
 #include "memory/host_memory.h"
+#include "memory/kept_times.h"
 #include "wire/arrivals.h"
 
 namespace headrace {
 
 class RecordWriter {
  public:
-  // With `arrivals`, records get the recorded times of what arrived at their times.
-  RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals);
+  // With `arrivals`, records get the recorded times of what arrived at their times; with `kept`, those kept there.
+  RecordWriter(std::unique_ptr<Sink> sink, const CaptureFormat& format, const Arrivals* arrivals, KeptTimes* kept);
 
   // Writes the records between two byte counts, as far as the limits let it. Throws Error when the file can't be
   // written, or when what is there is no record.
@@ -32,11 +33,13 @@ class RecordWriter {
  private:
   struct Header;
 
+  RecordTime recorded(const RecordTime& time);
   void put(TxFrame& frame, uint32_t length, const RecordTime& time);
   const uint8_t* bytes(std::span<const uint8_t> ring, uint32_t at, uint32_t size);
 
   std::unique_ptr<Sink> sink_;
   const Arrivals* arrivals_;
+  KeptTimes* kept_;
   hr_totals taken_{};
   uint64_t hint_ = 0;
   uint64_t time_ns_ = 0;           // of the last record

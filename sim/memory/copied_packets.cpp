@@ -34,10 +34,14 @@ bool CopiedPackets::fetch() {
 bool CopiedPackets::place(hr_packet& packet) {
   const std::optional<uint64_t> offset = ring_.place(frame_.data, frame_.length);
   if (!offset) return false;
-  packet = {range_.address + *offset, frame_.has_time ? Pacing::time_ns(frame_.time) : 0, frame_.length,
-            frame_.original_length()};
+  packet = {range_.address + *offset, time_ns(), frame_.length, frame_.original_length()};
   held_ = false;
   return true;
+}
+
+uint64_t CopiedPackets::time_ns() const {
+  if (!frame_.has_time) return 0;
+  return times_ != nullptr ? times_->keep(frame_.time) : Pacing::time_ns(frame_.time);
 }
 
 void CopiedPackets::release(size_t count) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "links/source.h"
+#include "memory/kept_times.h"
 #include "memory/packet_memory.h"
 #include "memory/packet_ring.h"
 
@@ -13,8 +14,9 @@ namespace headrace {
 
 class CopiedPackets : public PacketMemory {
  public:
-  CopiedPackets(std::unique_ptr<Source> source, const PacketRange& range)
-      : source_(std::move(source)), range_(range), ring_(range.bytes, range.size) {}
+  // With `times`, packets get stand-ins for times that are kept there.
+  CopiedPackets(std::unique_ptr<Source> source, const PacketRange& range, KeptTimes* times)
+      : source_(std::move(source)), range_(range), times_(times), ring_(range.bytes, range.size) {}
 
   size_t take(std::span<hr_packet> packets) override;
   void release(size_t count) override;
@@ -25,10 +27,12 @@ class CopiedPackets : public PacketMemory {
  private:
   bool fetch();
   bool place(hr_packet& packet);
+  uint64_t time_ns() const;
   bool broken() const { return ended_ && !source_->fault().empty(); }
 
   std::unique_ptr<Source> source_;
   PacketRange range_;
+  KeptTimes* times_;
   PacketRing ring_;
   RxFrame frame_;
   bool held_ = false;  // the frame waits for room

@@ -8,10 +8,11 @@ constexpr uint16_t kFunction = 0;  // that the packets are for
 
 }  // namespace
 
-int PacketMemories::open(const std::string& link, uint64_t address, uint64_t size) {
+int PacketMemories::open(const std::string& link, uint64_t address, uint64_t size, bool keep_times) {
   memory_.map(kFunction, address, size, true);
   try {
-    open_[next_] = {address, links_.packets(link, {address, size, memory_.at(kFunction, address, size)})};
+    const PacketRange range{address, size, memory_.at(kFunction, address, size)};
+    open_[next_] = {address, links_.packets(link, range, keep_times ? &times_ : nullptr)};
   } catch (...) {
     memory_.unmap(kFunction, address);
     open_.erase(next_);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "links/links.h"
+#include "memory/kept_times.h"
 #include "memory/packet_memory.h"
 
 namespace headrace {
@@ -15,8 +16,10 @@ class PacketMemories {
  public:
   PacketMemories(HostMemory& memory, Links& links) : memory_(memory), links_(links) {}
 
-  // Maps the range and gives a handle. Throws Error.
-  int open(const std::string& link, uint64_t address, uint64_t size);
+  // Maps the range and gives a handle; `keep_times`: what times() finds again stands in for some of the packets' times.
+  // Throws Error.
+  int open(const std::string& link, uint64_t address, uint64_t size, bool keep_times);
+  KeptTimes& times() { return times_; }
   // Throws Error when nothing is open by that handle.
   PacketMemory& at(int handle) const;
   void close(int handle);
@@ -31,6 +34,7 @@ class PacketMemories {
 
   HostMemory& memory_;
   Links& links_;
+  KeptTimes times_;
   std::map<int, Open> open_;
   int next_ = 0;
 };

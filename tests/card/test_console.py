@@ -71,6 +71,21 @@ def test_a_file_has_the_bytes_as_they_come(loop: Open, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "abc\n" and (tmp_path / "next").read_text() == "d"
 
 
+def test_what_cores_say_before_a_run_and_after_the_last_one_is_kept(loop: Open, tmp_path: Path) -> None:
+    """Accesses to registers let the card go on, too."""
+    out = tmp_path / "out"
+    card = wakeful(loop())
+    card.console(f"file:{out}")
+    for text in ("before", "after"):
+        for letter in text.encode():
+            card.write(DOORBELL, letter)
+            for _ in range(5):
+                card.read(COUNT)
+        card.run(until=None, cycles=100 if text == "before" else 0)
+    card.close()
+    assert out.read_bytes() == b"beforeafter"
+
+
 def test_lines_with_prefixes_go_out_whole(loop: Open, tmp_path: Path) -> None:
     card = wakeful(loop())
     card.console(f"file:{tmp_path / 'out'}", prefix=True)

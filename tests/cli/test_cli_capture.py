@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from oracle import Packet, make_capture, random_packets
 from patience import HANG_S, until
-from scapy.utils import RawPcapReader
+from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from headrace.build.models import build_card
 from headrace.cli import main
@@ -22,6 +23,7 @@ from headrace.net import bpf
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 CORES = "2"
+MICRO, NANO = 0xA1B2C3D4, 0xA1B23C4D
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
@@ -71,6 +73,83 @@ def test_a_copy_is_tcpdumps_file(
     out = tmp_path / "out"
     assert run("-i", capture, "-w", out, "--path", way, "--time-stamp-precision", precision) == 0
     assert out.read_bytes() == tcpdump(capture, f"--time-stamp-precision={precision}")
+
+
+def odd_times(magic: int, order: str) -> list[tuple[int, int]]:
+    """Seconds and fractions as only a file has them: of a second and more, and beside them those that say the same."""
+    second = 10**9 if magic == NANO else 10**6
+    fractions = (0, second - 1, second, 3 * second + 7, 2**31, 2**32 - 1)
+    times = [(seconds, fraction) for seconds in (0, 1, 2, 5, 6, 2**31, 2**32 - 1) for fraction in fractions]
+    random.Random(f"{magic}{order}").shuffle(times)
+    return times * 3
+
+
+def pcap_of(times: list[tuple[int, int]], magic: int, order: str) -> bytes:
+    """Of packets whose last bit says whether their number is odd."""
+    packet = struct.Struct(order + "IIII")
+    body = (packet.pack(*time, 60, 60) + bytes(59) + bytes([n & 1]) for n, time in enumerate(times))
+    return struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, 1) + b"".join(body)
+
+
+def pcapng_of(ticks: list[int], resolution: int, offset: int) -> bytes:
+    """Of the same packets, at so many ticks of 10 ** -resolution s since ``offset``."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+    options = struct.pack("<HHBxxxHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    blocks.append(block(1, struct.pack("<HHI", 1, 0, 262144) + options))
+    for n, tick in enumerate(ticks):
+        header = struct.pack("<IIIII", 0, tick >> 32, tick & 0xFFFF_FFFF, 60, 60)
+        blocks.append(block(6, header + bytes(59) + bytes([n & 1])))
+    return b"".join(blocks)
+
+
+ODD = "ether[59] & 1 = 1"
+FILES: dict[str, Callable[[], bytes]] = {
+    "micro little": lambda: pcap_of(odd_times(MICRO, "<"), MICRO, "<"),
+    "micro big": lambda: pcap_of(odd_times(MICRO, ">"), MICRO, ">"),
+    "nano little": lambda: pcap_of(odd_times(NANO, "<"), NANO, "<"),
+    "nano big": lambda: pcap_of(odd_times(NANO, ">"), NANO, ">"),
+    "pcapng, seconds": lambda: pcapng_of([0, 5, 2**31, 2**32, 2**33, 2**34, 2**40] * 2, 0, 0),
+    "pcapng, before the epoch": lambda: pcapng_of([0, 999, 10**9, 7 * 10**9] * 2, 9, -5),
+}
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("precision", ["micro", "nano"])
+@pytest.mark.parametrize("file", FILES)
+def test_times_that_only_a_file_has_are_tcpdumps(file: str, precision: str, way: str, tmp_path: Path) -> None:
+    capture, out = tmp_path / "in", tmp_path / "out"
+    capture.write_bytes(FILES[file]())
+    as_precise = f"--time-stamp-precision={precision}"
+    assert run("-q", "-i", capture, "-w", out, "--path", way, as_precise) == 0
+    assert out.read_bytes() == tcpdump(capture, as_precise)
+    assert run("-q", "-i", capture, "-w", out, "--path", way, as_precise, "--cores", CORES, *ODD.split()) == 0
+    assert out.read_bytes() == tcpdump(capture, as_precise, ODD)
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+@pytest.mark.parametrize("magic", [MICRO, NANO])
+def test_pcapng_has_such_times_as_sums(magic: int, way: str, tmp_path: Path) -> None:
+    capture, out = tmp_path / "in", tmp_path / "out.pcapng"
+    times = odd_times(magic, "<")
+    capture.write_bytes(pcap_of(times, magic, "<"))
+    assert run("-q", "-i", capture, "-w", out, "--format", "pcapng", "--path", way) == 0
+    unit = 1 if magic == NANO else 1000
+    with RawPcapNgReader(str(out)) as reader:
+        got = [(meta.tshigh << 32) + meta.tslow for _, meta in reader]
+    assert got == [seconds * 10**9 + fraction * unit for seconds, fraction in times]
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+def test_a_time_that_pcapng_cannot_have_is_told(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture, out = tmp_path / "in", tmp_path / "out.pcapng"
+    capture.write_bytes(pcapng_of([5, 2**34, 2**35, 7], 0, 0))
+    assert run("-q", "-i", capture, "-w", out, "--format", "pcapng", "--path", way) == 1
+    assert f"{out}: a packet of second {2**35} is too late for pcapng's times" in capsys.readouterr().err
+    assert len(records(out)) == 2
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])

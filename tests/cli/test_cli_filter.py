@@ -14,7 +14,7 @@ from oracle import EXPRESSIONS, make_capture, random_packets
 
 from headrace.cards.filter import measurements
 from headrace.cards.filter import run as filter
-from headrace.cards.filter.run import FilterJob, FilterReport, ProgramReport
+from headrace.cards.filter.run import FilterJob, FilterOutput, FilterReport, ProgramReport
 from headrace.cli import main
 from headrace.net import bpf
 
@@ -377,3 +377,18 @@ def test_wrong_arguments_of_measure(
 ) -> None:
     assert main(["measure", *(capture if a == "IN" else a for a in arguments)]) == 2
     assert capsys.readouterr().err == f"headrace: {message}\n"
+
+
+def test_an_expression_may_be_given_as_text() -> None:
+    assert FilterOutput("tcp").program == bpf.Expression("tcp")  # type: ignore[arg-type]
+
+
+def test_cycles_without_packets_are_no_rate_of_a_live_source(card: Stand, capsys: pytest.CaptureFixture[str]) -> None:
+    card.changes = {"live": True, "cycles": 10**12, "cycles_per_packet": None}
+    job_of(card, "tcp", "iface:lo")
+    said = capsys.readouterr().err
+    assert "1,000" in said and "a packet" not in said and "on a card at" not in said
+    card.changes = {}
+    job_of(card, "tcp", "iface:lo")
+    said = capsys.readouterr().err
+    assert "a packet" in said and "on a card at" in said

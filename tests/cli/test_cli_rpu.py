@@ -115,19 +115,69 @@ def test_a_crash_is_told_with_its_source_line(tmp_path: Path, capture: Path) -> 
     assert line.endswith("last wrong address 0x900000")
 
 
+def test_packets_longer_than_their_slots_are_dropped_whole_counted_and_told(tmp_path: Path) -> None:
+    packets = [bytes([number]) * (28_014 if number % 2 else 614) for number in range(50)]
+    wrpcap(str(tmp_path / "in.pcap"), packets, linktype=1)
+    done = rpu("run", "forwarder", "--port", "0=in.pcap", "-w", "1=out.pcap", *CARD, "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["received"], report["sent"], report["dropped"], report["kept"]) == (50, 25, 25, 0)
+    assert sum(unit["too_long"] for unit in report["units"]) == 25
+    assert done.stderr.splitlines() == [
+        f"headrace: unit {unit['unit']} (forwarder): dropped {unit['too_long']} packets of more bytes than its slots "
+        "have, 16,384"
+        for unit in report["units"]
+        if unit["too_long"]
+    ]
+    found = [bytes(packet) for packet in rdpcap(str(tmp_path / "out.pcap"))]
+    assert Counter(found) == Counter(packet for packet in packets if len(packet) == 614)
+
+
+def test_a_program_whose_accelerator_is_not_there_is_told_with_its_line(tmp_path: Path, capture: Path) -> None:
+    done = rpu("run", "firewall@2-3", "--port", f"0={capture}", *CARD, "--seconds", "1e-4", folder=tmp_path)
+    assert done.returncode == 1
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith("headrace: unit 3 (firewall): stopped at 0x2") and "firewall.c:" in line
+    assert line.endswith("last wrong address 0x400000: the unit has no accelerator")
+
+
+def test_a_packet_that_is_sent_twice_leaves_once(tmp_path: Path, capture: Path) -> None:
+    (tmp_path / "twice.c").write_text(
+        '#include "core.h"\nint main(void) {\n  struct Desc packet;\n  init_slots(4, 0, 4096);\n  set_masks(0);\n'
+        "  while (1)\n    if (in_pkt_ready()) {\n      read_in_pkt(&packet);\n      pkt_send(&packet);\n"
+        "      pkt_send(&packet);\n    }\n}\n"
+    )
+    done = rpu("run", "twice.c", "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert (report["received"], report["sent"], report["dropped"], report["kept"]) == (400, 400, 0, 0)
+    assert re.search(r"unit 0 \(twice.c\): error of duplicate slot, at 0x\w+, main, \S*core.h:\d+; ", done.stderr)
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_unit_that_enters_no_slots_is_told(tmp_path: Path, capture: Path, others: bool) -> None:
+    (tmp_path / "no_slots.c").write_text('#include "core.h"\nint main(void) {\n  while (1) in_pkt_ready();\n}\n')
+    programs = ["no_slots.c@0", *(["forwarder@1-3"] if others else [])]
+    done = rpu("run", *programs, "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["sent"]) == ((0, 400) if others else (1, 0))
+    told = r"^headrace: unit 0 \(no_slots.c\): .*has entered no slots, and gets no packets$"
+    assert re.search(told, done.stderr, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (["forwarder@4"], "units '4': the card has units 0 to 3"),
         (["forwarder@x"], "units 'x': not like 0-3,6"),
         (["nothing.elf"], "nothing.elf: No such file"),
-        (["forwarder", "--blocklist", "in.pcap", "--accel", "crc"], "no unit has the accelerator blacklist"),
+        (["forwarder", "--blocklist", "block.txt", "--accel", "crc"], "no unit has the accelerator blacklist"),
         (["forwarder", "--accel", "gpu"], "no accelerator 'gpu'; there are none, crc, checksum, blacklist, matcher"),
         (["forwarder", "-w", "2=x.pcap"], "-w 2=x.pcap: not N=..., with N from 0 to 1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
 def test_wrong_settings_are_told_in_one_line(tmp_path: Path, capture: Path, arguments: list[str], error: str) -> None:
+    (tmp_path / "block.txt").write_text("192.0.2.1\n")
     done = rpu("run", *arguments, "--port", f"0={capture}", "--units", "4", folder=tmp_path)
     assert done.returncode == 2 or (done.returncode and "nothing.elf" in error)
     assert error in done.stderr
@@ -388,6 +438,23 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     refused = rpu("run", "intrusion", "--rules", "web.rules", "--port", "0=in.pcap", folder=tmp_path)
     assert refused.stderr == "headrace: web.rules: no unit has the accelerator matcher, which it is for\n"
     assert refused.returncode == 2
+
+
+@pytest.mark.parametrize("units", [1, 4])
+def test_no_match_of_a_file_is_lost_however_dense_they_are(tmp_path: Path, units: int) -> None:
+    (tmp_path / "web.rules").write_text(
+        'alert tcp any any -> any any (content:"a"; sid:1;)\nalert tcp any any -> any any (content:"ba"; sid:2;)\n'
+    )
+    texts = [b"a" * 700, b"ba" * 300, b"c" * 20, b"aab" * 90] * 3
+    wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP(sport=9, dport=9) / Raw(text) for text in texts])
+    card = ONE_UNIT if units == 1 else ["-P", "PMEM_KB=512", "--accel", "matcher"]
+    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "--units", str(units), *card, "--json")
+    done = rpu("run", "intrusion", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    counts = {rule["sid"]: rule["count"] for rule in report["matches"]}
+    assert counts == {1: sum(text.count(b"a") for text in texts), 2: sum(text.count(b"ba") for text in texts)}
+    assert (report["matches_unknown"], report["dropped"], report["kept"]) == (0, 0, 0)
 
 
 def test_a_profile_says_where_cycles_go(tmp_path: Path, capture: Path) -> None:

@@ -160,6 +160,7 @@ def test_a_report_says_what_a_full_disk_has_taken(tmp_path: Path) -> None:
     result = subprocess.run(command, preexec_fn=limit, env=wide, capture_output=True, text=True, check=False)
     assert result.returncode == 1 and f"headrace: {outs[0]}: File too large" in result.stderr
     data = json.loads(report.read_text())
+    assert data["matched"] == data["programs"][0]["matched"] == data["packets"]
     for out, program in zip(outs, data["programs"], strict=True):
         assert program["written"] == len(records(out))
     assert 0 < data["programs"][0]["written"] < data["programs"][0]["matched"]

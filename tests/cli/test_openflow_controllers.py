@@ -3,6 +3,7 @@ loud. Time is what the tests say it is."""
 
 from __future__ import annotations
 
+import re
 import select
 import socket
 from collections.abc import Iterator
@@ -127,15 +128,36 @@ def test_a_wrong_version_is_answered_before_the_end(room: Room) -> None:
     room.until(lambda: not room.controllers.status(), "the end of the connection")
 
 
-def test_who_is_too_many_is_sent_away(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_too_many_is_sent_away_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECTIONS", 2)
-    peers = [room.greeted(), room.greeted()]
-    extra = room.call()
-    room.until(lambda: (extra.read(), extra.ended)[1], "the end of the third")
-    assert room.controllers.refused == 1
-    peers[0].link.close()
-    room.until(lambda: len(room.switch.connections) == 1, "the end of the first")
-    room.greeted()
+    monkeypatch.setattr(module, "TURNED_AWAY", 1)
+    told: list[str] = []
+    room = Room(listens=["ptcp:0"], tell=told.append)
+    with room.controllers:
+        peers = [room.greeted(), room.greeted()]
+        for turn in range(2):
+            extra = room.call()
+            extra.say(HELLO)
+            (error,) = room.wait(extra, ofproto.OFPT_ERROR)
+            assert (error[8:12], error[12:]) == (bytes((0, 0, 0, 1)), b"2 controllers are connected, which is the most")
+            room.until(lambda peer=extra: (peer.read(), peer.ended)[1], "the end of the third")
+            assert (room.controllers.refused, len(told)) == (turn + 1, 1)
+            extra.link.close()
+            room.until(lambda: not room.controllers._turned_away, "the end of its socket")
+        crowd = [room.call(), room.call()]
+        room.until(lambda: (crowd[1].read(), crowd[1].ended)[1], "the end of the fourth")
+        assert (room.controllers.refused, crowd[1].data) == (4, b""), "who is one more than can be told"
+        assert re.fullmatch(
+            r"127.0.0.1:\d+ is sent away, and so are others that come: 2 controllers are connected, which is the most",
+            told[0],
+        )
+        for peer in (peers[0], *crowd):
+            peer.link.close()
+        room.until(lambda: len(room.switch.connections) == 1, "the end of the first")
+        room.until(lambda: not room.controllers._turned_away, "the end of the fourth's socket")
+        peers[0] = room.greeted()
+        room.wait(room.call(), ofproto.OFPT_ERROR)
+        assert len(told) == 2, "it has been otherwise in between"
 
 
 # ------------------------------------------------------------------------------------------------------------- time

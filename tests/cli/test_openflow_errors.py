@@ -73,8 +73,10 @@ def group(command: int, kind: int, number: int, buckets: bytes = b"") -> bytes:
     return message(ofproto.OFPT_GROUP_MOD, struct.pack("!HBxI", command, kind, number) + buckets)
 
 
-def bucket(actions: bytes = b"", port: int = NO, watched: int = NO, length: int | None = None) -> bytes:
-    return struct.pack("!HHII4x", 16 + len(actions) if length is None else length, 0, port, watched) + actions
+def bucket(
+    actions: bytes = b"", port: int = NO, watched: int = NO, length: int | None = None, weight: int = 0
+) -> bytes:
+    return struct.pack("!HHII4x", 16 + len(actions) if length is None else length, weight, port, watched) + actions
 
 
 def meter(command: int, flags: int, number: int, bands: bytes = b"") -> bytes:
@@ -254,6 +256,10 @@ WRONG: dict[str, tuple[bytes, int, int]] = {
     "indirect to two": (group(0, 2, 1, bucket() * 2), GROUP, ofproto.OFPGMFC_INVALID_GROUP),
     "failover of what": (group(0, 3, 1, bucket()), GROUP, ofproto.OFPGMFC_INVALID_GROUP),
     "all that is alive": (group(0, 0, 1, bucket(port=1)), GROUP, ofproto.OFPGMFC_WATCH_UNSUPPORTED),
+    "selected if alive": (group(0, 1, 1, bucket(port=1, weight=1)), GROUP, ofproto.OFPGMFC_WATCH_UNSUPPORTED),
+    "all by weight": (group(0, 0, 1, bucket(weight=1)), GROUP, ofproto.OFPGMFC_INVALID_GROUP),
+    "one by weight": (group(0, 2, 1, bucket(weight=1)), GROUP, ofproto.OFPGMFC_INVALID_GROUP),
+    "failover by weight": (group(0, 3, 1, bucket(port=1, weight=1)), GROUP, ofproto.OFPGMFC_INVALID_GROUP),
     "watch no port": (group(0, 3, 1, bucket(port=9)), GROUP, ofproto.OFPGMFC_BAD_WATCH),
     "watch no group": (group(0, 3, 1, bucket(watched=9)), GROUP, ofproto.OFPGMFC_BAD_WATCH),
     # Meters

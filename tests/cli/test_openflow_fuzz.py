@@ -46,7 +46,7 @@ def corpus() -> list[bytes]:
     write = parser.OFPInstructionActions(ofproto.OFPIT_WRITE_ACTIONS, [parser.OFPActionPopVlan(), output(1)])
     metadata = parser.OFPInstructionWriteMetadata(5, 7)
     buckets = [parser.OFPBucket(actions=[output(1)], weight=1), parser.OFPBucket(actions=[output(2)], weight=2)]
-    failover = [parser.OFPBucket(actions=[parser.OFPActionGroup(1)], watch_port=2)]
+    failover = [parser.OFPBucket(actions=[output(1)], watch_port=2)]
     bands = [parser.OFPMeterBandDrop(10, 20), parser.OFPMeterBandDscpRemark(30, 40, 2)]
     made = [
         parser.OFPGroupMod(PROTOCOL, 0, ofproto.OFPGT_SELECT, 1, buckets),

@@ -136,22 +136,22 @@ def test_flows_of_every_kind_come_back_as_they_were_written(bridge: Bridge, tmp_
 
 def test_groups(bridge: Bridge) -> None:
     bridge.run("add-group", "group_id=1,type=all,bucket=output:1,bucket=output:2")
-    bridge.run("add-group", "group_id=2,type=select,bucket=weight:5,output:1,bucket=weight:9,group:1")
-    bridge.run("add-group", "group_id=3,type=ff,bucket=watch_port:1,output:1,bucket=watch_port:2,output:2")
+    bridge.run("add-group", "group_id=2,type=select,bucket=weight:5,output:1,bucket=weight:9,output:2")
+    bridge.run("add-group", "group_id=3,type=ff,bucket=watch_port:1,output:1,bucket=watch_group:1,output:2")
     bridge.run("mod-group", "group_id=1,type=indirect,bucket=output:4")
     bridge.run("add-flow", "in_port=1,actions=group:3")
     assert bridge.run("dump-groups").splitlines() == [
         "group_id=1,type=indirect,bucket=actions=output:4",
-        "group_id=2,type=select,bucket=weight:5,actions=output:1,bucket=weight:9,actions=group:1",
-        "group_id=3,type=ff,bucket=watch_port:1,actions=output:1,bucket=watch_port:2,actions=output:2",
+        "group_id=2,type=select,bucket=weight:5,actions=output:1,bucket=weight:9,actions=output:2",
+        "group_id=3,type=ff,bucket=watch_port:1,actions=output:1,bucket=watch_group:1,actions=output:2",
     ]
     assert bridge.run("dump-group-stats", "group_id=1") == (
-        "group_id=1,duration=0s,ref_count=1,packet_count=30,byte_count=3000,bucket0:packet_count=10,byte_count=1000"
+        "group_id=1,duration=0s,ref_count=0,packet_count=30,byte_count=3000,bucket0:packet_count=10,byte_count=1000"
     )
     assert "fast failover group:\nmax_groups=0x8" in bridge.run("dump-group-features")
+    assert "OFPGMFC_CHAINED_GROUP" in bridge.run("del-groups", "group_id=1", fails=True)
     bridge.run("del-groups", "group_id=3")
     assert bridge.flows() == []
-    assert "OFPGMFC_CHAINED_GROUP" in bridge.run("del-groups", "group_id=1", fails=True)
     bridge.run("del-groups")
     assert bridge.run("dump-groups") == ""
 
@@ -269,17 +269,32 @@ def test_a_file_of_flows_is_loaded(loaded: OpenFlowSwitch, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("in_port=1,actions=output:1\nfoo=3,actions=drop", "flows:2: unknown keyword foo"),
-        ("in_port=1,actions=output:99", "OFPBAC_BAD_OUT_PORT"),
-        ("in_port=1", "must specify an action"),
+        ("in_port=1,actions=output:1\nfoo=3,actions=drop", "2: unknown keyword foo"),
+        ("in_port=1", "1: must specify an action"),
+        ("in_port=1,actions=CRC,FIRE", "1: unknown action FIRE"),
+        (
+            "# a comment\n\nin_port=1,actions=drop\n  # another\nin_port=1,actions=output:99 # here\nactions=drop",
+            "5: no port 99 (OFPBAC_BAD_OUT_PORT)",
+        ),
+        ("actions=drop\nct_mark=1,actions=drop", "2: field 107 of class 0x1 (OFPBMC_BAD_FIELD)"),
+        ("in_port=1,actions=drop\ncheck_overlap,in_port=1,actions=drop", "2: overlaps a flow (OFPFMFC_OVERLAP)"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(loaded: OpenFlowSwitch, tmp_path: Path, text: str, error: str) -> None:
+def test_what_is_wrong_with_a_file_is_said_with_its_line(
+    loaded: OpenFlowSwitch, tmp_path: Path, text: str, error: str
+) -> None:
     path = tmp_path / "flows"
     path.write_text(text)
-    with pytest.raises(HeadraceError, match=re.escape(error)):
+    with pytest.raises(HeadraceError, match=f"^{re.escape(f'{path}:{error}')}$"):
         load_flows(loaded, path)
     assert loaded.connections == []
+
+
+def test_what_is_wrong_with_a_flow_is_said_in_one_line(loaded: OpenFlowSwitch) -> None:
+    with pytest.raises(HeadraceError, match=r"^actions=output:99: no port 99 \(OFPBAC_BAD_OUT_PORT\)$"):
+        ofctl.add_flow(loaded, "actions=output:99")
+    with pytest.raises(HeadraceError, match=r"^foo=3: unknown keyword foo$"):
+        ofctl.del_flows(loaded, "foo=3")
 
 
 def test_a_file_that_is_not_there_is_named(loaded: OpenFlowSwitch, tmp_path: Path) -> None:

@@ -245,25 +245,37 @@ def test_flows_go_with_their_group(controller: Controller, datapath: FakeDatapat
     controller.fine(group_mod(5, [], command=ofproto.OFPGC_DELETE))
 
 
-def test_groups_may_be_chained_but_not_in_a_circle(controller: Controller, datapath: FakeDatapath) -> None:
-    def to(number: int) -> list[Any]:
-        return [parser.OFPActionGroup(number)]
+def test_groups_are_not_chained_and_do_not_say_that_they_can_be(controller: Controller) -> None:
+    (reply,) = controller.send(parser.OFPGroupFeaturesStatsRequest(PROTOCOL, 0))
+    chaining = ofproto.OFPGFC_CHAINING | ofproto.OFPGFC_CHAINING_CHECKS
+    assert not reply.body.capabilities & chaining
+    assert not any(actions & 1 << ofproto.OFPAT_GROUP for actions in reply.body.actions)
+    controller.fine(group_mod(1, [[output(1)]]))
+    unsupported = (ofproto.OFPET_GROUP_MOD_FAILED, ofproto.OFPGMFC_CHAINING_UNSUPPORTED)
+    for number, command in ((2, ofproto.OFPGC_ADD), (1, ofproto.OFPGC_MODIFY)):
+        assert controller.refused(group_mod(number, [[parser.OFPActionGroup(1)]], command=command)) == unsupported
+    (reply,) = controller.send(parser.OFPGroupDescStatsRequest(PROTOCOL, 0))
+    assert [(group.group_id, group.buckets[0].actions[0].port) for group in reply.body] == [(1, 1)]
+
+
+def test_groups_may_watch_others_but_not_in_a_circle(controller: Controller, datapath: FakeDatapath) -> None:
+    def watching(number: int, *watched: int, command: int = ofproto.OFPGC_ADD) -> Any:
+        buckets = [parser.OFPBucket(watch_group=group, actions=[output(1)]) for group in watched]
+        return parser.OFPGroupMod(PROTOCOL, command, ofproto.OFPGT_FF, number, buckets)
 
     failed = ofproto.OFPET_GROUP_MOD_FAILED
     controller.fine(group_mod(1, [[output(1)]]))
-    controller.fine(group_mod(2, [to(1)]))
-    controller.fine(group_mod(3, [to(2), to(1)]))
+    controller.fine(watching(2, 1))
+    controller.fine(watching(3, 2, 1))
     for number, target in ((1, 3), (1, 1), (2, 3)):
-        change = group_mod(number, [to(target)], command=ofproto.OFPGC_MODIFY)
+        change = watching(number, target, command=ofproto.OFPGC_MODIFY)
         assert controller.refused(change) == (failed, ofproto.OFPGMFC_LOOP)
-    assert controller.refused(group_mod(4, [to(4)])) == (failed, ofproto.OFPGMFC_LOOP)
-    unknown = (ofproto.OFPET_BAD_ACTION, ofproto.OFPBAC_BAD_OUT_GROUP)
-    assert controller.refused(group_mod(4, [to(9)])) == unknown
+    assert controller.refused(watching(4, 4)) == (failed, ofproto.OFPGMFC_LOOP)
     one = group_mod(1, [], command=ofproto.OFPGC_DELETE)
     assert controller.refused(one) == (failed, ofproto.OFPGMFC_CHAINED_GROUP)
-    controller.fine(flow_mod(to(3)))
+    controller.fine(flow_mod([parser.OFPActionGroup(3)]))
     (reply,) = controller.send(parser.OFPGroupStatsRequest(PROTOCOL, 0, ofproto.OFPG_ALL))
-    assert [(stat.group_id, stat.ref_count) for stat in reply.body] == [(1, 2), (2, 1), (3, 1)]
+    assert [(stat.group_id, stat.ref_count) for stat in reply.body] == [(1, 0), (2, 0), (3, 1)]
     controller.fine(group_mod(ofproto.OFPG_ALL, [], command=ofproto.OFPGC_DELETE))  # 3 first: 1 is used by others
     assert (datapath.group_entries, datapath.flows) == ({}, [])
 

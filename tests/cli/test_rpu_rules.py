@@ -1,13 +1,18 @@
 """Blocklists and rule files as users have them: what is read of them, what is counted, what is refused and where."""
 
+import json
+import random
+import re
 from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
 
+from headrace import cli
 from headrace.cards.rpu.alerts import unread
-from headrace.cards.rpu.rules import blocklist_left_out, blocklist_words, read_blocklist, read_rules
-from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, matcher_words
+from headrace.cards.rpu.blocklist import blocklist_left_out, blocklist_words, read_blocklist
+from headrace.cards.rpu.rules import read_rules
+from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, fitting, matcher_words
 from headrace.errors import HeadraceError
 
 
@@ -62,6 +67,55 @@ def test_what_is_not_looked_at_of_a_blocklist_is_told_and_nothing_left_is_an_err
     with pytest.raises(HeadraceError, match=":1: .*nothing in the file can be used"):
         read_blocklist(write(tmp_path, '{"addresses": []}\n'))
     assert read_blocklist(write(tmp_path, "# none yet\n")).prefixes == []
+
+
+FORMS = {
+    "ipset": "create bad hash:net family inet hashsize 1024 maxelem 65536\nadd bad 1.2.3.0/24\n"
+    "add bad 5.6.7.8 timeout 30\nadd bad 9.9.9.8-9.9.9.9 packets 0 bytes 0\ncreate six hash:ip family inet6\n"
+    "add six 2001:db8::1\n",
+    "csv": 'address,first seen,"what, else"\r\n1.2.3.0/24,2026-01-02,x\r\n'
+    '"5.6.7.8",2026-01-03,"a, b"\r\n9.9.9.8/31,,\n::1,,\n',
+    "array": '\n["1.2.3.0/24",\n "5.6.7.8", "9.9.9.8 - 9.9.9.9",\n "::1"]\n',
+    "lines": '"1.2.3.0/24"\n"5.6.7.8"\n"9.9.9.8/31"\n"::1"\n',
+    "objects": '{"cidr":"1.2.3.0/24","sblid":"SBL1"}\n{"ip":"5.6.7.8"}\n{"cidr":"9.9.9.8/31"}\n{"cidr":"::1"}\n'
+    '{"type":"metadata","timestamp":1}\n',
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_blocklist_may_be_in_any_of_the_forms_that_users_have(tmp_path: Path, form: str) -> None:
+    found = read_blocklist(write(tmp_path, FORMS[form]))
+    assert list(map(str, found.prefixes)) == ["1.2.3.0/24", "5.6.7.8/32", "9.9.9.8/31"]
+    assert (found.ipv6, found.skipped) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("add bad 10.0.0.0/8 nomatch", "10.0.0.0/8: an exception (nomatch), which is not looked at"),
+        ("add bad 10.0.0.1,tcp:80", "'10.0.0.1,tcp:80'"),
+        ("example.org,10.0.0.1", "'example.org'"),
+        ('{"address": "10.0.0.1"}', "neither a text nor an object with cidr, prefix, ip"),
+        ("17", "17"),
+        ('{"cidr":' * 100_000, "JSON, nested too deep"),
+        ('"', "'\"'"),
+    ],
+)
+def test_what_is_none_of_them_is_left_out_and_told(tmp_path: Path, line: str, reason: str) -> None:
+    path = write(tmp_path, f"1.2.3.4,x\n{line}\n")
+    found = read_blocklist(path)
+    assert list(map(str, found.prefixes)) == ["1.2.3.4/32"]
+    ((number, told),) = found.skipped
+    assert number == 2 and reason in told
+    with pytest.raises(HeadraceError, match=":2: "):
+        read_blocklist(path, strict=True)
+
+
+@pytest.mark.parametrize("text", ['["1.2.3.4"', "[1]", '[["1.2.3.4"]]', '["1.2.3.4", null]', "[" * 100_000])
+def test_an_array_that_is_none_of_texts_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(HeadraceError, match=":1: JSON: ") as error:
+        read_blocklist(write(tmp_path, text))
+    assert "\n" not in str(error.value)
 
 
 def test_addresses_that_are_too_many_are_joined(tmp_path: Path) -> None:
@@ -192,6 +246,67 @@ def test_a_rule_whose_bytes_no_packet_has_is_not_loaded(tmp_path: Path, options:
     assert (found.rules, found.changed, found.without_content) == ([], 1, 1)
     both = read_rules(write(tmp_path, f'alert tcp any any -> any any ({options} http.host; content:"ok"; sid:1;)'))
     assert both.patterns == [Pattern(b"ok")]
+
+
+def test_what_is_not_looked_at_is_listed_rule_by_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = r"""pass ip any any -> any any (content:"a"; sid:11;)
+alert ip any any -> any any (content:"plain"; sid:12;)
+alert tcp any any -> any any (dns.query; content:"a.b"; content:!"c"; sid:13;)
+alert tcp any any -> any any (content:"%s"; sid:14;)
+broken
+""" % ("x" * 65)
+    path = write(tmp_path, RULES + more)
+    assert cli.main(["rpu", "rules", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        'line 4, sid 2000001: "|0D 0A|Host|3A| "; not looked at: tcp, $EXTERNAL_NET any -> $HOME_NET 80, '
+        'content:"cmd.exe" nocase, flow:established,to_server, http_uri, depth:20',
+        'line 6, sid 7: "User-Agent" nocase; not looked at: http, offset 4, content:!"Mozilla"',
+        "line 7, sid 8: not loaded: it has no content",
+        "line 8, sid 11: not loaded: its packets are to pass",
+        'line 9, sid 12: "plain"',
+        "line 10, sid 13: not loaded: its contents must not occur; its contents packets have in another form",
+        "line 11, sid 14: not loaded: its contents are longer than 64 bytes",
+        "line 12: not loaded: no rule: it has no options in ( and )",
+        "3 of 8 rules are loaded, in 4 of 4,096 rows",
+    ]
+    assert cli.main(["rpu", "rules", str(path), "--json", "--first", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["loaded"], found["rows"], found["skipped"][0]["line"]) == (1, 1, 12)
+    assert found["rules"][1] == {
+        "line": 6, "sid": 7, "msg": "Snort 3", "pattern": None, "reason": "it is behind the first 1",
+        "not_looked_at": ["http", "offset 4", 'content:!"Mozilla"'],
+    }  # fmt: skip
+    assert found["rules"][0]["pattern"] == {"hex": b"\r\nHost: ".hex(), "nocase": False}
+
+
+def test_of_rules_that_are_too_many_the_first_are_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(5)
+    sizes = [rng.randint(1, 64) for _ in range(1200)]
+    rules = [
+        f'alert tcp any any -> any any (content:"|{rng.randbytes(size).hex()}|"; sid:{number};)'
+        for number, size in enumerate(sizes, 1)
+    ]
+    path = write(tmp_path, "\n".join(rules))
+    with pytest.raises(HeadraceError, match=r"1200 patterns take \d+ rows .* 4096; the first (\d+) fit") as error:
+        matcher_words(read_rules(path).patterns)
+    (fit,) = map(int, re.findall(r"first (\d+) fit", str(error.value)))
+    found = read_rules(path, first=fit)
+    assert matcher_words(found.patterns)
+    with pytest.raises(HeadraceError, match=f"the first {fit} fit"):
+        matcher_words(read_rules(path, first=fit + 1).patterns)
+    told = unread("x", found)
+    assert told is not None
+    assert f"{1200 - fit} rules from sid {fit + 1} in line {fit + 1} on: it is behind the first {fit:,}" in told
+    assert cli.main(["rpu", "rules", str(path)]) == 1
+    assert capsys.readouterr().err.endswith(f"the first {fit:,} of 1,200 patterns: --first {fit}\n")
+    assert cli.main(["rpu", "rules", str(path), "--first", str(fit)]) == 0
+
+
+def test_more_patterns_than_have_numbers_are_too_many() -> None:
+    patterns = [Pattern(b"a")] * 70_000
+    with pytest.raises(HeadraceError, match="tells 65535 apart; the first 4096 fit"):
+        matcher_words(patterns)
+    assert fitting(patterns, 100_000) == 65_535
 
 
 def test_rules_that_let_packets_pass_are_not_loaded(tmp_path: Path) -> None:

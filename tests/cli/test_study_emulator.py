@@ -13,6 +13,7 @@ from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulator import FIVE, Single, Streamed
 from headrace.evaluate.loads.emulator_fabrics import WAYS, Datagrams, Pair, Stream
+from headrace.evaluate.loads.emulator_healing import Healed
 from headrace.evaluate.study import emulator, emulator_page
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
 from headrace.evaluate.study.emulator_switching import Beside, SixRow, Switching
@@ -50,10 +51,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emulator, "all_points", lambda _quick: points)
         patch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
+        patch.setattr(emulator, "healing", lambda *_: [Healed(450.0, seed, 4, 3, 3 - seed) for seed in (0, 1)])
         patch.setattr(emulator.traffic_loads, "single_streams", singles)
         patch.setattr(emulator.traffic_loads, "five_streams", lambda nodes, _seconds: streams([(1, 2)], nodes))
         patch.setattr(emulator.traffic_loads, "table_streams", lambda pairs, _seconds: streams(pairs))
-        assert main(["study", "emulator", "--out", str(out), "--json", str(out / "study.json")]) == 0
+        assert main(["study", "emulator", "--out", str(out), "--json", str(out / "study.json")]) == 1
     return out
 
 
@@ -72,13 +74,17 @@ def test_rows_have_the_published_values_beside(folder: Path) -> None:
     assert float(many["after"]) >= float(many["left"]) and many["published"] == "0.448"
 
 
+def test_a_jam_after_which_nodes_find_another_number_of_links_fails_the_study(folder: Path) -> None:
+    assert json.loads((folder / "study.json").read_text())["faults"] == 1
+    assert "| 4 | 3.00 | 2.50 | 1 of 2 |" in (folder / "report.md").read_text()
+
+
 def test_the_report_has_tables_figures_and_what_was_measured(folder: Path) -> None:
     report = (folder / "report.md").read_text()
     assert "table 3.2" in report and "measured by headrace study emulator on" in report
     for name in emulator_page.FIGURES:
         assert (folder / f"{name}.png").stat().st_size > 5000
     assert "software: not measured: no permission." in report
-    assert json.loads((folder / "study.json").read_text())["faults"] == 0
 
 
 def test_a_cell_that_comes_out_otherwise_is_a_fault() -> None:
@@ -109,8 +115,8 @@ def test_a_machine_without_namespaces_has_coverage_alone(monkeypatch: pytest.Mon
     def refused(*_: object) -> None:
         raise HeadraceError("no permission")
 
-    monkeypatch.setattr(emulator.traffic_loads, "single_streams", refused)
-    assert emulator.traffic(True, lambda _what, _done: None) == ([], [], "no permission")
+    monkeypatch.setattr(emulator, "healing", refused)
+    assert emulator.with_nodes(True, lambda _what, _done: None) == ([], [], [], "no permission")
 
 
 def test_published_values_are_those_of_their_source() -> None:

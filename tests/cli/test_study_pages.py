@@ -15,6 +15,7 @@ from headrace import paths
 from headrace.cli import main
 from headrace.evaluate import measured
 from headrace.evaluate.committed import MEASUREMENTS
+from headrace.evaluate.loads import filter as filter_loads
 from headrace.evaluate.loads import host as host_loads
 from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.bridge import BothWays, Step, Throughput, Trace
@@ -51,8 +52,10 @@ from headrace.evaluate.study import (
     switch_figures,
     switch_page,
 )
+from headrace.evaluate.study import filter as filter_study
 from headrace.evaluate.study.bridge_rows import SizeRow
 from headrace.evaluate.study.emulator_switching import Beside
+from headrace.evaluate.study.filter import PartRow
 from headrace.evaluate.study.kernel_path import KernelRow
 
 REPOSITORY = paths.share()
@@ -171,6 +174,31 @@ def test_the_captures_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert lines_of(found["capture.table"])["72 bytes"][:3] == ["73", "49", "88"]
     assert lines_of(found["capture.software"])["tcpdump (libpcap)"] == ["1.2 µs", "1.2 µs"]
     assert stale([MEASUREMENTS["study capture"]], tree) == []
+
+
+def filter_load(kind: str, **point: Any) -> Any:
+    """Nothing is lost in 2 cycles; a core is enough for every second packet."""
+    clock, count = 500_000_000, point["count"]
+    if kind == "sized":
+        return [filter_loads.Sized(size, count, 0, 0, 0, 2, clock) for size in point["sizes"]]
+    expression = point["expression"]
+    if kind == "mixed":
+        return filter_loads.Mixed(expression, point["cores"], count, count // 2 * (point["cores"] < 2), 1.0, clock)
+    return [filter_loads.Classed(expression, each.name, count, 0, 7.0) for each in filter_loads.CLASSES[expression]]
+
+
+def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filter_study, "run_points", run_here(filter_load))
+    monkeypatch.setattr(filter_study.filter_loads, "build", lambda _cores: None)
+    monkeypatch.setattr(filter_study, "parts", lambda _quick: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5)])
+    assert main(["study", "filter", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
+    found = slots((tree / "docs/study-filter.md").read_text())
+    assert lines_of(found["filter.sizes"])["60 bytes"] == ["1,000", "0", "0"]
+    assert lines_of(found["filter.insertion"])["1,572 bytes"] == ["456", "126", "330", "2", "4.0"]
+    assert lines_of(found["filter.classes"])["table III: HTTP with data"] == ["5%", "28", "7"]
+    assert lines_of(found["filter.cores"])["table III, 1 core of ours"] == ["6", "6", "8", "20,000", "10,000", "1.00"]
+    assert lines_of(found["filter.parts"])["core: FFShark, Vivado"] == ["3,600", "1,161", "23.5"]
+    assert stale([MEASUREMENTS["study filter"]], tree) == []
 
 
 def rpu_load(kind: str, units: int, **point: Any) -> Any:

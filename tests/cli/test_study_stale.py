@@ -10,18 +10,28 @@ from pathlib import Path
 import pytest
 
 from headrace import paths
+from headrace.build.description import load_card
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate import committed, measured
+from headrace.evaluate import committed, measured, statements
 from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
-from headrace.evaluate.study import bridge_page, capture_page, emulator_page, host_page, rpu_page, switch_page
+from headrace.evaluate.study import (
+    bridge_page,
+    capture_page,
+    emulator_page,
+    filter_page,
+    host_page,
+    rpu_page,
+    switch_page,
+)
 
 REPOSITORY = paths.share()
 PAGES = (
     "README.md",
     "docs/performance.md",
+    "docs/study-filter.md",
     "docs/study-capture.md",
     "docs/study-bridge.md",
     "docs/study-rpu.md",
@@ -219,11 +229,13 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
 @pytest.mark.parametrize("name", PAGES)
 def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
-    known = set(page._NAMES) | {f"{group}.table" for group in (*GROUPS, COST)}
+    known = set(page._NAMES) | set(page._NOTED) | {f"statements.{study}" for study in statements.STUDIES}
+    known |= {f"{group}.table" for group in (*GROUPS, COST)}
     known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks", "rpu.size", "switch.size", "host.size"}
     for module, prefix in (
         (bridge_page, "bridge"),
         (capture_page, "capture"),
+        (filter_page, "filter"),
         (rpu_page, "rpu"),
         (switch_page, "switch"),
         (host_page, "host"),
@@ -234,6 +246,20 @@ def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
         known |= {f"{prefix}.{word}" for word in re.findall(r'found\["(\w+)"\] =', Path(module.__file__).read_text())}
     there = slots((REPOSITORY / name).read_text())
     assert there and set(there) <= known
+
+
+def test_the_readme_shows_the_core_whose_line_rate_it_shows() -> None:
+    """Bench filter takes the card's defaults, and so does that row; its figures are the table's."""
+    defaults = load_card(REPOSITORY / "rtl/card/filter.toml").resolve()
+    readme = (REPOSITORY / "README.md").read_text()
+    named = "| filter core, UltraScale+, as in the rows above"
+    [row] = [line for line in readme.splitlines() if line.startswith(named)]
+    assert f"{defaults['PACKET_KB']} KB, frames of up to {defaults['MAX_FRAME']:,} bytes" in row
+    table = slots((REPOSITORY / "docs/performance.md").read_text())["size.table"]
+    [measured_row] = [line for line in table.splitlines() if line.startswith("| memories of the default's")]
+    shown = slots(row)
+    assert f"| {shown['size.default_rams']} BRAM36 |" in measured_row
+    assert f"; {shown['size.default_luts']} LUTs;" in measured_row
 
 
 @pytest.mark.parametrize("words", [["study", "capture"], ["study", "bridge"], ["bench", "sim"], ["bench", "cost"]])

@@ -533,6 +533,14 @@ def test_a_band_without_a_burst_gets_one_that_lets_packets_through(rate: int, pa
     assert meter.bands[0].burst == 0, "it is told as it was set"
 
 
+@pytest.mark.parametrize("bands", [0, 1, 2])
+def test_a_meter_counts_the_bands_that_it_has(bands: int) -> None:
+    datapath = HardwareDatapath(ModelCard(PORTS, TABLES))
+    datapath.set_meter(Meter(1, (flows.Band(5, 1),) * (2 - bands)))
+    datapath.set_meter(Meter(1, (flows.Band(5, 1),) * bands))
+    assert len(datapath.count_meter(1).bands) == bands
+
+
 def test_meters_have_any_number() -> None:
     card = ModelCard(PORTS, 1)
     datapath = HardwareDatapath(card)

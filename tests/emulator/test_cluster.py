@@ -169,10 +169,10 @@ class TestWithOneEmulation:
                 await monitor.refresh()
                 assert monitor.state is not None and monitor.state["hold"]
                 assert all(phys[0]["sent_bytes"] for phys in monitor.state["counters"])
-                await monitor.ask("jam", target="n3:n4", loss=0.5)
+                await monitor.ask("jam", targets=["n3:n4"], loss=0.5)
                 await monitor.refresh()
                 assert monitor.state["jams"] == [{"nodes": ["n3", "n4"], "loss": 0.5, "link": True}]
-                await monitor.ask("jam", target="n3:n4", loss=0.0)
+                await monitor.ask("jam", targets=["n3:n4"], loss=0.0)
             finally:
                 watching.cancel()
                 await monitor.close()
@@ -214,11 +214,11 @@ def test_the_nodes_own_processes_find_each_other_over_hosts_and_go_on_without_on
         assert (far["received"], far["lost"], far["hops"], far["by"]) == (5, 0, 5, "acknowledgement")
         assert next(route for route in control_of(1)["routes"] if route["to"] == 6)["via"] == 2
 
-        control.ask(emulation.name, command="jam", target="n2:n3", loss=1.0)  # on two hosts
+        control.ask(emulation.name, command="jam", targets=["n2:n3"], loss=1.0)  # on two hosts
         until(lambda: (connected(2), connected(3)) == ({"1"}, {"4"}), "the loss of the link")
         until(lambda: reached() == ["n2"], "what is left")
         assert emulation.status()["coordinator"]["heard"] == 5  # out of band
-        control.ask(emulation.name, command="jam", target="n2:n3", loss=0.0)
+        control.ask(emulation.name, command="jam", targets=["n2:n3"], loss=0.0)
         until(lambda: len(reached()) == 5, "the link again")
 
         hosts.workers[-1].kill()

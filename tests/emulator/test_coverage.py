@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headrace.emulator.coverage import Anchor, Network
+from headrace.emulator.linking import Linking
 from headrace.emulator.radio import Scene, read_radio
 from headrace.evaluate.loads import coverage as loads
 
@@ -23,30 +24,33 @@ LINE = [(float(x), 0.0) for x in range(0, 500, 90)]  # six nodes, each beside th
 
 
 def test_a_coordinator_reaches_a_line_from_its_end() -> None:
-    found = network(LINE, (-50, 0, 1)).cover([2] * 6)
+    found = network(LINE, (-50, 0, 1)).cover(Linking(6, 2))
     assert found.reached == set(range(6)) and found.anchored == ((0, 0),)
-    assert network(LINE, (-50, 0, 0)).cover([2] * 6).reached == set()
-    assert network(LINE, (-150, 0, 1)).cover([2] * 6).reached == set()
+    assert network(LINE, (-50, 0, 0)).cover(Linking(6, 2)).reached == set()
+    assert network(LINE, (-150, 0, 1)).cover(Linking(6, 2)).reached == set()
 
 
 def test_with_one_phy_nodes_are_pairs() -> None:
-    assert len(network(LINE, (180, 0, 1)).cover([1] * 6).reached) == 2
-    assert len(network(LINE, (180, 0, 2)).cover([1] * 6).reached) == 4
-    assert len(network(LINE, (180, 0, 4)).cover([1] * 6).reached) <= 6
+    assert len(network(LINE, (180, 0, 1)).cover(Linking(6, 1)).reached) == 2
+    assert len(network(LINE, (180, 0, 2)).cover(Linking(6, 1)).reached) == 4
+    assert len(network(LINE, (180, 0, 4)).cover(Linking(6, 1)).reached) <= 6
 
 
 def test_an_endpoint_reaches_for_the_coordinator_that_it_has_a_link_to() -> None:
     apart = [(0.0, 0.0), (40.0, 0.0), (300.0, 0.0), (340.0, 0.0)]
-    assert network(apart, (100, 0, 1)).cover([4] * 4).reached == {0, 1}
-    assert network(apart, (100, 0, 1), (190, 0, 1)).cover([4] * 4).reached == {0, 1}  # too far from 300
-    assert network(apart, (120, 0, 1), (215, 0, 1)).cover([4] * 4).reached == {0, 1, 2, 3}
-    assert network(apart, (100, 0, 1), (215, 0, 1)).cover([4] * 4).reached == {0, 1}  # not linked to the coordinator
+    assert network(apart, (100, 0, 1)).cover(Linking(4, 4)).reached == {0, 1}
+    assert network(apart, (100, 0, 1), (190, 0, 1)).cover(Linking(4, 4)).reached == {0, 1}  # too far from 300
+    assert network(apart, (120, 0, 1), (215, 0, 1)).cover(Linking(4, 4)).reached == {0, 1, 2, 3}
+    assert network(apart, (100, 0, 1), (215, 0, 1)).cover(Linking(4, 4)).reached == {
+        0,
+        1,
+    }  # not linked to it
 
 
 def test_anchors_are_shared_out_so_that_the_most_is_reached() -> None:
     """The larger part is beside both, the smaller beside the coordinator alone."""
     places = [(0.0, 80.0), (0.0, 85.0), (0.0, 90.0), (-90.0, 0.0)]
-    found = network(places, (0, 0, 1), (60, 60, 1)).cover([4] * 4)
+    found = network(places, (0, 0, 1), (60, 60, 1)).cover(Linking(4, 4))
     assert found.reached == {0, 1, 2, 3}
     assert {anchor for anchor, node in found.anchored if node == 3} == {0}
 

@@ -97,6 +97,14 @@ def test_a_node_is_jammed_with_a_loss_and_freed_by_its_mark(page: Page) -> None:
     until(lambda: jams() == {}, "the end of the jam")
 
 
+def test_a_phy_that_is_lost_has_a_mark_that_frees_it(page: Page) -> None:
+    control.ask(NAME, command="jam", targets=["n6:phy3"], loss=1.0)
+    mark = page.get_by_test_id("jam")
+    expect(mark).to_contain_text("n6:phy3")
+    mark.locator(".q-chip__icon--remove").click()
+    until(lambda: control.ask(NAME, command="status")["lost_phys"] == [], "the end of the jam")
+
+
 def test_a_node_s_phys_connections_and_routes_are_told(page: Page) -> None:
     shown = Map(page)
     control.ask(NAME, command="hold", on=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.emulator.linking import links
 from headrace.emulator.radio import Scene
 from headrace.emulator.scenario import parse
 from headrace.errors import HeadraceError
@@ -51,7 +52,7 @@ def test_the_jammers_power_gives_the_loss_that_is_asked_for() -> None:
     clear, weak, strong = (
         parse(Path("x"), emulations.jamming(power)) for power in (None, *emulations.powers([0.1, 0.5]))
     )
-    losses = [each.radio.links(Scene.of(each.movement, 0.0), 1)[0, 1].loss for each in (clear, weak, strong)]
+    losses = [links(each.radio, Scene.of(each.movement, 0.0), 1)[0, 1].loss for each in (clear, weak, strong)]
     assert losses[1:] == pytest.approx([0.1, 0.5], abs=0.03) and losses[0] < 0.1
 
 

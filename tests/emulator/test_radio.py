@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headrace.emulator.linking import links
 from headrace.emulator.radio import LinkState, Radio, Scene, modes, read_radio
 from headrace.emulator.radio.jammers import Jammer, read_jammer
 from headrace.emulator.radio.obstacles import Obstacle, read_obstacle
@@ -25,7 +26,7 @@ def scene(*places: tuple[float, ...], time_s: float = 0.0) -> Scene:
 
 def state(radio: Radio, distance: float) -> LinkState | None:
     """Of a link between two nodes so far apart."""
-    return radio.links(scene((0, 0), (distance, 0)), 1).get((0, 1))
+    return links(radio, scene((0, 0), (distance, 0)), 1).get((0, 1))
 
 
 def jammer(**table: Any) -> Jammer:
@@ -175,7 +176,7 @@ def test_a_jammer_raises_the_noise_by_what_arrives_of_it() -> None:
     clear = read_radio({"model": "free-space"})
     radio = read_radio({"model": "free-space"}, (), [jammer(position=[-200, 0], power_dbm=10)])
     places = scene((0, 0), (-100, 0))
-    signal, jammed = clear.links(places, 1)[0, 1].snr_db, radio.links(places, 1)[0, 1].snr_db
+    signal, jammed = links(clear, places, 1)[0, 1].snr_db, links(radio, places, 1)[0, 1].snr_db
     assert signal is not None and jammed is not None
     for end, distance in ((1, 200), (0, 100)):  # at the second node first
         interference = 10 - (20 * math.log10(distance) + 20 * math.log10(2.4e9) - 147.55)
@@ -187,7 +188,7 @@ def test_a_link_gets_slower_lossier_and_ends_as_a_jammer_gets_stronger() -> None
     found = []
     for power in np.arange(-30, 40, 0.5):
         radio = read_radio({"model": "free-space"}, (), [jammer(position=[150, 0], power_dbm=float(power))])
-        found.append(radio.links(scene((0, 0), (100, 0)), 1).get((0, 1)))
+        found.append(links(radio, scene((0, 0), (100, 0)), 1).get((0, 1)))
     ways = [each.arriving() for each in found if each is not None]
     for end in (0, 1):
         rates = [way[end].rate_bps for way in ways]
@@ -202,50 +203,50 @@ def test_jammers_have_times_and_channels() -> None:
         {"model": "free-space", "channels": 2}, (), [jammer(power_dbm=60, channel=1, on_s=[[10, 20], [30, 40]])]
     )
     for time_s, on in ((0, False), (10, True), (19.9, True), (20, False), (35, True)):
-        links = radio.links(scene((0, 0), (10, 0), (0, 10), time_s=time_s), 2)
-        assert ((0, 1) in links, (1, 2) in links) == (not on, not on), time_s  # channel 1
-        assert (0, 2) in links  # channel 0
+        found = links(radio, scene((0, 0), (10, 0), (0, 10), time_s=time_s), 2)
+        assert ((0, 1) in found, (1, 2) in found) == (not on, not on), time_s  # channel 1
+        assert (0, 2) in found  # channel 0
     [told] = [each.described(15.0) for each in radio.jammers]
     assert told["on"] and told["position_m"] == [0, 0, 0] and told["channel"] == 1
 
 
 def test_a_jammer_of_a_range_takes_what_is_received_there() -> None:
     radio = read_radio({"range_m": 100, "loss": 0.1}, (), [jammer(range_m=50, loss=0.5)])
-    found = radio.links(scene((0, 0), (60, 0), (110, 0)), 2)
+    found = links(radio, scene((0, 0), (60, 0), (110, 0)), 2)
     assert [way.loss for way in found[0, 1].arriving()] == pytest.approx([0.55, 0.1])
     assert found[1, 2].back is None and found[1, 2].loss == pytest.approx(0.1)  # untouched
     whole = read_radio({"range_m": 100}, (), [jammer(range_m=70)])
-    assert whole.links(scene((0, 0), (60, 0), (110, 0)), 2).keys() == {(1, 2)}
+    assert links(whole, scene((0, 0), (60, 0), (110, 0)), 2).keys() == {(1, 2)}
 
 
 def test_links_on_a_channel_interfere_and_on_others_not() -> None:
     places = scene((0, 0), (10, 0), (0, 60), (10, 61))
-    quiet = read_radio({"model": "free-space"}).links(places, 1)
+    quiet = links(read_radio({"model": "free-space"}), places, 1)
     assert quiet.keys() == {(0, 1), (2, 3)}
-    busy = read_radio({"model": "free-space", "activity": 0.5}).links(places, 1)
+    busy = links(read_radio({"model": "free-space", "activity": 0.5}), places, 1)
     sum_mw = 0.5 * sum(10 ** ((20 - 20 * math.log10(d) - 40.05) / 10) for d in (math.hypot(0, 60), math.hypot(10, 61)))
     assert busy[0, 1].snr_db is not None and quiet[0, 1].snr_db is not None
     together = 10 * math.log10(10 ** (NOISE_DBM / 10) + sum_mw)
     assert busy[0, 1].snr_db[1] == pytest.approx(quiet[0, 1].snr_db[1] + NOISE_DBM - together, abs=0.05)
-    apart = read_radio({"model": "free-space", "activity": 0.5, "channels": 4}).links(places, 1)  # 1 and 5 mod 4
+    apart = links(read_radio({"model": "free-space", "activity": 0.5, "channels": 4}), places, 1)  # 1 and 5 mod 4
     assert apart[0, 1].snr_db == pytest.approx(busy[0, 1].snr_db)
-    other = read_radio({"model": "free-space", "activity": 0.5, "channels": 3}).links(places, 1)
+    other = links(read_radio({"model": "free-space", "activity": 0.5, "channels": 3}), places, 1)
     assert other[0, 1].snr_db == pytest.approx(quiet[0, 1].snr_db)
 
 
 def test_who_is_not_there_or_behind_the_earth_has_no_link() -> None:
     places = np.array([[7e6, 0, 0], [7e6, 1e5, 0], [-7e6, 0, 0]])
     radio = read_radio({"range_m": 1e8})
-    assert radio.links(Scene(0.0, places, earth=True), 3).keys() == {(0, 1)}
-    assert len(radio.links(Scene(0.0, places), 3)) == 3
-    assert radio.links(Scene(0.0, places, np.array([True, False, True])), 3).keys() == {(0, 2)}
+    assert links(radio, Scene(0.0, places, earth=True), 3).keys() == {(0, 1)}
+    assert len(links(radio, Scene(0.0, places), 3)) == 3
+    assert links(radio, Scene(0.0, places, np.array([True, False, True])), 3).keys() == {(0, 2)}
 
 
 def test_visibility_that_is_given_counts_and_not_the_positions() -> None:
     radio = read_radio({"range_m": 50}, [wall(loss_db=math.inf)])
     places = scene((0, 0), (100, 0), (1000, 0))
     seen = Scene(0.0, places.positions, visible={(0, 1): 30.0, (1, 2): 70.0})
-    assert {pair: each.distance_m for pair, each in radio.links(seen, 3).items()} == {(0, 1): 30.0}
+    assert {pair: each.distance_m for pair, each in links(radio, seen, 3).items()} == {(0, 1): 30.0}
 
 
 def test_links_do_not_depend_on_how_nodes_are_numbered() -> None:
@@ -268,7 +269,7 @@ def test_nodes_can_have_radios_of_their_own() -> None:
     }
     plain = snr_db(read_radio({"model": "free-space"}), 100)
     radio = read_radio(table, names=["mast", "car", "deaf"])
-    found = radio.links(scene((0, 0), (100, 0), (0, 100)), 2)
+    found = links(radio, scene((0, 0), (100, 0), (0, 100)), 2)
     to_car, to_mast = found[0, 1].snr_db or (0, 0)
     assert (to_car, to_mast) == (pytest.approx(plain + 16), pytest.approx(plain + 6))
     to_deaf, from_deaf = found[0, 2].snr_db or (0, 0)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from headrace.cli import main
-from headrace.emulator.radio import Pair
-from headrace.emulator.scenario import EXAMPLE, read
+from headrace.emulator.linking import Course, Linking
+from headrace.emulator.scenario import EXAMPLE, parse, read
 from headrace.emulator.timeline import Computed, Recorded
-from headrace.emulator.wiring import Wiring, next_hops, reachable
+from headrace.emulator.wiring import next_hops, reachable
 from headrace.errors import HeadraceError
 
 GOOD = """nodes = 3
@@ -177,8 +177,10 @@ def test_numbers_that_cant_be_computed_with_are_told(old: str, new: str, said: s
 def test_what_is_no_record_is_told(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "links.jsonl"
     path.write_bytes(content)
+    static = '[movement]\nkind = "static"\npositions = [[0, 0]]\n[radio]\nrange_m = 1\n'
+    scenario = parse(tmp_path / "one.toml", f"nodes = ['a']\n{static}")
     with pytest.raises(HeadraceError) as raised:
-        Recorded(path, ["a"])
+        Recorded(path, scenario)
     assert str(raised.value) == f"{path}{said}"
 
 
@@ -202,16 +204,15 @@ def test_a_plan_is_what_a_run_would_be(tmp_path: Path, capsys: pytest.CaptureFix
     for before, after in itertools.pairwise(steps):
         assert after["links"] == before["links"] + after["found"] - after["lost"]
     scenario = read(path)
-    replayed, computed = Recorded(record, scenario.nodes), Computed(scenario)
-    old: frozenset[Pair] = frozenset()
+    replayed, computed = Course(scenario, Recorded(record, scenario)), Course(scenario, Computed(scenario))
     for planned in steps:
-        first, second = replayed.next(old), computed.next(old)
-        assert first is not None and second is not None
-        assert first.links == second.links and first.positions == second.positions
+        changes = replayed.next(), computed.next()
+        assert changes[0] is not None and changes[1] is not None
+        first, second = (change.step for change in changes)
+        assert first.phys == second.phys and first.links == second.links and first.positions == second.positions
         assert len(first.links) == planned["links"] <= 64
         assert planned["coverage"] == pytest.approx(reachable(32, first.links))
         assert first.jammers and not first.jammers[0]["on"]
-        old = frozenset(first.links)
     assert main(["emulate", "plan", str(path), "--steps", "2"]) == 0
     assert "2 steps" in capsys.readouterr().out
 
@@ -234,15 +235,15 @@ def test_too_many_nodes_are_refused_before_it_begins(tmp_path: Path, capsys: pyt
 
 
 def test_a_link_stays_on_its_phys_and_new_ones_take_free_ones() -> None:
-    wiring = Wiring(4, 2)
-    wiring.change([(0, 1), (0, 2)])
-    kept = wiring.wires[0, 2]
-    lost, found = wiring.change([(0, 2), (0, 3)])
+    linking = Linking(4, 2)
+    linking.make([(0, 1), (0, 2)])
+    kept = linking.wires[0, 2]
+    lost, found = linking.make([(0, 2), (0, 3)])
     assert [wire.nodes for wire in lost] == [(0, 1)] and [wire.nodes for wire in found] == [(0, 3)]
-    assert wiring.wires[0, 2] == kept
-    assert {wiring.wires[0, 2].phys[0], wiring.wires[0, 3].phys[0]} == {0, 1}
+    assert linking.wires[0, 2] == kept
+    assert {linking.wires[0, 2].phys[0], linking.wires[0, 3].phys[0]} == {0, 1}
     with pytest.raises(HeadraceError, match="more links than its 2 PHYs"):
-        wiring.change([(0, 1), (0, 2), (0, 3)])
+        linking.make([(0, 1), (0, 2), (0, 3)])
 
 
 def test_routes_have_the_fewest_hops() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -93,6 +96,43 @@ def test_an_acknowledgement_that_comes_late_still_counts() -> None:
     assert sender.stats()["lost"] == 1 and sender.done
     sender.acknowledge(wire.decode(acknowledgement), LOST_S + 1)
     assert (sender.stats()["lost"], sender.stats()["acknowledged"]) == (0, 1)
+
+
+def test_what_is_acknowledged_in_order_costs_the_same_whatever_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in messages that are looked at, with 64 of them under way all the time."""
+    looked = Counter[str]()
+    for name in ("_repeat_s", "_acknowledge"):
+        monkeypatch.setattr(Sender, name, counted(looked, name, getattr(Sender, name)))
+    sender, receiver, now = Sender(stream("image", 0.0, 5000), 0.0, repeats=True), Receiver(), 0.0
+    flying = deque(sender.due(now))
+    while flying:
+        now += 0.001
+        sender.acknowledge(wire.decode(receiver.hear(wire.decode(sender.packet(flying.popleft())))), now)
+        flying += sender.due(now)
+        sender.wait_s(now)
+    assert sender.acknowledged == 5000 and sender.repeated == 0
+    assert sum(looked.values()) < 5 * 5000
+
+
+def counted(counts: Counter[str], name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def counting(*arguments: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return call(*arguments, **named)
+
+    return counting
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_acknowledgement_speaks_of_the_last_64_messages_in_any_order(seed: int) -> None:
+    rng, receiver, come = random.Random(seed), Receiver(), set[int]()
+    numbers = sorted(range(1, 300), key=lambda number: number + rng.choice((0, 0, 0, rng.randrange(80))))
+    for number in numbers + rng.choices(numbers, k=50):
+        come.add(number)
+        said = wire.decode(receiver.hear(Packet(Kind.DATA, 1, 2, stream=1, number=number)))
+        bits = int.from_bytes(said.body, "big")
+        assert {number - back for back in range(64) if bits >> back & 1} == {
+            n for n in come if number - 64 < n <= number
+        }
 
 
 def test_a_stream_that_was_held_up_does_not_send_all_at_once() -> None:

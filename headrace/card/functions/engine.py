@@ -4,7 +4,7 @@ was counted."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -102,6 +102,7 @@ class Functions:
         self.longest_cut: int = registers.longest_cut.bytes
         """Bytes of the longest frame that is cut into TCP segments where its driver asks for it; 0: none is."""
         self._policies: dict[int, Policy] = {}
+        self._queues: dict[tuple[Side, int], Virtqueue] = {}  # that run, or would if their function's link were up
         self._bells = {Side.TRANSMIT: registers.bell.transmit.address, Side.RECEIVE: registers.bell.receive.address}
 
     def check(self, function: int) -> None:
@@ -118,7 +119,13 @@ class Functions:
         return self._bells[side], queue
 
     def begin(self, side: Side, queue: int, what: Virtqueue) -> None:
-        """Begins a queue, which has been stopped or was never begun."""
+        """Begins a queue, which has been stopped or was never begun. Those of a function whose link is disabled wait
+        until it is not."""
+        self._queues[side, queue] = what
+        if self._may_run(queue):
+            self._begin(side, queue, what)
+
+    def _begin(self, side: Side, queue: int, what: Virtqueue) -> None:
         regs = self._regs.queue
         self._select(side, queue)
         flags = (what.mergeable, what.indirect, what.event_index, what.checksum, what.segment)
@@ -132,6 +139,10 @@ class Functions:
     def stop(self, side: Side, queue: int) -> int:
         """Ends a queue; what it has begun comes to its end. Gives the place of the next descriptor, as ``base``. Raises
         CardError when the function's memory doesn't answer."""
+        what = self._queues.pop((side, queue), None)
+        return what.base if what is not None and not self._may_run(queue) else self._stop(side, queue)
+
+    def _stop(self, side: Side, queue: int) -> int:
         self._select(side, queue)
         self._regs.queue.start.stop = 1
         try:
@@ -173,9 +184,12 @@ class Functions:
         return self._policies.get(function, Policy())
 
     def set_policy(self, function: int, policy: Policy) -> None:
-        """Sets that, at once for all of it. Raises HeadraceError for what can't be."""
+        """Sets that, at once for all of it. Raises HeadraceError for what can't be, and CardError when queues are to
+        stand still and the function's memory doesn't answer."""
         before = self.policy(function)
         policy.check()
+        if policy.down and not before.down:
+            self._halt(function)
         regs = self._regs.policy
         regs.select.write(function)
         low, high, rules = policy.words
@@ -187,6 +201,25 @@ class Functions:
             regs.byte_time.write(policy.byte_time)
             regs.start.pace = 1
         self._policies[function] = policy
+        if before.down and not policy.down:
+            self._go_on(function)
+
+    def _may_run(self, queue: int) -> bool:
+        return not self.policy(queue // self.pairs).down
+
+    def _halt(self, function: int) -> None:
+        """Stops a function's queues where they are."""
+        for side, queue in self._of(function):
+            what = self._queues.pop((side, queue))  # one that comes to no end doesn't go on either
+            self._queues[side, queue] = replace(what, base=self._stop(side, queue))
+
+    def _go_on(self, function: int) -> None:
+        for side, queue in self._of(function):
+            self._begin(side, queue, self._queues[side, queue])
+            self.card.write(*self.bell(side, queue))  # descriptors may be there already
+
+    def _of(self, function: int) -> list[tuple[Side, int]]:
+        return [key for key in self._queues if key[1] // self.pairs == function]
 
     def policy_drops(self, function: int) -> PolicyDrops:
         """What its policies have dropped since the card's reset."""

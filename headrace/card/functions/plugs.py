@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from headrace.card.functions.engine import Functions, Side, Virtqueue
+from headrace.card.functions.reports import Reports
 from headrace.card.functions.vhost_user import VhostUser
 from headrace.errors import HeadraceError
 
@@ -33,6 +34,9 @@ class Plug(Protocol):
 
     def poll(self) -> int:
         """Does what is due, and says how much."""
+
+    def failed(self, side: Side, queue: int) -> None:
+        """One of its queues has failed."""
 
     def close(self) -> None:
         """Stops the function's queues, and takes their memory away."""
@@ -82,6 +86,9 @@ class LinkPlug:
         """The harness does it all."""
         return 0
 
+    def failed(self, side: Side, queue: int) -> None:
+        """Nobody is to be told: ``Plugs.poll`` does."""
+
     def close(self) -> None:
         """Stops the queues and finishes the link."""
         for side in Side:
@@ -96,6 +103,7 @@ class Plugs:
     def __init__(self, functions: Functions | None, tell: Callable[[str], None]) -> None:
         self.functions, self._tell = functions, tell
         self._plugs: dict[int, Plug] = {}
+        self._reports = [Reports(function, tell) for function in range(functions.count if functions else 0)]
         self._links: dict[int, str] = {}
         self._timing: str | float | None = None  # of packets of files and generators, once they may come
 
@@ -116,8 +124,9 @@ class Plugs:
         return any(plug.live for plug in self._plugs.values())
 
     def link_up(self, function: int) -> bool:
-        """Whether there is somebody behind a function."""
-        return self._plugs[function].connected
+        """Whether there is somebody behind a function, or what its policy says of that."""
+        state = "auto" if self.functions is None else self.functions.policy(function).link_state
+        return state == "enable" or (state == "auto" and self._plugs[function].connected)
 
     def link(self, function: int) -> str | None:
         """What a function is connected with; None: it is in no use."""
@@ -164,10 +173,14 @@ class Plugs:
     def poll(self) -> int:
         """Does what other processes ask for, reports queues that failed; says how much there was."""
         done = sum(plug.poll() for plug in self._plugs.values())
-        for side, queue, fault in self.functions.failures() if self.functions else ():
+        if self.functions is None:
+            return done
+        for side, queue, fault in self.functions.failures():
             done += 1
-            function = queue // self.functions.pairs if self.functions else 0
-            self._tell(f"function {function}: its {side.name.lower()} queue has failed: {fault.text}")
+            function = queue // self.functions.pairs
+            if function in self._plugs:
+                self._plugs[function].failed(side, queue)
+            self._reports[function].report(f"its {side.name.lower()} queue has failed: {fault.text}")
         return done
 
     def close(self) -> None:

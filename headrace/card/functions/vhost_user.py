@@ -9,16 +9,19 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import select
 import socket
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from headrace.card.functions.engine import Functions, Side, Virtqueue
+from headrace.card.functions.reports import Reports
 from headrace.errors import CardError, HeadraceError
 
 _HEAD = struct.Struct("<III")  # request, flags, size
@@ -30,6 +33,7 @@ _VERSION, _REPLY, _NEED_REPLY = 1, 1 << 2, 1 << 3
 _LONGEST = 4096
 _MOST_FDS = 8
 _TURN = 16  # messages that a front end may have answered before the others' turn
+_DESCRIPTOR, _EVENTS = 16, 4  # bytes of a ring's entry and of an event suppression structure
 
 _NO_FD = 1 << 8
 _WRAP = 1 << 15
@@ -87,8 +91,9 @@ class _Queue:
     user: tuple[int, int, int] | None = (
         None  # the front end's addresses: descriptors, the driver's events, the device's
     )
-    base: int = _WRAP
+    base: int = _WRAP  # the next descriptor, and above that the next used one, where the front end says it
     kick: int | None = None
+    error: int | None = None
     enabled: bool = False
     running: bool = False
     called: bool = False
@@ -120,12 +125,12 @@ class VhostUser:
         path, *settings = argument.split(",")
         if not path or set(settings) - {"trusted"}:
             raise HeadraceError(f"vhost:{argument}: not vhost:SOCKET or vhost:SOCKET,trusted", 2)
-        self._functions, self._function, self._tell = functions, function, tell
+        self._functions, self._function = functions, function
         self._offered = _OFFERED | (_SEGMENT | _ECN if functions.longest_cut else 0)
         self._number = functions.number(function)
         self._path, self._trusted = Path(path), "trusted" in settings
         self._session: _Session | None = None
-        self._told = ""  # why the last front end ended, if it had no queue that ran
+        self._reports = Reports(function, tell)
         self._listener = socket.socket(socket.AF_UNIX)
         try:
             if self._path.is_socket():
@@ -178,6 +183,17 @@ class VhostUser:
                 self._end(f"its front end is refused: {error}")
             done += 1
         return done
+
+    def failed(self, side: Side, queue: int) -> None:
+        """Signals the front end that a queue of the card's has failed."""
+        if self._session is None:
+            return
+        index = 2 * (queue % self._functions.pairs) + (side is Side.TRANSMIT)
+        if (error := self._queue(self._session, index).error) is not None:
+            room = select.poll()
+            room.register(error, select.POLLOUT)
+            if room.poll(0):  # a counter at its end would block
+                os.eventfd_write(error, 1)
 
     def close(self) -> None:
         """Ends the connection and removes the socket."""
@@ -253,7 +269,7 @@ class VhostUser:
                 (session.protocol,) = _U64.unpack(body)
             case Request.GET_QUEUE_NUM:
                 return _U64.pack(self._functions.pairs)
-            case Request.SET_OWNER | Request.RESET_OWNER | Request.SET_VRING_ERR:
+            case Request.SET_OWNER | Request.RESET_OWNER:
                 pass
             case Request.SET_MEM_TABLE:
                 self._set_memory(session, body, fds)
@@ -265,17 +281,19 @@ class VhostUser:
                 self._queue(session, index).user = (ring, available, used)
             case Request.SET_VRING_BASE:
                 index, number = _STATE.unpack(body)
-                self._queue(session, index).base = number & 0xFFFF  # above, front ends have different things
+                self._queue(session, index).base = number
             case Request.GET_VRING_BASE:
                 index, _ = _STATE.unpack(body)
                 self._stop(session, index)
                 queue = self._queue(session, index)
                 self._drop_kick(queue)
-                return _STATE.pack(index, queue.base | queue.base << 16)
+                return _STATE.pack(index, queue.base)
             case Request.SET_VRING_KICK:
                 self._set_kick(session, body, fds)
             case Request.SET_VRING_CALL:
                 self._set_call(session, body, fds)
+            case Request.SET_VRING_ERR:
+                self._set_error(session, body, fds)
             case Request.SET_VRING_ENABLE:
                 index, number = _STATE.unpack(body)
                 self._queue(session, index).enabled = bool(number)
@@ -309,12 +327,16 @@ class VhostUser:
                 raise HeadraceError(f"its memory: {error}") from None
             session.regions.append(region)
 
-    def _guest(self, session: _Session, user: int) -> int:
-        """A front end's address as the function sees it."""
-        for region in session.regions:
-            if 0 <= user - region.user < region.size:
-                return region.guest + user - region.user
-        raise HeadraceError(f"address {user:#x} is not in its memory")
+    def _guest(self, session: _Session, user: int, size: int) -> int:
+        """A front end's address, with so many bytes behind it, as the function sees it. They may lie in ranges that
+        follow each other on both sides."""
+        shift, at = None, user
+        for region in sorted(session.regions, key=lambda region: region.user):
+            if region.user <= at < region.user + region.size and shift in (None, region.guest - region.user):
+                shift, at = region.guest - region.user, region.user + region.size
+                if at >= user + size:
+                    return user + shift
+        raise HeadraceError(f"{size} bytes at address {user:#x} are not in its memory")
 
     # Queues: the front end's number 2n receives, 2n + 1 sends.
 
@@ -335,12 +357,16 @@ class VhostUser:
         if queue.user is None or not 1 <= queue.size <= 1 << 15:
             raise HeadraceError(f"queue {index} of {queue.size} descriptors is to run")
         side, number = self._place(index)
-        ring, driver, device = (self._guest(session, user) for user in queue.user)
+        sizes = (_DESCRIPTOR * queue.size, _EVENTS, _EVENTS)
+        ring, driver, device = (self._guest(session, *place) for place in zip(queue.user, sizes, strict=True))
         if ring % 16 or driver % 4 or device % 4:  # virtio 1.2, section 2.8.10.1
             raise HeadraceError(f"queue {index} lies at {ring:#x}, {driver:#x} and {device:#x}, which are not aligned")
-        if queue.base & ~_WRAP >= queue.size:
-            raise HeadraceError(f"queue {index} of {queue.size} descriptors begins at {queue.base & ~_WRAP}")
-        what = Virtqueue(ring, driver, device, queue.size, index, queue.base)
+        base, used = queue.base & 0xFFFF, queue.base >> 16
+        if base & ~_WRAP >= queue.size:
+            raise HeadraceError(f"queue {index} of {queue.size} descriptors begins at {base & ~_WRAP}")
+        if used not in (base, 0):  # DPDK leaves it 0
+            raise HeadraceError(f"queue {index} begins at {base:#06x} with descriptors in use since {used:#06x}")
+        what = Virtqueue(ring, driver, device, queue.size, index, base)
         what = replace(what, **{name: bool(session.features & bit) for name, bit in _FEATURES.items()})
         if side is Side.RECEIVE:
             what = replace(what, checksum=bool(session.features & _GUEST_CSUM))
@@ -360,7 +386,8 @@ class VhostUser:
             return
         queue.running = False
         self._functions.card.unbind_doorbell(queue.kick)
-        queue.base = self._functions.stop(*self._place(index))
+        place = self._functions.stop(*self._place(index))
+        queue.base = place | place << 16
 
     def _set_kick(self, session: _Session, body: bytes, fds: list[int]) -> None:
         index, fd = self._descriptor(body, fds)
@@ -391,6 +418,19 @@ class VhostUser:
             self._functions.card.unbind_interrupt(self._number, index)
             queue.called = False
 
+    def _set_error(self, session: _Session, body: bytes, fds: list[int]) -> None:
+        index, fd = self._descriptor(body, fds)
+        queue = self._queue(session, index)
+        self._drop_error(queue)
+        if fd is not None:
+            queue.error = fd
+            fds.clear()
+
+    def _drop_error(self, queue: _Queue) -> None:
+        if queue.error is not None:
+            os.close(queue.error)
+            queue.error = None
+
     def _descriptor(self, body: bytes, fds: list[int]) -> tuple[int, int | None]:
         """The queue that a message is about, and its eventfd, which stays among ``fds``."""
         (value,) = _U64.unpack(body)
@@ -406,21 +446,21 @@ class VhostUser:
         """Ends a front end: its queues stop, and nothing of its memory is used any more."""
         session, self._session = self._session, None
         assert session is not None
-        told, self._told = self._told, "" if any(queue.running for queue in session.queues.values()) else reason
+        unmap = self._functions.card.memory.unmap
+        steps: list[Callable[[], object]] = []
         for index, queue in session.queues.items():
+            steps.append(partial(self._stop, session, index))
+            steps += [partial(self._drop_kick, queue), partial(self._drop_error, queue)]
+            steps.append(partial(self._drop_call, queue, index))
+        steps += [partial(unmap, region.guest, function=self._number) for region in session.regions]
+        steps += [partial(os.close, fd) for fd in session.fds]
+        for step in (*steps, session.link.close):
             try:
-                self._stop(session, index)
-            except HeadraceError as error:
-                self._tell(f"function {self._function}: {error}")
-            self._drop_kick(queue)
-            self._drop_call(queue, index)
-        for region in session.regions:
-            self._functions.card.memory.unmap(region.guest, function=self._number)
-        for fd in session.fds:
-            os.close(fd)
-        session.link.close()
-        if reason and reason != told:  # front ends that come again and again are told once
-            self._tell(f"function {self._function}: {reason}")
+                step()
+            except (HeadraceError, OSError) as error:
+                self._reports.report(str(error))
+        if reason:
+            self._reports.report(reason)
 
 
 class _Gone(Exception):

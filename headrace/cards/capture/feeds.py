@@ -99,7 +99,7 @@ class MemoryFeed:
         self._live = source.live
         self._times = times
         size = _xdp_buffer(source) if source.kind == "xdp" else _BUFFER
-        self._packets = PacketMemory(card, source.link, card.memory.reserve(size), size)
+        self._packets = PacketMemory(card, source.link, card.memory.reserve(size), size, keep_times=times)
         self._posted = 0  # and not yet read by the card
         self._ended = False
 

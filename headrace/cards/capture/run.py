@@ -220,7 +220,11 @@ class _Capture:
         job = self._job
         if self._way == "wire":
             return WireFeed(self._card, job.source, job.rate)
-        return MemoryFeed(self._card, self._driver, job.source, job.timestamps == "recorded" and job.source.has_times)
+        return MemoryFeed(self._card, self._driver, job.source, self._keeps_times)
+
+    @property
+    def _keeps_times(self) -> bool:
+        return self._job.timestamps == "recorded" and self._job.source.has_times
 
     def _open_file(self, name: str | None) -> RecordWriter:
         job = self._job
@@ -229,7 +233,7 @@ class _Capture:
             "null" if name is None else f"pcap:{name}",
             format=job.format,
             precision=job.precision,
-            timestamps=job.timestamps if self._way == "wire" else "card",
+            timestamps=job.timestamps if self._way == "wire" else "kept" if self._keeps_times else "card",
             snapshot=self._job.snaplen or 0,
             interface=job.source.name,
             filter=job.program.source if job.program is not None else None,

@@ -11,7 +11,7 @@ from headrace.card import Card, Stats
 from headrace.card.process import Drain, StopRequests, Tell, drop_rights
 from headrace.engines.filter import FilterCounters, FilterDriver, Slot, longest_run_s, not_inspected, sink_of, stopped
 from headrace.errors import HeadraceError
-from headrace.net.bpf import Filter, LinkFormat, Program, for_link
+from headrace.net.bpf import Expression, Filter, LinkFormat, Program, for_link
 from headrace.net.source import listening, parse_source
 
 WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
@@ -24,11 +24,17 @@ Progress = Callable[[str, float | None], None]
 class FilterOutput:
     """A filter, the file for what it accepts (None: only counted), and the bytes to keep of a packet (None: all).
 
-    An expression instead of a program is compiled for the link type that the source has once it is open."""
+    An expression instead of a program, or its text, is compiled for the link type that the source has once it is open.
+    """
 
     program: Filter
     path: str | None = None
     snaplen: int | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.program
+        if isinstance(given, str):
+            object.__setattr__(self, "program", Expression(given))
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class FilterReport:
     ``packets`` and ``bytes`` came in; ``matched`` were accepted by a filter at least; ``uninspected`` passed without a
     verdict; ``lost`` were dropped by a MAC or at the monitor port, ``missed`` by a live link before the card;
     ``held_ns`` is how long flow control held the link off; ``latency_cycles`` are the shortest and longest way from
-    port to port. ``fault`` says what ended the run early, or why its answer is not complete.
+    port to port. ``fault`` says what ended the run early, or why its answer is not complete. ``live``: packets came
+    when they did, so that most cycles had none.
     """
 
     packets: int
@@ -91,6 +98,7 @@ class FilterReport:
     warnings: list[str]
     fault: str | None = None
     missed: int = 0
+    live: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -156,7 +164,11 @@ def run_filter(job: FilterJob, progress: Progress | None = None, tell: Tell | No
                 tell(listening(source, *card.capture_format()[:2]))
             watch = _watch(card, stop, progress, tell)
             faults = [_attempt(lambda: card.run(progress=watch)), _attempt(card.close_files)]
-        return _report(job, card, driver, next(filter(None, faults), None))
+            fault = next(filter(None, faults), None)
+            if fault is not None:  # what the card has taken still goes through, and is counted
+                card.end_source(WEST)
+                _attempt(card.run)
+        return _report(job, card, driver, fault)
 
 
 def _attempt(action: Callable[[], object]) -> str | None:
@@ -258,13 +270,14 @@ def _watch(card: Card, stop: StopRequests, progress: Progress | None, tell: Tell
 
 
 def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None) -> FilterReport:
-    stats = card.stats()
     counters = driver.counters()
+    stats = card.stats()  # behind the counters, whose reads let the card go on
+    live = parse_source(job.source).live
     west, monitor = stats.ports[WEST], stats.ports[MONITOR]
     offered = west.rx_frames + west.rx_overruns
     whole = fault is None and job.count is None  # otherwise it was stopped before the last packets came out
     gaps, warnings = _gaps(job, card, counters), []
-    if job.rate == "lossless" and not parse_source(job.source).live:
+    if job.rate == "lossless" and not live:
         fault = fault or "; ".join(gaps) or None
     else:
         warnings += gaps
@@ -280,7 +293,7 @@ def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None)
         cycles=stats.cycles,
         clock_hz=card.clock_hz,
         core_cpi=counters.core_cpi,
-        cycles_per_packet=stats.cycles / offered if offered else None,
+        cycles_per_packet=stats.cycles / offered if offered and not live else None,
         latency_cycles=stats.latency_cycles,
         wall_s=stats.wall_s,
         packets_per_wall_s=offered / stats.wall_s if stats.wall_s else 0.0,
@@ -299,4 +312,5 @@ def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None)
         warnings=warnings,
         fault=fault,
         missed=west.rx_missed,
+        live=live,
     )

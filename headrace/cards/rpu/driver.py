@@ -27,7 +27,8 @@ _DRAIN_NS = 200_000
 @dataclass(frozen=True)
 class UnitCounters:
     """What went into and out of a unit. ``stalls``: cycles in which a beat waited; ``errors``: slots released wrongly,
-    packets to no port, packets that a reset cut off or threw away."""
+    packets to no port, packets that a reset cut off or threw away; ``too_long``: packets that were longer than their
+    slot, which it has dropped."""
 
     rx_packets: int
     rx_bytes: int
@@ -36,6 +37,7 @@ class UnitCounters:
     rx_stalls: int
     tx_stalls: int
     errors: int
+    too_long: int
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class UnitState:
     program_counter: int
     active_slots: int  # bit 0: slot 1 holds a packet
     slots: int  # that its software has named
+    slot_bytes: int  # of each: the longest packet that it takes
     outstanding: int  # of these with a packet, or one on its way
     debug_out: int
 
@@ -417,6 +420,7 @@ class RpuDriver:
             program_counter=group.program_counter.read(),
             active_slots=group.active.read(),
             slots=slots["count"],
+            slot_bytes=group.slot_bytes.read(),
             outstanding=slots["outstanding"],
             debug_out=group.debug_out[0].read() | group.debug_out[1].read() << 32,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from headrace.cards.rpu.driver import RpuDriver, UnitCounters, UnitState
@@ -24,6 +24,7 @@ STUCK_NS = 100_000  # more than a packet's turn takes in any unit
 _EXCEPTION_MARK = 0xEC  # the highest byte of DEBUG_OUT: EXCEPTION_MARK of firmware/include/headrace.h
 _EXCEPTION = "headrace_exception"
 _ACCESS = range(16, 20)
+_ACCELERATOR = 1  # addresses from 0x400000 on; bit 26 swaps their bytes
 _FETCH = 1 << 16
 _PACKET = 1
 _HOST_MEMORY = 1 << 13
@@ -34,7 +35,8 @@ _INTERRUPT = 1 << 31
 class UnitHealth:
     """A unit as tools show it. ``where``: program counter, function and source line, as far as the program tells.
     ``fault``: what is wrong, with its cause and address, None: nothing. ``stopped``: the program's handler of
-    exceptions has ended it; ``stuck_ns``: so long it has held packets, and none came or went."""
+    exceptions has ended it; ``stuck_ns``: so long it has held packets, and none came or went. ``notes``: what
+    a user has to know though it is no fault."""
 
     unit: int
     program: str
@@ -46,11 +48,18 @@ class UnitHealth:
     stopped: bool
     stuck_ns: int
     fault: str | None
+    notes: tuple[str, ...]
 
 
 def names(flags: int) -> tuple[str, ...]:
     """The names of flags."""
     return tuple(name for bit, name in FLAGS.items() if flags >> bit & 1)
+
+
+def address(state: UnitState) -> str:
+    """Where the last error was, and what there isn't if that is the accelerator."""
+    accelerator = state.error_address >> 22 & ~0x10 == _ACCELERATOR and state.errors_seen >> _ACCESS[-1] & 1
+    return f"{state.error_address:#x}{': the unit has no accelerator' if accelerator else ''}"
 
 
 def place(program: Program | None, pc: int) -> str:
@@ -59,6 +68,14 @@ def place(program: Program | None, pc: int) -> str:
         return f"{pc:#x}"
     function, line = program.function_at(pc), program.line_at(pc)
     return ", ".join(str(text) for text in (f"{pc:#x}", function.name if function else None, line) if text)
+
+
+def _notes(counters: UnitCounters, state: UnitState, known: bool) -> Iterator[str]:
+    """``known``: it has no program, or a fault."""
+    if counters.too_long:
+        yield f"dropped {counters.too_long:,} packets of more bytes than its slots have, {state.slot_bytes:,}"
+    if not (state.slots or state.in_reset or known):
+        yield "has entered no slots, and gets no packets"
 
 
 class Physician:
@@ -78,6 +95,7 @@ class Physician:
         counters, state = self._driver.counters(unit), self._driver.state(unit)
         still = self._still(unit, counters, state)
         stopped = state.debug_out >> 56 == _EXCEPTION_MARK and not state.in_reset
+        fault = self._fault(unit, state, program, stopped, hung or still >= STUCK_NS)
         return UnitHealth(
             unit=unit,
             program=name,
@@ -88,7 +106,8 @@ class Physician:
             where=place(program, state.program_counter),
             stopped=stopped,
             stuck_ns=still,
-            fault=self._fault(unit, state, program, stopped, hung or still >= STUCK_NS),
+            fault=fault,
+            notes=tuple(_notes(counters, state, program is None or fault is not None)),
         )
 
     def _still(self, unit: int, counters: UnitCounters, state: UnitState) -> int:
@@ -105,15 +124,15 @@ class Physician:
         errors = " and ".join(name.replace("_", " ") for name in names(state.errors_seen))
         if stopped:
             pc = state.debug_out & 0xFFFF_FFFF
-            wrong = pc if state.errors_seen & _FETCH else state.error_address  # which is a whole cache line's end
+            wrong = f"{pc:#x}" if state.errors_seen & _FETCH else address(state)  # which is a whole cache line's end
             where = place(program, state.error_pc if accesses else pc)
-            return f"stopped at {where}: {self._cause(unit, state, program)}; last wrong address {wrong:#x}"
+            return f"stopped at {where}: {self._cause(unit, state, program)}; last wrong address {wrong}"
         if state.errors_seen == _HOST_MEMORY:
             return f"error of host memory; last wrong host address {self._driver.dram_error_address(unit):#x}"
         if state.errors_seen:
-            return (
-                f"error of {errors}, at {place(program, state.error_pc)}; last wrong address {state.error_address:#x}"
-            )
+            return f"error of {errors}, at {place(program, state.error_pc)}; last wrong address {address(state)}"
+        if stuck and state.slots == 0 and not state.in_reset:
+            return f"stuck at {place(program, state.program_counter)}: has entered no slots, and gets no packets"
         if stuck and state.outstanding:
             slots = ", ".join(str(slot + 1) for slot in range(32) if state.active_slots >> slot & 1)
             what = "takes no packets" if state.flags >> _PACKET & 1 else f"does not give back slots {slots}"

@@ -1,4 +1,4 @@
-"""Files that users have: IP blocklists, and Snort or Suricata rules.
+"""Snort or Suricata rules for ``accel_matcher``.
 
 Of a rule the options ``content`` (with ``|hex|`` and escapes), ``nocase``, ``sid`` and ``msg`` are read, and both ways
 to write ``nocase``: as an option of its own after the content, or behind it (Snort 3: ``content:"x",nocase``).
@@ -9,115 +9,32 @@ a match says that a rule's content occurs somewhere in a packet, not that all of
 
 from __future__ import annotations
 
-import codecs
-import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from headrace.cards.rpu.tables import BLACKLIST_CAPACITY, LONGEST_PATTERN, Pattern, blacklist_words
-from headrace.errors import HeadraceError
+from headrace.cards.rpu.listfile import Skipped, nothing, read_text, skip
+from headrace.cards.rpu.tables import LONGEST_PATTERN, Pattern
 
-_NAMED = 3  # lines that are left out
 _DNS_NAMES = ("dns.query", "dns_query", "dns.queries.rrname")  # packets have lengths in place of their dots
 _BUFFERS = ("pkt_data", "file_data", "base64_data", "dns_query", "raw_data")
+_REMARKS = frozenset(("rev", "gid", "classtype", "priority", "reference", "metadata", "rem", "target"))  # of no packet
 _CHANGES = frozenset(("to_md5", "to_sha1", "to_sha256", "from_base64", "base64_data", "pcrexform", "xor"))
-
-
-class Skipped(NamedTuple):
-    """A line that is left out, and why."""
-
-    line: int
-    reason: str
-
-
-@dataclass
-class Blocklist:
-    """A file's IPv4 prefixes in the order of their first line, each once; ``ipv6``: lines of IPv6, left out."""
-
-    path: str
-    prefixes: list[ipaddress.IPv4Network] = field(default_factory=list)
-    ipv6: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-
-
-def read_blocklist(path: str | Path, strict: bool = False) -> Blocklist:
-    """A list of addresses, prefixes (``1.2.3.0/24``; bits behind the length don't count) and ranges (``1.2.3.4 -
-    1.2.3.9``), one a line, with comments after ``#`` or ``;``, such as FireHOL's and Spamhaus' DROP.
-
-    Raises HeadraceError, file:line first, where there are lines but none that is one of these and of IPv4; ``strict``:
-    for the first line that isn't.
-    """
-    found: dict[ipaddress.IPv4Network, None] = {}
-    blocklist = Blocklist(str(path))
-    for number, line in enumerate(_text(path).splitlines(), 1):
-        entry = re.split("[#;]", line, maxsplit=1)[0].strip()
-        if not entry:
-            continue
-        try:
-            if ":" in entry:
-                ipaddress.IPv6Network(entry, strict=False)
-                blocklist.ipv6 += 1
-                if strict:
-                    raise ValueError("IPv6, which is not looked at")
-            elif "-" in entry:
-                first, last = (ipaddress.IPv4Address(end.strip()) for end in entry.split("-"))
-                found.update(dict.fromkeys(ipaddress.summarize_address_range(first, last)))
-            else:
-                found[ipaddress.IPv4Network(entry, strict=False)] = None
-        except ValueError as error:
-            _skip(path, blocklist.skipped, Skipped(number, _one_line(error)), strict)
-    blocklist.prefixes = list(found)
-    if not found and blocklist.skipped:
-        raise _nothing(path, blocklist.skipped)
-    if not found and blocklist.ipv6:
-        raise HeadraceError(f"{path}: no address of IPv4; {blocklist.ipv6} of IPv6, which are not looked at")
-    return blocklist
-
-
-def blocklist_words(found: Blocklist) -> list[tuple[int, int]]:
-    """What ``accel_blacklist`` loads: the prefixes in their order, or joined to larger ones where they are too many.
-    Raises HeadraceError where they still are."""
-    prefixes = found.prefixes
-    if len(prefixes) > BLACKLIST_CAPACITY:
-        prefixes = list(ipaddress.collapse_addresses(prefixes))
-    return blacklist_words(prefixes)
-
-
-def blocklist_left_out(found: Blocklist) -> str | None:
-    """What of a blocklist is not looked at; None: nothing."""
-    parts = [f"{found.ipv6} of IPv6"] * bool(found.ipv6) + [told(found.skipped)] * bool(found.skipped)
-    return f"{found.path}: not looked at: {'; '.join(parts)}" if parts else None
-
-
-def _skip(path: str | Path, skipped: list[Skipped], what: Skipped, strict: bool) -> None:
-    if strict:
-        raise HeadraceError(f"{path}:{what.line}: {what.reason}")
-    skipped.append(what)
-
-
-def _nothing(path: str | Path, skipped: list[Skipped]) -> HeadraceError:
-    line, reason = skipped[0]
-    return HeadraceError(f"{path}:{line}: {reason}; nothing in the file can be used")
-
-
-def told(skipped: list[Skipped]) -> str:
-    """Lines that are left out: how many, and the first of them with their reasons."""
-    first = "; ".join(f"line {line}: {reason}" for line, reason in skipped[:_NAMED])
-    return f"{len(skipped)} line{'s' * (len(skipped) > 1)} ({first}{'; ...' * (len(skipped) > _NAMED)})"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What is read of a rule. ``contents``: at least one, in its order."""
+    """What is read of a rule. ``contents``: in its order, those that a packet may have as they stand. ``unread``: what
+    else it says of packets, and is not looked at; ``reason``: why it is not loaded, None: it is."""
 
     sid: int
     message: str
     contents: tuple[Pattern, ...]
     line: int
+    unread: tuple[str, ...] = ()
+    reason: str | None = None
 
     @property
     def pattern(self) -> Pattern | None:
@@ -131,18 +48,24 @@ class Rule:
 
 @dataclass
 class RuleFile:
-    """A file's rules with a pattern, and what of it is not used."""
+    """A file's rules, and what of it is not used."""
 
     path: str
-    rules: list[Rule] = field(default_factory=list)
+    listed: list[Rule] = field(default_factory=list)  # also those that are not loaded
     without_content: int = 0  # rules
     too_long: int = 0  # rules of whose contents the matcher takes none
     negated: int = 0  # contents that must not occur
     changed: int = 0  # contents of what Suricata makes of a packet: its bytes are others
     passing: int = 0  # rules whose packets are to pass
     places: int = 0  # rules with addresses or ports
+    beyond: list[Rule] = field(default_factory=list)  # behind the first ones, of which a user wants no more
     skipped: list[Skipped] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)  # options by name
+
+    @property
+    def rules(self) -> list[Rule]:
+        """Those that are loaded."""
+        return [rule for rule in self.listed if rule.reason is None]
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -150,43 +73,40 @@ class RuleFile:
         return [rule.pattern for rule in self.rules if rule.pattern]
 
 
-def read_rules(path: str | Path, strict: bool = False) -> RuleFile:
+def read_rules(path: str | Path, strict: bool = False, first: int | None = None) -> RuleFile:
     """The rules of a Snort or Suricata file; lines may go on after a backslash, and ``#`` begins a comment line.
+    ``first``: so many are loaded at most.
 
     Raises HeadraceError, file:line first, where there are lines but none that is a rule; ``strict``: for the first line
     that isn't.
     """
-    result, usable = RuleFile(str(path)), False
-    for number, line in _lines(_text(path)):
+    result = RuleFile(str(path))
+    loaded = 0
+    for number, line in _lines(read_text(path)):
         try:
             rule = _rule(line, number, result)
         except ValueError as error:
-            _skip(path, result.skipped, Skipped(number, _one_line(error)), strict)
+            skip(path, result.skipped, number, error, strict)
             continue
-        if rule is None:
-            result.passing += 1
-        elif not rule.contents:
-            result.without_content += 1
-        elif not rule.pattern:
-            result.too_long += 1
-        else:
-            result.rules.append(rule)
-        usable = True
-    if result.skipped and not usable:
-        raise _nothing(path, result.skipped)
+        if rule.reason is None:
+            loaded += 1
+            if first is not None and loaded > first:
+                rule = replace(rule, reason=f"it is behind the first {first:,}")
+                result.beyond.append(rule)
+        result.listed.append(rule)
+    if result.skipped and not result.listed:
+        raise nothing(path, result.skipped)
     return result
 
 
-def _text(path: str | Path) -> str:
-    """A file whose bytes are its characters, but for a byte order mark."""
-    try:
-        return Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
-    except OSError as error:
-        raise HeadraceError(f"{path}: {error.strerror}") from None
+def written(pattern: Pattern) -> str:
+    """A pattern as a rule has it."""
+    text = "".join(_written(byte) for byte in pattern.content).replace("||", " ")
+    return f'"{text}"{" nocase" * pattern.nocase}'
 
 
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split())
+def _written(byte: int) -> str:
+    return chr(byte) if 32 <= byte < 127 and chr(byte) not in '"|\\;:' else f"|{byte:02X}|"
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -205,28 +125,30 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, whole.strip()
 
 
-def _rule(line: str, number: int, result: RuleFile) -> Rule | None:
-    """None: its packets are to pass. Raises ValueError, whose message says what is wrong."""
+def _rule(line: str, number: int, result: RuleFile) -> Rule:
+    """Raises ValueError, whose message says what is wrong."""
     head, parenthesis, body = line.partition("(")
     if not parenthesis or not body.endswith(")") or not head.strip():
         raise ValueError("no rule: it has no options in ( and )")
     sid, message = None, ""
     contents: list[Pattern] = []
+    unread: list[str] = []
+    negations = changings = 0
     left_out = False  # the content before this option
     buffer, changes, dotted = "", False, False  # what contents are of, and how it is changed before they are looked for
     for name, value in _options(body[:-1]):
         if name == "content":
             pattern, negated, others = _content(value)
-            result.ignored.update(others)
+            result.ignored.update(other.split()[0].lower() for other in others)
             changed = changes or (buffer in _DNS_NAMES and b"." in pattern.content)
             changed = changed or (dotted and pattern.content.startswith(b"."))
             left_out = negated or changed
-            if negated:
-                result.negated += 1
-            elif changed:
-                result.changed += 1
+            if left_out:
+                unread.append(f"content:{'!' * negated}{written(pattern)}")
+                negations, changings = negations + negated, changings + (changed and not negated)
             else:
                 contents.append(pattern)
+            unread += others
         elif name == "nocase":
             if not contents and not left_out:
                 raise ValueError("nocase: there is no content before it")
@@ -240,17 +162,34 @@ def _rule(line: str, number: int, result: RuleFile) -> Rule | None:
             message = _unquoted(value, name).encode("latin-1").decode("utf-8", "replace")
         else:
             result.ignored[name] += 1
+            if name not in _REMARKS:
+                unread.append(f"{name}:{value}" if value else name)
             left_out = left_out or name == "uricontent"
             if not value and ("." in name or name in _BUFFERS):
                 buffer, changes, dotted = name, False, False
             changes, dotted = changes or name in _CHANGES, dotted or name == "dotprefix"
     if sid is None:
         raise ValueError("the rule has no sid")
+    result.negated += negations
+    result.changed += changings
     action, *where = head.split()
-    if action.lower() == "pass":
-        return None
-    result.places += any(part not in ("any", "->", "<>") for part in where[1:])
-    return Rule(sid, message, tuple(contents), number)
+    passes, places = action.lower() == "pass", any(part not in ("any", "->", "<>") for part in where[1:])
+    rule = Rule(sid, message, tuple(contents), number)
+    reason = None
+    if passes:
+        result.passing += 1
+        reason = "its packets are to pass"
+    elif not contents:
+        result.without_content += 1
+        kinds = ("must not occur", negations), ("packets have in another form", changings)
+        reason = "; ".join(f"its contents {what}" for what, count in kinds if count) or "it has no content"
+    elif rule.pattern is None:
+        result.too_long += 1
+        reason = f"its contents are longer than {LONGEST_PATTERN} bytes"
+    result.places += places and not passes
+    elsewhere = [" ".join(where[:1])] * (where[:1] not in ([], ["ip"])) + [" ".join(where[1:])] * places
+    others = [f"content:{written(content)}" for content in contents if content is not rule.pattern]
+    return replace(rule, unread=(*elsewhere, *others, *unread), reason=reason)
 
 
 def _options(body: str) -> Iterator[tuple[str, str]]:
@@ -275,7 +214,7 @@ def _options(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _content(value: str) -> tuple[Pattern, bool, list[str]]:
-    """The pattern, whether it must not occur, and the names of Snort 3's modifiers that are ignored."""
+    """The pattern, whether it must not occur, and those of Snort 3's modifiers that are ignored."""
     negated = value.startswith("!")
     quoted = value.removeprefix("!").strip()
     end = quoted.rfind('"') + 1
@@ -285,8 +224,9 @@ def _content(value: str) -> tuple[Pattern, bool, list[str]]:
     content = _bytes(_unquoted(quoted[:end], "content"))
     if not content:
         raise ValueError("content: it is empty")
-    names = [modifier.split()[0].lower() for modifier in modifiers[1:] if modifier]
-    return Pattern(content, "nocase" in names), negated, [name for name in names if name != "nocase"]
+    others = [modifier for modifier in modifiers[1:] if modifier and modifier.lower() != "nocase"]
+    nocase = "nocase" in (modifier.lower() for modifier in modifiers[1:])
+    return Pattern(content, nocase), negated, others
 
 
 def _unquoted(value: str, name: str) -> str:

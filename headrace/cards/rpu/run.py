@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card import HangError
+from headrace.card import Card, HangError
 from headrace.card.control import open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.card.rings import HostPort
+from headrace.cards.rpu import blocklist as blocklists
 from headrace.cards.rpu import elf, program, rules, tables
-from headrace.cards.rpu.alerts import Alerts, RuleMatches, unread
+from headrace.cards.rpu.alerts import LOOK_CYCLES, Alerts, RuleMatches, unread
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.driver import Policy
 from headrace.cards.rpu.health import UnitHealth
@@ -39,7 +40,7 @@ class RpuJob:
     ``function_sinks``, the capture files of what these receive.
     ``rate``: "lossless", "line", "recorded" or bits per second. ``seconds`` of the card's time end the run.
     ``control``: the path of its control socket. ``strict``: a line of ``blocklist`` or ``rules`` that
-    can't be used is an error."""
+    can't be used is an error; ``first``: of ``rules``, so many are loaded at most."""
 
     programs: Mapping[int, str]
     sources: Mapping[int, str]
@@ -53,6 +54,7 @@ class RpuJob:
     blocklist: str | None = None
     rules: str | None = None
     strict: bool = False
+    first: int | None = None
     seconds: float | None = None
     control: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +62,8 @@ class RpuJob:
 
 @dataclass(frozen=True)
 class UnitReport:
-    """A unit's packets and bytes, its errors, and what its program did wrong (None: nothing)."""
+    """A unit's packets and bytes, its errors, what its program did wrong (None: nothing), and what else there is to
+    tell."""
 
     unit: int
     program: str
@@ -70,14 +73,16 @@ class UnitReport:
     tx_bytes: int
     outstanding: int
     errors: int
+    too_long: int  # packets longer than its slots, which it has dropped
     fault: str | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class RpuReport:
-    """Packets of all ports and functions: received, sent, dropped before a unit had them or on their way out of an
-    Ethernet port, dropped on their way to the host, and what the units did. ``kept``: packets in units at the end.
-    ``matches`` by rule; of ``matches_unknown`` it is not known which, as they came too fast."""
+    """Packets of all ports and functions: received, sent, dropped before a unit had them, as too long for its slots or
+    on their way out of an Ethernet port, dropped on their way to the host, and what the units did. ``kept``: packets in
+    units at the end. ``matches`` by rule; of ``matches_unknown`` it is not known which, as they came too fast."""
 
     received: int
     sent: int
@@ -136,8 +141,11 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
     links = {port: parse_source(text) for port, text in job.sources.items()}
-    rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
-    blocklist = rules.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
+    for path, accelerator in ((job.blocklist, "blacklist"), (job.rules, "matcher")):
+        if path is not None:
+            _with(job.accelerators, accelerator, path)
+    rule_file = rules.read_rules(job.rules, job.strict, job.first) if job.rules is not None else None
+    blocklist = blocklists.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
     count = count_of((*job.functions, *job.function_sinks), job.parameters)
     if count and (HOST in job.sources or HOST in job.sinks):
@@ -145,7 +153,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     say = tell or (lambda _: None)
     if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
         say(left_out)
-    if blocklist is not None and (left_out := rules.blocklist_left_out(blocklist)) is not None:
+    if blocklist is not None and (left_out := blocklists.blocklist_left_out(blocklist)) is not None:
         say(left_out)
     with (
         open_rpu_card(
@@ -201,7 +209,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         )
         live, hung = any(link.live for link in links.values()) or plugs.live, False
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
-        alerts = Alerts(driver, rule_file.rules if rule_file is not None else ())
+        alerts = Alerts(driver, rule_file.rules if rule_file is not None else (), wait=not live and lossless)
+        if rule_file is not None:
+            _look(alerts, service)
         with open_control(CONTROL, job.control, live, say) as control:
             while not stop:
                 wall_s = service.attend(control)
@@ -211,7 +221,9 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                 if host.live:
                     wall_s = min(wall_s, _LIVE_S)
                 try:
-                    result = card.run("interrupt", wall_s=wall_s, until_ns=end_ns)
+                    looks = rule_file is not None and not live
+                    until_ns = _next_look(card, end_ns) if looks else end_ns
+                    result = card.run("interrupt", wall_s=wall_s, until_ns=until_ns)
                 except HangError:  # a program that neither sends its packets nor sleeps
                     hung = True
                     break
@@ -219,7 +231,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
                     progress(result.stats.rx_frames)
                 if rule_file is not None:
                     _look(alerts, service)
-                if result.reason == "cycles" or (result.idle and not (busy or host.serve() or host.wait(_WAIT_MS))):
+                ended = result.reason == "cycles" and until_ns == end_ns
+                if ended or (result.idle and not (busy or host.serve() or host.wait(_WAIT_MS))):
                     break
         card.stop_sources()
         host.end()
@@ -240,6 +253,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             to_host=to_host,
             dropped=sum(source.dropped + source.refused for source in driver.source_counters().values())
             + sum(driver.out_dropped())
+            + sum(driver.counters(unit).too_long for unit in driver.all_units())
             + functions.totals().refused,
             host_dropped=service.host_dropped(),
             kept=sum(unit.outstanding for unit in units),
@@ -250,19 +264,26 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         )
 
 
+def _next_look(card: Card, end_ns: int | None) -> int:
+    """When the host looks for matches again: a short time after there is something to do."""
+    now_ns = card.stats().time_ns
+    look_ns = max(now_ns, card.next_event_ns or now_ns) + LOOK_CYCLES * 1_000_000_000 // card.clock_hz
+    return look_ns if end_ns is None else min(look_ns, end_ns)
+
+
 def _look(alerts: Alerts, service: Service) -> None:
     for unit, (_, code) in service.programs.items():
         alerts.look(unit, code)
 
 
 def accelerator_tables(
-    accelerators: Mapping[int, str], blocklist: rules.Blocklist | None, rule_file: rules.RuleFile | None
+    accelerators: Mapping[int, str], blocklist: blocklists.Blocklist | None, rule_file: rules.RuleFile | None
 ) -> dict[int, Sequence[tuple[int, int]]]:
     """What accelerators load, by unit. Raises HeadraceError when nothing is there that takes it, or it is too much."""
     found: dict[int, Sequence[tuple[int, int]]] = {}
     if blocklist is not None:
         chosen = _with(accelerators, "blacklist", blocklist.path)
-        found |= dict.fromkeys(chosen, rules.blocklist_words(blocklist))
+        found |= dict.fromkeys(chosen, blocklists.blocklist_words(blocklist))
     if rule_file is not None:
         chosen = _with(accelerators, "matcher", rule_file.path)
         found |= dict.fromkeys(chosen, tables.matcher_words(rule_file.patterns))
@@ -287,5 +308,7 @@ def _unit(found: UnitHealth) -> UnitReport:
         tx_bytes=counters.tx_bytes,
         outstanding=found.state.outstanding,
         errors=counters.errors,
+        too_long=counters.too_long,
         fault=found.fault,
+        notes=found.notes,
     )

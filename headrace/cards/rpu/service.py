@@ -172,7 +172,7 @@ class Service:
         reports = []
         if request["units"]:
             accelerator = str(request["accelerator"])
-            table = table_of(accelerator, request.get("blocklist"), request.get("rules"))
+            table = table_of(accelerator, request.get("blocklist"), request.get("rules"), first=request.get("first"))
             program = request.get("program")
             chosen = None if program is None else (str(program), elf.read(str(request["path"])))
             for unit in request["units"]:

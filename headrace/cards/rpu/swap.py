@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from headrace.card import Card
 from headrace.card.process import Tell
 from headrace.cards.rpu import accelerators, rules, tables
+from headrace.cards.rpu import blocklist as blocklists
 from headrace.cards.rpu.alerts import unread
 from headrace.cards.rpu.card import load_accelerator
 from headrace.cards.rpu.driver import RpuDriver, SwapReport
@@ -22,21 +23,22 @@ def table_of(
     blocklist: str | None = None,
     rule_file: str | None = None,
     strict: bool = False,
+    first: int | None = None,
     tell: Tell = lambda _: None,
 ) -> Sequence[Word]:
     """What an accelerator loads: a blacklist a file of addresses and prefixes, a matcher one of rules; ``tell`` is told
     what of it isn't looked at. Raises HeadraceError for a file that it has no use for, that can't be read, or with
-    ``strict`` has a line that can't be used."""
+    ``strict`` has a line that can't be used. ``first``: so many rules are loaded at most."""
     for path, name in ((blocklist, "blacklist"), (rule_file, "matcher")):
         if path is not None and accelerator != name:
             raise HeadraceError(f"{path}: the accelerator is {accelerator}, and the file is for {name}", 2)
     if blocklist is not None:
-        addresses = rules.read_blocklist(blocklist, strict)
-        if left_out := rules.blocklist_left_out(addresses):
+        addresses = blocklists.read_blocklist(blocklist, strict)
+        if left_out := blocklists.blocklist_left_out(addresses):
             tell(left_out)
-        return rules.blocklist_words(addresses)
+        return blocklists.blocklist_words(addresses)
     if rule_file is not None:
-        found = rules.read_rules(rule_file, strict)
+        found = rules.read_rules(rule_file, strict, first)
         if left_out := unread(rule_file, found):
             tell(left_out)
         return tables.matcher_words(found.patterns)

@@ -7,7 +7,9 @@ in ``firmware/lib`` load the same words.
 from __future__ import annotations
 
 import ipaddress
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
@@ -21,6 +23,7 @@ _ALL_ONES = 0xFFFF_FFFF
 
 MATCHER_ROWS = 4096  # of 8 bytes of patterns
 LONGEST_PATTERN = 64  # bytes
+_MOST_PATTERNS = 0xFFFF
 _ROW = 8
 _BUCKETS = 2048
 _FILTER_WORDS = 512
@@ -73,10 +76,14 @@ def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list
     """What ``accel_matcher`` loads to find ``patterns``; it reports them by their place here, from 1 on.
 
     ``rows`` is the module's parameter ROWS. A pattern takes one for each 8 bytes that it begins.
-    Raises HeadraceError when a pattern is too short or long or they are too many.
+    Raises HeadraceError when a pattern is too short or long or they are too many; then its message says how many of the
+    first ones are not.
     """
-    if len(patterns) > 0xFFFF:
-        raise HeadraceError(f"{len(patterns)} patterns: the matcher tells 65535 apart")
+    if len(patterns) > _MOST_PATTERNS:
+        raise HeadraceError(
+            f"{len(patterns)} patterns: the matcher tells {_MOST_PATTERNS} apart; the first "
+            f"{fitting(patterns, rows)} fit (--first)"
+        )
     first, second, third = ([0] * _FILTER_WORDS for _ in range(3))
     buckets: dict[int, list[tuple[int, int, int]]] = {}  # of rows: bytes 0 to 3, 4 to 7, control
     for number, (content, nocase) in enumerate(patterns, 1):
@@ -88,7 +95,10 @@ def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list
         buckets.setdefault(_bucket(key), []).extend(_rows(content.lower() if nocase else content, nocase, kind, number))
     needed = sum(map(len, buckets.values()))
     if needed > rows:
-        raise HeadraceError(f"{len(patterns)} patterns take {needed} rows of 8 bytes: the matcher holds {rows}")
+        raise HeadraceError(
+            f"{len(patterns)} patterns take {needed} rows of 8 bytes: the matcher holds {rows}; "
+            f"the first {fitting(patterns, rows)} fit (--first)"
+        )
 
     words = [(_WHOLE, 0)]
     for base, table in ((0, first), (_SECOND, second), (_THIRD, third)):
@@ -101,6 +111,17 @@ def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list
             words += [(_PATTERNS + 16 * place + 4 * i, word) for i, word in enumerate(row)]
             place += 1
     return [*words, (_WHOLE, 1)]
+
+
+def fitting(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> int:
+    """How many of the first patterns the matcher holds."""
+    needed = list(accumulate(map(rows_of, patterns[:_MOST_PATTERNS])))
+    return bisect_right(needed, rows)
+
+
+def rows_of(pattern: Pattern) -> int:
+    """How many of the matcher's rows a pattern takes."""
+    return -(-len(pattern.content) // _ROW)
 
 
 def _mark(key: bytes, first: list[int], second: list[int], third: list[int]) -> None:

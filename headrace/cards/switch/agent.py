@@ -73,12 +73,15 @@ class Listener(Protocol):
 
 class Connection:
     """A controller, as the switch knows it. ``send`` takes a message, and whether it may be lost if the controller
-    doesn't read. ``closed``: nothing more is to be done for it, but what has been sent may still arrive."""
+    doesn't read. ``closed``: nothing more is to be done for it, but what has been sent may still arrive. ``flow_mods``:
+    how many it has sent; ``refused``: what was wrong with the last message that was refused."""
 
     def __init__(self, send: Callable[[bytes, bool], None]) -> None:
         self._send = send
         self.ready = False  # both have said hello
         self.closed = False
+        self.flow_mods = 0
+        self.refused = ""  # why the last message that was
         self.role = Role.EQUAL
         self.asked = _DEFAULT_ASYNC
         self.miss_send_len = _DEFAULT_MISS_SEND_LEN
@@ -174,6 +177,7 @@ class OpenFlowSwitch:
 
     def handle(self, connection: Connection, message: bytes) -> None:
         """Does what a whole message says. What is wrong with it is answered with OpenFlow's error."""
+        connection.flow_mods += message[1:2] == bytes((Kind.FLOW_MOD,))
         try:
             kind, request = requests.decode(message)
             xid = int.from_bytes(message[4:8], "big")
@@ -185,6 +189,7 @@ class OpenFlowSwitch:
                 self._do(connection, kind, xid, request)
         except RefusedError as error:
             connection.closed |= not connection.ready
+            connection.refused = str(error)
             if message[1:2] != bytes((Kind.ERROR,)):
                 connection.send(replies.error(error.kind, error.code, message))
 

@@ -9,7 +9,9 @@ from enum import Enum
 from selectors import EVENT_READ, EVENT_WRITE
 
 from headrace.cards.switch.agent import Connection, OpenFlowSwitch
+from headrace.cards.switch.openflow import replies
 from headrace.cards.switch.openflow.constants import HEADER_BYTES
+from headrace.cards.switch.openflow.errors import HelloFailed, refused
 
 OUTPUT_BYTES = 1 << 20
 """With more than that to read, a controller's packet-ins are lost, and its messages wait."""
@@ -39,16 +41,23 @@ class _State(Enum):
 
 class Channel:
     """A connection, from when it has a socket until it is ``closed``, with ``why``; whoever made it closes the socket.
-    ``context`` is None without TLS; ``server``: who connects is the controller."""
+    ``context`` is None without TLS; ``server``: who connects is the controller. ``unwanted``: why it's sent away as
+    soon as it can be told."""
 
     def __init__(
-        self, switch: OpenFlowSwitch, link: socket.socket, context: ssl.SSLContext | None, server: bool, now: float
+        self,
+        switch: OpenFlowSwitch,
+        link: socket.socket,
+        context: ssl.SSLContext | None,
+        server: bool,
+        now: float,
+        unwanted: str = "",
     ) -> None:
         self.link = link
         self.connection: Connection | None = None
         self.packet_ins_lost = 0
         self.why = ""
-        self._switch, self._context, self._server = switch, context, server
+        self._switch, self._context, self._server, self._unwanted = switch, context, server, unwanted
         self._state = _State.CONNECTING
         self._input, self._output = bytearray(), bytearray()
         self._tls_writes = False
@@ -85,9 +94,9 @@ class Channel:
         """Goes on with a socket that has become ready."""
         try:
             if self._state == _State.CONNECTING:
-                self._finish_connecting()
+                self._finish_connecting(now)
             if self._state == _State.TLS:
-                self._shake_hands()
+                self._shake_hands(now)
             if self._state == _State.CLOSING and mask & EVENT_READ and not self.link.recv(_READ):
                 self.close()
             if self._state == _State.OPEN and mask & EVENT_READ:
@@ -97,20 +106,17 @@ class Channel:
         except OSError as error:
             self.close(error.strerror or str(error))
 
-    def _finish_connecting(self) -> None:
+    def _finish_connecting(self, now: float) -> None:
         error = self.link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             raise OSError(error, os.strerror(error))
-        self._connected()
-
-    def _connected(self) -> None:
         if self._context is None:
-            self._open()
+            self._open(now)
         else:
             self.link = self._context.wrap_socket(self.link, self._server, do_handshake_on_connect=False)
             self._state = _State.TLS
 
-    def _shake_hands(self) -> None:
+    def _shake_hands(self, now: float) -> None:
         assert isinstance(self.link, ssl.SSLSocket)
         self._tls_writes = False
         try:
@@ -118,10 +124,15 @@ class Channel:
         except ssl.SSLWantWriteError:
             self._tls_writes = True
             raise
-        self._open()
+        self._open(now)
 
-    def _open(self) -> None:
+    def _open(self, now: float) -> None:
         self._state = _State.OPEN
+        if self._unwanted:
+            why = refused(HelloFailed.EPERM, self._unwanted)
+            self._output += replies.error_text(0, why.kind, why.code, self._unwanted)
+            self._send_away(self._unwanted, now)
+            return
         self.connection = self._switch.connect(self._send)
 
     def _read(self, now: float) -> None:

@@ -10,6 +10,7 @@ from socket import AF_UNIX, IPPROTO_TCP, TCP_NODELAY, socket
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from headrace.card.process import Tell
 from headrace.cards.switch import endpoints
 from headrace.cards.switch.agent import OpenFlowSwitch
 from headrace.cards.switch.channel import Channel
@@ -21,6 +22,8 @@ MESSAGES = 64
 """Of one controller in a row."""
 CONNECTIONS = 64
 """Of controllers that connect to the switch."""
+TURNED_AWAY = 16
+"""More that are told why they are sent away, at once."""
 _LATE_S = 1.0  # of the time between two polls, no more counts
 
 
@@ -62,7 +65,7 @@ class _Target:
 
 class Controllers:
     """``targets`` as ``tcp:HOST:PORT``, ``listens`` as ``ptcp:PORT``: see ``endpoints``. ``poll`` does all the work;
-    ``with`` closes all sockets. ``clock`` gives seconds."""
+    ``with`` closes all sockets. ``clock`` gives seconds, ``tell`` gets lines for the user."""
 
     def __init__(
         self,
@@ -71,14 +74,17 @@ class Controllers:
         listens: Sequence[str] = (),
         tls: Tls | None = None,
         clock: Callable[[], float] = time.monotonic,
+        tell: Tell | None = None,
     ) -> None:
         """Raises HeadraceError for an address that is none, or can't be listened at, and for TLS without its files."""
-        self._switch, self._clock = switch, clock
+        self._switch, self._clock, self._tell = switch, clock, tell or (lambda _: None)
         self._targets = [_Target(endpoints.active(text)) for text in targets]
         passive = [endpoints.passive(text) for text in listens]
         self._client = _context(tls, [target.endpoint for target in self._targets], server=False)
         self._server = _context(tls, passive, server=True)
         self._accepted: dict[Channel, str] = {}
+        self._turned_away: list[Channel] = []
+        self._crowded = False  # and that has been told
         self._waits: dict[Channel, tuple[int, int]] = {}  # descriptor, and what is waited for
         self.refused = 0  # connections, for too many
         self._now, self._last = 0.0, clock()
@@ -156,7 +162,8 @@ class Controllers:
         return done
 
     def _channels(self) -> list[Channel]:
-        return [target.channel for target in self._targets if target.channel] + list(self._accepted)
+        targets = [target.channel for target in self._targets if target.channel]
+        return [*targets, *self._accepted, *self._turned_away]
 
     def _connect(self) -> None:
         for target in self._targets:
@@ -175,14 +182,28 @@ class Controllers:
             link, address = listener.accept()
         except OSError:
             return  # who was there has gone
-        if len(self._accepted) >= CONNECTIONS:
-            self.refused += 1
+        name = endpoint.text if isinstance(address, (str, bytes)) else f"{address[0]}:{address[1]}"
+        unwanted = self._refusal(name) if len(self._accepted) >= CONNECTIONS else ""
+        if unwanted and len(self._turned_away) >= TURNED_AWAY:
             link.close()
             return
         link.setblocking(False)
         context = self._server if endpoint.tls else None
-        channel = Channel(self._switch, _prompt(link), context, server=True, now=self._now)
-        self._accepted[channel] = endpoint.text if isinstance(address, (str, bytes)) else f"{address[0]}:{address[1]}"
+        channel = Channel(self._switch, _prompt(link), context, server=True, now=self._now, unwanted=unwanted)
+        if unwanted:
+            self._turned_away.append(channel)
+        else:
+            self._accepted[channel] = name
+            self._crowded = False
+
+    def _refusal(self, name: str) -> str:
+        """Why there's no room for one more controller; the user is told of the first one."""
+        self.refused += 1
+        why = f"{CONNECTIONS} controllers are connected, which is the most"
+        if not self._crowded:
+            self._tell(f"{name} is sent away, and so are others that come: {why}")
+        self._crowded = True
+        return why
 
     def _update(self) -> None:
         """Forgets channels that have ended, and waits for what the others need."""
@@ -206,6 +227,7 @@ class Controllers:
             if target.channel is not None and target.channel.closed:
                 target.ended(target.channel, self._now)
         self._accepted = {channel: name for channel, name in self._accepted.items() if not channel.closed}
+        self._turned_away = [channel for channel in self._turned_away if not channel.closed]
 
 
 def _context(tls: Tls | None, found: Sequence[Endpoint], server: bool) -> ssl.SSLContext | None:

@@ -46,10 +46,9 @@ class GroupTable:
             raise refused(GroupModFailed.BAD_COMMAND, f"command {mod.command}")
 
     def references(self) -> Counter[int]:
-        """How many flows, and buckets of groups, send packets to each group."""
+        """How many flows send packets to each group."""
         lists = [flow.instructions.apply or () for flow in self._flow_tables]
         lists += [flow.instructions.write or () for flow in self._flow_tables]
-        lists += [bucket.actions for group in self._groups.values() for bucket in group.buckets]
         return Counter(
             number for actions in lists for number in {a.value for a in actions if a.kind == ActionKind.GROUP}
         )
@@ -71,7 +70,7 @@ class GroupTable:
         if kind == GroupKind.INDIRECT and len(mod.buckets) != 1:
             raise refused(GroupModFailed.INVALID_GROUP, f"an indirect group with {len(mod.buckets)} buckets")
         if self._reaches(mod.buckets, number):
-            raise refused(GroupModFailed.LOOP, f"group {number} sends to itself")
+            raise refused(GroupModFailed.LOOP, f"group {number} watches itself")
         for bucket in mod.buckets:
             self._check(kind, bucket)
         group = Group(number, kind, mod.buckets, old.created_ns if old else self._datapath.now_ns())
@@ -81,19 +80,23 @@ class GroupTable:
     def _check(self, kind: GroupKind, bucket: Bucket) -> None:
         port, group = bucket.watch_port, bucket.watch_group
         watches = port is not None or group is not None
+        if bucket.weight and kind != GroupKind.SELECT:
+            raise refused(GroupModFailed.INVALID_GROUP, "a bucket with a weight that isn't selected by it")
         if kind == GroupKind.FAST_FAILOVER and not watches:
             raise refused(GroupModFailed.INVALID_GROUP, "a bucket that watches nothing")
-        if kind in (GroupKind.ALL, GroupKind.INDIRECT) and watches:
-            raise refused(GroupModFailed.WATCH_UNSUPPORTED, "a bucket that is always used watches something")
+        if kind != GroupKind.FAST_FAILOVER and watches:
+            raise refused(GroupModFailed.WATCH_UNSUPPORTED, "a bucket that is used dead or alive watches something")
         if (port is not None and port not in self._ports) or (group is not None and group not in self._groups):
             raise refused(GroupModFailed.BAD_WATCH, "a bucket watches what is not there")
+        if any(action.kind == ActionKind.GROUP for action in bucket.actions):
+            raise refused(GroupModFailed.CHAINING_UNSUPPORTED, "a bucket with a group")
         self._checks.actions(bucket.actions)
 
     def _reaches(self, buckets: tuple[Bucket, ...], number: int) -> bool:
-        """Whether packets can come from buckets to a group. There are no loops among the groups."""
+        """Whether buckets watch a group, or one that does. There are no loops among the groups."""
         return any(
             next_one == number or (next_one in self._groups and self._reaches(self._groups[next_one].buckets, number))
-            for next_one in _groups_of(buckets)
+            for next_one in _watched(buckets)
         )
 
     def _delete(self, number: int) -> None:
@@ -101,23 +104,22 @@ class GroupTable:
             chosen = dict(self._groups)
         elif number in self._groups:
             chosen = {number: self._groups[number]}
-            if any(number in _groups_of(group.buckets) for group in self._groups.values()):
-                raise refused(GroupModFailed.CHAINED_GROUP, f"another group sends to group {number}")
+            if any(number in _watched(group.buckets) for group in self._groups.values()):
+                raise refused(GroupModFailed.CHAINED_GROUP, f"another group watches group {number}")
         else:
             return
         for one in chosen:
             self._flow_tables.remove(self._flow_tables.select(Filter(out_group=one)), Removal.GROUP_DELETE)
         while chosen:
-            used = {one for group in chosen.values() for one in _groups_of(group.buckets)}
+            used = {one for group in chosen.values() for one in _watched(group.buckets)}
             for one in chosen.keys() - used:
                 self._datapath.remove_group(one)
                 del self._groups[one], chosen[one]
 
 
-def _groups_of(buckets: tuple[Bucket, ...]) -> set[int]:
-    """Those that they send to, or watch."""
-    numbers = {action.value for bucket in buckets for action in bucket.actions if action.kind == ActionKind.GROUP}
-    return numbers | {bucket.watch_group for bucket in buckets if bucket.watch_group is not None}
+def _watched(buckets: tuple[Bucket, ...]) -> set[int]:
+    """The groups that they watch."""
+    return {bucket.watch_group for bucket in buckets if bucket.watch_group is not None}
 
 
 class MeterEntry(NamedTuple):

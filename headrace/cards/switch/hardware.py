@@ -432,8 +432,9 @@ class HardwareDatapath:
         self._quarantine.put(lambda: self._meter_numbers.free(index))
 
     def count_meter(self, number: int) -> MeterCount:
-        """Since it was set."""
-        return self._hardware.count_meter(self.meter_index(number))
+        """Since it was set: of the bands that it has, which may be fewer than the card's."""
+        arrived, bands = self._hardware.count_meter(self.meter_index(number))
+        return MeterCount(arrived, bands[: len(self._meters[number].bands)])
 
     # ----------------------------------------------------------------------------------------- ports and tables
 

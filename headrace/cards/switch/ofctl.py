@@ -21,7 +21,8 @@ _CUSTOM = re.compile(rf"(?<=[=,(]){_ONE}(?:,{_ONE})*(?=[,)\s]|$)")
 
 def load_flows(switch: OpenFlowSwitch, path: Path) -> None:
     """Adds the flows of a file, one a line as in ovs-ofctl(8): "priority=10,tcp,tp_dst=80,actions=output:2". Raises
-    HeadraceError with what ovs-ofctl says is wrong; flows before the wrong one may then be there."""
+    HeadraceError with the line, and what ovs-ofctl or the switch say is wrong with it; flows of lines before it may
+    then be there."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -31,17 +32,24 @@ def load_flows(switch: OpenFlowSwitch, path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder) / path.name
         noted.write_text(_noted(text))
-        _tell(switch, str(path), "add-flows", str(noted))
+        try:
+            _tell(switch, "add-flows", str(noted))
+        except _FailedError as error:
+            lines = [number for number, line in enumerate(text.split("\n"), 1) if line.partition("#")[0].strip()]
+            place = f":{lines[error.flow_mods - 1]}" if error.flow_mods else ""
+            found = re.fullmatch(rf"{re.escape(str(noted))}(:\d+): (.*)", str(error))
+            place, why = found.groups() if found else (place, str(error))
+            raise HeadraceError(f"{path}{place}: {why}") from None
 
 
 def add_flow(switch: OpenFlowSwitch, flow: str) -> None:
     """Adds a flow. Raises HeadraceError, as ``load_flows``."""
-    _tell(switch, flow, "add-flow", _noted(flow))
+    _tell_one(switch, flow, "add-flow", _noted(flow))
 
 
 def del_flows(switch: OpenFlowSwitch, match: str) -> None:
     """Deletes the flows that a match covers; an empty one: all. Raises HeadraceError."""
-    _tell(switch, match, "del-flows", *([match] if match else []))
+    _tell_one(switch, match, "del-flows", *([match] if match else []))
 
 
 def _noted(text: str) -> str:
@@ -51,7 +59,22 @@ def _noted(text: str) -> str:
     return _CUSTOM.sub(note, text)
 
 
-def _tell(switch: OpenFlowSwitch, origin: str, command: str, *words: str) -> None:
+def _tell_one(switch: OpenFlowSwitch, origin: str, command: str, *words: str) -> None:
+    try:
+        _tell(switch, command, *words)
+    except _FailedError as error:
+        raise HeadraceError(f"{origin}: {error}") from None
+
+
+class _FailedError(Exception):
+    """What ovs-ofctl says, or why the switch has refused the last of so many flow mods."""
+
+    def __init__(self, why: str, flow_mods: int) -> None:
+        super().__init__(why)
+        self.flow_mods = flow_mods
+
+
+def _tell(switch: OpenFlowSwitch, command: str, *words: str) -> None:
     program = shutil.which("ovs-ofctl")
     if program is None:
         raise HeadraceError("ovs-ofctl is not there to read flows: install openvswitch-common")
@@ -59,12 +82,19 @@ def _tell(switch: OpenFlowSwitch, origin: str, command: str, *words: str) -> Non
         with Controllers(switch, listens=[f"punix:{folder}/switch"]) as controllers:
             line = [program, "--protocols=OpenFlow13", command, controllers.listening[0], *words]
             process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+            others, connection = list(switch.connections), None
             try:
                 while process.poll() is None:
                     controllers.poll(_WAIT_S)
+                    connection = next((one for one in switch.connections if one not in others), connection)
             finally:
                 process.kill()
                 process.wait()
         if process.returncode:
             said.seek(0)
-            raise HeadraceError(f"{origin}: {said.read().strip()}")
+            text = said.read().strip()
+            if connection is not None and connection.refused:
+                code = re.search(r"OFP\w+C_\w+", text)
+                raise _FailedError(connection.refused + (f" ({code[0]})" if code else ""), connection.flow_mods)
+            lines = [line for line in text.splitlines() if line.startswith("ovs-ofctl: ")] or text.splitlines()[-1:]
+            raise _FailedError(" ".join(lines).removeprefix("ovs-ofctl: "), 0)

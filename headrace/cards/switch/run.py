@@ -145,7 +145,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
         seconds = _YEAR_S if waits and job.seconds is None else job.seconds  # with an end idle time passes, too
         end_ns = None if seconds is None else card.stats().time_ns + round(seconds * 1e9)
         with (
-            Controllers(switch, job.controllers, job.listens, job.tls) as controllers,
+            Controllers(switch, job.controllers, job.listens, job.tls, tell=say) as controllers,
             open_control(CONTROL, job.control, waits, say) as control,
         ):
             function_ports = SwitchFunctions(switch, hardware, plugs, count, held if lossless else None)

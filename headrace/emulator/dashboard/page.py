@@ -269,13 +269,15 @@ class Page:
         self._jams_shown: list[Any] = []
 
     def _show_jams(self) -> None:
-        jams = self._monitor.state["jams"] if self._monitor.state else []
-        if jams == self._jams_shown:
+        state = self._monitor.state
+        shown = _grouped(state["jams"], self._monitor.names) if state else []
+        shown += [(":".join(phy), 1.0) for phy in state["lost_phys"]] if state else []
+        if shown == self._jams_shown:
             return
-        self._jams_shown = jams
+        self._jams_shown = shown
         self._jams.clear()
         with self._jams:
-            for target, loss in _grouped(jams, self._monitor.names):
+            for target, loss in shown:
                 words = f"{target} {loss:.0%}" if loss < 1 else target
                 chip = (
                     ui.chip(words, icon="wifi_off", removable=True, color="pink-3")
@@ -291,7 +293,7 @@ class Page:
         await self._jam(target, 0.0 if target in jams or target in pairs else self._loss.value)
 
     async def _jam(self, target: str, loss: float) -> None:
-        await self._tried(lambda: self._monitor.ask("jam", target=target, loss=loss))
+        await self._tried(lambda: self._monitor.ask("jam", targets=[target], loss=loss))
 
     # --------------------------------------------------------------------------------------------------------- links
 

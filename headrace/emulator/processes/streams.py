@@ -18,6 +18,7 @@ from headrace.emulator.processes.wire import HEAD_BYTES, MAX_BODY, Kind, Packet,
 
 _ACK = struct.Struct("!Q")
 _ACKED = 64  # messages that an acknowledgement speaks of
+_ALL = (1 << _ACKED) - 1
 _KEPT = 4096  # latencies, the last ones
 _REMEMBERED = 1 << 14  # messages: which of them have come, and which are given up
 _AT_ONCE = 64
@@ -86,6 +87,7 @@ class Sender:
         self._pending: dict[int, _Pending] = {}
         self._given_up: dict[int, None] = {}
         self._trip_s = 0.0
+        self._look_s, self._looked_wait_s = math.inf, _FIRST_REPEAT_S  # no message is sent again before; by what wait
         self._trips_s: deque[float] = deque(maxlen=_KEPT)
         self._first_s = self._heard_s = 0.0
         self.sent = self.acknowledged = self.lost = self.repeated = self.skipped = 0
@@ -103,7 +105,9 @@ class Sender:
     def due(self, now: float) -> list[int]:
         """Messages to send now: new ones, and those again that have no acknowledgement. Gives up old ones."""
         self._expire(now)
-        found = [number for number, each in self._pending.items() if self._repeats and self._repeat_s(each) <= now]
+        found = []
+        if self._repeats and self._first_repeat_s(now) <= now:
+            found = [number for number, each in self._pending.items() if self._repeat_s(each) <= now]
         for number in found:
             self._again(number, now)
         self.ended = self.ended or self.sent >= self._last or now >= self._end_s
@@ -114,7 +118,8 @@ class Sender:
         while not self.ended and self._next_s <= now and len(found) < _AT_ONCE and self._has_room:
             self.sent += 1
             self._first_s = self._first_s or now
-            self._pending[self.sent] = _Pending(time.monotonic_ns(), now, now)
+            self._pending[self.sent] = new = _Pending(time.monotonic_ns(), now, now)
+            self._look_s = min(self._look_s, self._repeat_s(new))
             found.append(self.sent)
             self._next_s = self._next_s + self.stream.interval_s if self.stream.interval_s else now
             self.ended = self.sent >= self._last
@@ -143,7 +148,8 @@ class Sender:
         if len(packet.body) != _ACK.size:
             return
         bits = _ACK.unpack(packet.body)[0]
-        for back in range(_ACKED):
+        oldest = next(iter(self._pending), packet.number) if not self._given_up else 1
+        for back in range(min(_ACKED, packet.number - oldest + 1)):
             if bits >> back & 1 and packet.number > back:
                 self._acknowledge(packet.number - back, now, first=not back)
 
@@ -156,7 +162,7 @@ class Sender:
             oldest = next(iter(self._pending.values()))
             times.append(oldest.first_s + self._patience_s)
             if self._repeats:
-                times.append(min(map(self._repeat_s, self._pending.values())))
+                times.append(self._first_repeat_s(now))
         return max(0.0, min(times, default=math.inf) - now)
 
     def stats(self) -> dict[str, Any]:
@@ -187,9 +193,20 @@ class Sender:
             return len(self._pending) < max(_WINDOW, min(_ACKED, _WINDOW_BYTES // self.stream.size))
         return not self.reliable or len(self._pending) < _PATIENCE
 
+    @property
+    def _repeat_wait_s(self) -> float:
+        return max(_LEAST_REPEAT_S, 4 * self._trip_s) if self._trip_s else _FIRST_REPEAT_S
+
     def _repeat_s(self, pending: _Pending) -> float:
-        wait = max(_LEAST_REPEAT_S, 4 * self._trip_s) if self._trip_s else _FIRST_REPEAT_S
-        return pending.last_s + wait * (1 << min(pending.tries - 1, _DOUBLED))
+        return pending.last_s + self._repeat_wait_s * (1 << min(pending.tries - 1, _DOUBLED))
+
+    def _first_repeat_s(self, now: float) -> float:
+        """No message is sent again before. All are looked through only when that time has come, or the wait is shorter
+        than it was, not at each acknowledgement."""
+        if now >= self._look_s or self._repeat_wait_s < self._looked_wait_s:
+            self._looked_wait_s = self._repeat_wait_s
+            self._look_s = min(map(self._repeat_s, self._pending.values()), default=math.inf)
+        return self._look_s
 
     def _again(self, number: int, now: float) -> None:
         each = self._pending[number]
@@ -237,6 +254,8 @@ class Receiver:
     _last_ns: int = 0
     _highest: int = 0
     _come: set[int] = field(default_factory=set)
+    _bits: int = 0  # of the last acknowledgement
+    _last: int = 0  # its number
     _latencies: deque[int] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def hear(self, packet: Packet) -> bytearray:
@@ -256,10 +275,15 @@ class Receiver:
             self.octets += len(packet.body)
             self.hops = packet.hops + 1
             self._latencies.append(now_ns - packet.time_ns)
-        bits = sum(1 << back for back in range(_ACKED) if number - back in self._come) | 1
+        if number == self._last + 1 == self._highest:
+            self._bits = self._bits << 1 & _ALL | 1
+        else:
+            self._bits = sum(1 << back for back in range(_ACKED) if number - back in self._come) | 1
+        self._last = number
         return encode(
             Packet(
-                Kind.ACK, packet.destination, packet.source, stream=packet.stream, number=number, body=_ACK.pack(bits)
+                Kind.ACK, packet.destination, packet.source, stream=packet.stream, number=number,
+                body=_ACK.pack(self._bits),
             )
         )  # fmt: skip
 

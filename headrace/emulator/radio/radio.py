@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from headrace.emulator.movement.earth import occluded
 from headrace.emulator.radio import modes, obstacles, propagation
-from headrace.emulator.radio.assign import assign
 from headrace.emulator.radio.jammers import Jammer
 from headrace.emulator.radio.modes import Mode
 from headrace.emulator.radio.obstacles import Obstacle
@@ -41,23 +40,12 @@ class Possible:
 
 
 class Radio:
-    """What joins nodes: ``links`` at a moment, at most as many a node as it has PHYs."""
+    """What joins nodes: which links there could be at a moment, and how those are that there are."""
 
     def __init__(
         self, reach_m: float, barriers: Sequence[Obstacle] = (), jammers: Sequence[Jammer] = (), channels: int = 1
     ) -> None:
         self.reach_m, self.obstacles, self.jammers, self.channels = reach_m, tuple(barriers), tuple(jammers), channels
-
-    def links(
-        self, scene: Scene, phys: int | Sequence[int], old: Collection[Pair] = frozenset()
-    ) -> dict[Pair, LinkState]:
-        """The links by their nodes (the lower one first); ``phys``: of all nodes, or of each; ``old``: the links that
-        there are, which stay."""
-        possible = self.possible(scene)
-        free = [phys] * len(scene.positions) if isinstance(phys, int) else phys
-        pairs = [(a, b) for a, b in possible.pairs.tolist()]
-        taken = set(assign(pairs, possible.costs.tolist(), free, old))
-        return self.states(scene, possible.of(np.array([pair in taken for pair in pairs], dtype=bool)))
 
     def possible(self, scene: Scene) -> Possible:
         """The links that there could be, without those of others beside them."""
@@ -105,12 +93,13 @@ class RangeRadio(Radio):
         return longer
 
     def possible(self, scene: Scene) -> Possible:
-        """As far as the range."""
+        """As far as the range, but those that jammers leave nothing, both ways."""
         pairs, distances = scene.within(self.reach_m)
         ends = scene.positions[pairs]
         far = self._longer(scene, distances, ends[:, 0], ends[:, 1])
         found = Possible(pairs, distances, far, np.full((len(pairs), 2), math.inf))
-        return found.of(far <= self.reach_m)
+        jammed = self._jammed(scene)[pairs, self._channel(pairs)[:, None]].min(axis=1)
+        return found.of((far <= self.reach_m) & (jammed < 1))
 
     def states(self, scene: Scene, taken: Possible) -> dict[Pair, LinkState]:
         """By distance, and by the jammers that reach the node that receives."""
@@ -121,8 +110,7 @@ class RangeRadio(Radio):
             rate = self._rates[max(int(np.searchsorted(self._rates[:, 0], far, side="right")) - 1, 0), 1]
             loss = float(np.interp(far, *self._losses.T))
             ways = [Way(float(rate), 1 - (1 - loss) * (1 - float(lost[node, channel[number]]))) for node in pair]
-            if min(way.loss for way in ways) < 1:
-                found.append(_state(pair, float(taken.distances[number]), (ways[0], ways[1]), taken.snr[number]))
+            found.append(_state(pair, float(taken.distances[number]), (ways[0], ways[1]), taken.snr[number]))
         return dict(found)
 
     def _jammed(self, scene: Scene) -> Floats:

@@ -46,12 +46,15 @@ _NAMES = {
     "emulator.delay": r"link in RTL, delay 20 ms",
     "size.core": r"filter core .* on UltraScale",
     "size.core_rams": r"its memories",
+    "size.default_rams": r"memories of the default's",
     "size.ecp5": r"filter core on ECP5",
     "size.mhz": r"its Fmax, placed and routed",
     "sim.none": r".*none accepted",
     "sim.all": r".*all accepted and written",
 }
 """Rows by what they begin with."""
+_NOTED = {"size.default_luts": (r"memories of the default's", r"([\d,]+) LUTs")}
+"""Figures in a row's note, and how they are written there."""
 
 
 def values(group: str, rows: Sequence[Row]) -> dict[str, str | None]:
@@ -67,6 +70,10 @@ def values(group: str, rows: Sequence[Row]) -> dict[str, str | None]:
             if len(matching) != 1:
                 raise HeadraceError(f"{len(matching)} rows of bench {group} begin with {pattern}: {name} must be one")
             found[name] = number(matching[0])
+    for name, (pattern, written) in _NOTED.items():
+        for row in rows:
+            if name.startswith(f"{group}.") and re.match(pattern, row.what) and (noted := re.search(written, row.note)):
+                found[name] = noted[1]
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.emulator.coverage import Anchor, Network, Place
+from headrace.emulator.linking import Linking
 from headrace.emulator.radio import Scene
 from headrace.emulator.scenario import Scenario, parse
 
@@ -85,15 +86,14 @@ def coverage(
     reached: list[float] = []
     possible = 0
     for each in _scenarios(text, folder, seeds):
-        old: Sequence[tuple[int, int]] = ()
+        linking = Linking(len(each.nodes), phys)
         for step in range(steps):
             scene = Scene.of(each.movement, step * each.step_s)
             network = Network(each.radio, scene, [Anchor(*anchor) for anchor in anchors])
-            found = network.cover([phys] * network.nodes, old)
-            old = found.links
+            found = network.cover(linking)
             reached.append(len(found.reached) / network.nodes)
             without_end = Network(each.radio, scene, [Anchor(place, network.nodes) for place, _ in anchors])
-            possible += len(without_end.cover([network.nodes] * network.nodes).reached) == network.nodes
+            possible += len(without_end.cover(Linking(network.nodes, network.nodes)).reached) == network.nodes
     return Coverage(len(reached), reached.count(1.0), possible, float(np.mean(reached)), min(reached))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from headrace.emulator.client import Emulation
+from headrace.emulator.linking import Course, links
 from headrace.emulator.radio import Scene
 from headrace.emulator.scenario import Scenario, address, mac, parse, read
 from headrace.emulator.timeline import Computed
@@ -160,12 +161,11 @@ def reached(text: str, fabrics: Sequence[str], steps: int = STEPS) -> Reached:
     """Of a scenario with routing by the controller. Raises HeadraceError."""
     with scenario_file(text) as path:
         scenario = read(path)
-        expected, source, old = [], Computed(scenario), frozenset[tuple[int, int]]()
+        expected, course = [], Course(scenario, Computed(scenario))
         for _ in range(steps):
-            step = source.next(old)
-            assert step is not None
-            old = frozenset(step.links)
-            hops = next_hops(len(scenario.nodes), old)
+            change = course.next()
+            assert change is not None
+            hops = next_hops(len(scenario.nodes), change.step.links)
             expected.append([pair for pair in itertools.combinations(range(len(hops)), 2) if pair[1] in hops[pair[0]]])
         return Reached(expected, {fabric: _on(path, scenario, fabric, steps) for fabric in fabrics})
 
@@ -234,7 +234,7 @@ def powers(losses: Sequence[float]) -> list[float]:
 
 def _modelled(power_dbm: float) -> tuple[float, float] | None:
     scenario = parse(Path("jamming.toml"), jamming(power_dbm))
-    state = scenario.radio.links(Scene.of(scenario.movement, 0.0), 1).get((0, 1))
+    state = links(scenario.radio, Scene.of(scenario.movement, 0.0), 1).get((0, 1))
     return None if state is None else (state.rate_bps, state.loss)
 
 

@@ -20,6 +20,7 @@ from headrace.evaluate.loads import emulator as traffic_loads
 from headrace.evaluate.loads import emulator_card
 from headrace.evaluate.loads.coverage import Coverage, Resiliency
 from headrace.evaluate.loads.emulator import Single, Streamed
+from headrace.evaluate.loads.emulator_healing import Healed, healing
 from headrace.evaluate.points import PointsFile, run_points
 from headrace.evaluate.study import emulator_switching as switching
 from headrace.evaluate.study import files
@@ -34,6 +35,8 @@ RANGE_M = 450.0
 """The one that is put beside the thesis: with less there are moments when no number of PHYs reaches all."""
 PHYS = (1, 2, 3, 4, 6)
 JAMMED = (0, 4, 8, 12, 16, 20, 24, 32, 40)
+JAMMED_LIVE = JAMMED[1:7]
+"""With nodes: the thesis' 4 to 24."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class EmulatorStudy:
     wall_s: float
     measured_on: str = ""
     switching: Switching = field(default_factory=Switching)
+    healed: list[Healed] = field(default_factory=list)
 
     @property
     def tables(self) -> dict[str, Sequence[Any]]:
@@ -124,6 +128,7 @@ class EmulatorStudy:
         return {
             "coverage": self.coverage,
             "resiliency": self.resiliency,
+            "healed": self.healed,
             "singles": self.singles,
             "streams": self.streams,
             **self.switching.tables,
@@ -131,8 +136,10 @@ class EmulatorStudy:
 
     @property
     def faults(self) -> int:
-        """Cells of table 3.2 that come out otherwise, where the range allows them, and messages that were lost."""
+        """Cells of table 3.2 that come out otherwise, where the range allows them, jams after which nodes found other
+        links than counted, and messages that were lost."""
         cells = sum(row.reproduced is False for row in self.coverage if row.range_m == RANGE_M)
+        cells += sum(row.counted != row.lived for row in self.healed)
         return cells + sum(row.lost for row in self.streams) + self.switching.lost
 
     def to_json(self) -> dict[str, Any]:
@@ -214,7 +221,7 @@ def measure(
             card.append((point.arguments, result))
             continue
         tables[point.table].append(_ROWS[point.table](point, result))
-    singles, streams, without_traffic = traffic(quick, report)
+    healed, singles, streams, without_traffic = with_nodes(quick, report)
     compared = switching.rows(card, switching.beside(quick, report))
     return EmulatorStudy(
         quick,
@@ -225,17 +232,24 @@ def measure(
         wall_s=time.monotonic() - start,
         measured_on=measured_on,
         switching=compared,
+        healed=healed,
     )
 
 
-def traffic(quick: bool, report: Progress) -> tuple[list[SingleRow], list[StreamRow], str]:
-    """Bandwidth in nodes on this machine, and why there is none, if so. ``quick``: few nodes, payloads and seconds."""
+def with_nodes(quick: bool, report: Progress) -> tuple[list[Healed], list[SingleRow], list[StreamRow], str]:
+    """Links found again and bandwidth in nodes on this machine, and why there is none, if so. ``quick``: few seeds,
+    nodes, payloads and seconds."""
+    healed: list[Healed] = []
     singles: list[Single] = []
     streams: list[StreamRow] = []
     sizes = traffic_loads.NODES[:1] if quick else traffic_loads.NODES
     payloads = traffic_loads.PAYLOADS[::3] if quick else traffic_loads.PAYLOADS
     seconds = 0.5 if quick else 5.0
     try:
+        seeds = range(2 if quick else loads.SEEDS)
+        for row in healing(RANGE_M, 32, 4, JAMMED_LIVE, seeds):
+            report("jams among 32 nodes", (row.seed + 1) / len(seeds))
+            healed.append(row)
         for nodes in sizes:
             report(f"bandwidth among {nodes} nodes", None)
             singles += traffic_loads.single_streams(nodes, payloads, min(seconds, 2.0))
@@ -245,8 +259,8 @@ def traffic(quick: bool, report: Progress) -> tuple[list[SingleRow], list[Stream
             found = traffic_loads.table_streams(list(GRID_MBIT_S), seconds)
             streams += [_stream("table 3.1", 32, each) for each in found]
     except HeadraceError as error:
-        return [], [], str(error)
-    return [_single(each) for each in singles], streams, ""
+        return [], [], [], str(error)
+    return healed, [_single(each) for each in singles], streams, ""
 
 
 def _single(found: Single) -> SingleRow:

@@ -32,6 +32,7 @@ def values(study: EmulatorStudy) -> dict[str, str | None]:
         "coverage": emulator_report.coverage_table(study),
         "phys": emulator_report.phys_table(study),
         "resiliency": emulator_report.resiliency_table(study),
+        "healed": emulator_report.healed_table(study),
         "singles": f"{_shown('bandwidth', 'A stream alone')}{emulator_report.singles_table(study)}",
         "five": emulator_report.five_table(study),
         "grid": f"{_shown('streams', 'Twenty streams at the same time')}{emulator_report.grid_table(study)}",

@@ -37,6 +37,8 @@ def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
         "## Resiliency (table 3.3)",
         figure("resiliency", figures),
         resiliency_table(study),
+        "### With nodes",
+        healed_table(study),
         "## Bandwidth of a stream alone (figures 3.1 to 3.3)",
         f"Not measured: {study.without_traffic}." if study.without_traffic else "",
         figure("bandwidth", figures),
@@ -123,6 +125,18 @@ def resiliency_table(study: EmulatorStudy) -> str:
     ]
     head = ["range and links jammed", "nodes reached by what is left", "with links found", "least to most", "published"]
     return grid([*head, "links found", "published", "PHYs set free, by twos"], lines)
+
+
+def healed_table(study: EmulatorStudy) -> str:
+    """Links that nodes found again beside the counted number; empty: none."""
+    lines = []
+    for jammed in sorted({row.jammed for row in study.healed}):
+        rows = [row for row in study.healed if row.jammed == jammed]
+        counted, lived = (sum(getattr(row, name) for row in rows) / len(rows) for name in ("counted", "lived"))
+        same = sum(row.counted == row.lived for row in rows)
+        lines.append([f"{jammed}", f"{counted:.2f}", f"{lived:.2f}", f"{same} of {len(rows)}"])
+    head = ["links jammed", "links found, counted", "by nodes", "seeds in which both are the same"]
+    return grid_or_nothing(head, lines)
 
 
 def singles_table(study: EmulatorStudy) -> str:

@@ -18,6 +18,7 @@ from headrace.cards.bridge.formats import Address, Header, Packet
 from headrace.cards.bridge.host import PROFILES, Host
 from headrace.cards.bridge.moves import move
 from headrace.cards.bridge.tables import PORTS, SOFTWARE, slot_address
+from headrace.registers.compile import load_map
 
 TO_SOFTWARE = Header(SOFTWARE, 1, 2)
 
@@ -99,6 +100,41 @@ def test_settings_change_in_mid_traffic(bench: Bench, stalls: int) -> None:
     bench.finish()
     assert bench.got == wanted and changes > 20
     assert bench.driver.counters().dropped == {}
+
+
+def test_flow_control_of_the_card_alone_loses_what_the_mac_does_not_wait_with(bench: Bench) -> None:
+    bench.driver.h2s.configure(wait_for_room=True)
+    bench.everything_to_software()
+    bench.driver.setup_port(0, flow_control=True)
+    wanted = frames(800, seed=4, least=1000)
+    bench.offer(wanted)
+    bench.card.run(until=None, seconds=1.5e-3)
+    bench.finish()
+    stats = bench.card.stats().ports[0]
+    assert stats.rx_overruns > 0 and stats.rx_frames + stats.rx_overruns == len(wanted)
+    assert bench.driver.counters().dropped == {} and len(bench.got) == stats.rx_frames
+    rest = iter(wanted)
+    assert all(frame in rest for frame in bench.got), "frames are changed, or in another order"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_value_of_a_register_stops_the_card(bench: Bench, seed: int) -> None:
+    """Whatever is written while frames come: the card goes on, and counts them."""
+    rng = random.Random(seed)
+    registers = [(at, node.width) for _, at, node in load_map(bench.card.description.registers).walk() if node.writable]
+    for port in range(2):
+        bench.everything_to_software(port)
+        bench.card.source(port, frames(1000, seed + port), timing="line")
+    for _ in range(300):
+        at, width = rng.choice(registers)
+        value = rng.choice((0, 1, 2, 3, rng.getrandbits(width), (1 << width) - 1))
+        for word in range(max(1, width // 32)):
+            bench.card.write(at + 4 * word, value >> 32 * word & 0xFFFF_FFFF)
+        bench.card.run(until=None, cycles=rng.choice((1, 10, 1000)))
+    bench.card.run(until=None, cycles=300_000)
+    for group, port in zip(bench.card.regs.port, bench.card.stats().ports, strict=False):
+        assert port.rx_frames + port.rx_overruns == 1000
+        assert group.frames.read() == port.rx_frames
 
 
 def test_software_that_never_reads_stops_no_flow_of_hardware(bench: Bench) -> None:

@@ -206,6 +206,19 @@ def test_frames_of_both_ports_and_packets_of_memory_share_the_ring(bench: Bench,
     assert (bench.counted("records"), bench.missing()) == (160, 0)
 
 
+def test_flow_control_of_the_card_alone_loses_what_the_mac_does_not_wait_with(bench: Bench) -> None:
+    bench.driver.setup(CaptureSettings(ring_bytes=1 << 12, wait_for_room=True, flow_control=True))
+    bench.card.flow_control(0, False)
+    bench.card.source(0, "gen:count=1000,size=60-1514")
+    before = bench.card.stats().ports[0]
+    bench.card.run(until=None, seconds=2e-4)
+    after = bench.card.stats().ports[0]
+    lost = after.rx_overruns - before.rx_overruns
+    assert lost > 0 and (after.rx_frames - before.rx_frames) + lost == 1000
+    bench.driver.stop()
+    assert (bench.counted("frames"), bench.counted("overflow"), bench.missing()) == (1000 - lost, 0, 0)
+
+
 def test_frames_that_come_while_the_engine_is_stopped_are_counted(bench: Bench) -> None:
     bench.driver.setup(CaptureSettings())
     bench.driver.stop()

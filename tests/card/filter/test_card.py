@@ -101,6 +101,17 @@ def test_flow_control_holds_the_link_off_instead(filter_bench):
     assert bench.card.stats().latency_cycles == (1, 1)
 
 
+def test_flow_control_of_the_card_alone_loses_what_the_mac_does_not_wait_with(filter_bench):
+    bench = filter_bench("null")
+    bench.driver.load({0: Slot(SLOW)})
+    bench.driver.set_flow_control(True)
+    bench.card.source(WEST, f"gen:size=60,count=2000,{FLOW}")
+    bench.card.run()
+    counters, lost = bench.check_conservation(), bench.card.stats().ports[WEST].rx_overruns
+    assert lost > 1000 and counters.uninspected == 0
+    assert counters.inspected + lost == 2000
+
+
 def test_programs_are_replaced_between_packets_and_nothing_is_lost(filter_bench):
     """Each program returns another length, so that a record shows which one it passed."""
     bench = filter_bench()

@@ -145,6 +145,17 @@ def test_bad_packets_and_those_that_are_too_long_are_dropped(bench: LinkBench) -
     assert (counted.received, counted.bad, counted.too_long) == (4, 1, 1)
 
 
+def test_a_link_that_is_held_off_alone_loses_what_the_mac_does_not_wait_with(bench: LinkBench) -> None:
+    bench.links.set(0, Netem(rate_bps=1e9))
+    bench.links.hold_link(0, True)
+    sent = [n.to_bytes(4, "big") + bytes(1500) for n in range(1500)]
+    got = bench.send(sent, 30e9)
+    stats = bench.card.stats().ports[0]
+    assert stats.rx_overruns > 0 and stats.rx_frames + stats.rx_overruns == len(sent)
+    rest = iter(sent)
+    assert all(frame in rest for frame in got), "frames are changed, or in another order"
+
+
 def test_long_packets_go_by_host_memory(bench: LinkBench) -> None:
     bench.links.set(0, parse_netem("delay 20ms 2ms"))
     frames = [number.to_bytes(4, "big") + random.Random(number).randbytes(16_380) for number in range(30)]

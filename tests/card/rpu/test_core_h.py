@@ -114,6 +114,15 @@ def test_a_program_of_halves_sends_packets_to_the_other_half(build: Build) -> No
         assert unit.sent == [(kind, port << 24 | slot << 16 | 68, PMEM + (slot - 1) * 16384)]
 
 
+@pytest.mark.parametrize("offset", [0, 2, 10])
+def test_a_slot_that_begins_later_than_its_place_takes_as_much_less(build: Build, offset: int) -> None:
+    elf = build(f'#include "headrace.h"\nint main(void) {{ headrace_slots(32, {offset}); while (1); }}')
+    unit = Unit(elf)
+    assert unit.run(3000, lambda: bool(unit.sent))
+    ((kind, low, _),) = unit.sent
+    assert (kind, low >> 16 & 0xFF, low & 0xFFFF) == (3, 32, 16384 - offset), "the last one ends in the memory's middle"
+
+
 def test_broadcast_words_and_filters(build: Build) -> None:
     text = """
     #include "core.h"

@@ -14,7 +14,15 @@ from pathlib import Path
 import pytest
 from rpu_model import PMEM, Unit
 from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
+from scapy.layers.ipsec import AH
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
@@ -338,6 +346,19 @@ PATTERNS = [
 ]  # fmt: skip
 
 
+# Headers, and how many of their last bytes are searched, too: those of what is neither TCP nor UDP
+IPV6_HEADERS = [
+    (IPv6() / UDP(), 0),
+    (IPv6() / TCP(options=[("NOP", None)] * 4), 0),
+    (IPv6() / ICMPv6EchoRequest(), 8),
+    (IPv6() / IPv6ExtHdrHopByHop() / UDP(), 0),
+    (IPv6() / IPv6ExtHdrDestOpt() / IPv6ExtHdrRouting(addresses=["2001:db8::1"] * 5) / TCP(), 0),
+    (IPv6() / IPv6ExtHdrFragment() / UDP(), 0),
+    (IPv6() / IPv6ExtHdrHopByHop() / IPv6ExtHdrFragment(offset=10, nh=6), 0),
+    (IPv6() / AH(payloadlen=1, nh=17) / UDP(), 0),
+]
+
+
 @pytest.mark.parametrize("software", [False, True], ids=["accelerated", "software"])
 def test_intrusion(build: Build, tmp_path: Path, software: bool) -> None:
     matcher = Matcher(PATTERNS)
@@ -369,16 +390,28 @@ def test_intrusion(build: Build, tmp_path: Path, software: bool) -> None:
         found = matcher.matches(searched)
         alerts += [(pattern, position, len(data)) for pattern, position in found]
         traffic.append((data, number % 2, 2 if found else number % 2 ^ 1))
+    for number, (headers, transport) in enumerate(IPV6_HEADERS * 2):
+        whole = Ether()
+        for _ in range(number % 3):
+            whole = whole / Dot1Q(vlan=4)
+        payload = chance.choice([b"cmd.exe", b"<<select >>", b"\x90" * 40 + b"cmd", b"clean", b""])
+        searched = bytes(headers / Raw(payload))[len(bytes(headers)) - transport :]
+        found = matcher.matches(searched)
+        alerts += [(pattern, position, len(frame(whole / headers / payload))) for pattern, position in found]
+        traffic.append((frame(whole / headers / Raw(payload)), 0, 2 if found else 1))
     cut = bytes(Ether() / IP(len=24) / Raw(b"cmd.")).ljust(60, b"\0")
-    for other in (frame(Ether() / ARP()), frame(Ether() / IPv6() / UDP() / b"cmd.exe"), cut):
+    cut_6 = bytes(Ether() / IPv6(plen=3, nh=59) / Raw(b"cmd.exe")).ljust(60, b"\0")
+    short = bytes(Ether() / IPv6() / TCP() / Raw(b"cmd.exe"))[:70]
+    for other in (frame(Ether() / ARP()), cut, cut_6, short):
         traffic.append((other, 0, 1))
     got = passed(unit, [(data, port) for data, port, _ in traffic], 200_000)
     assert got == [(to, data) for data, _, to in traffic]
     unit.run(100)
     assert alerts and (unit.out(0x40), unit.out(0x44)) == (len(alerts), sum(to == 2 for _, _, to in traffic))
     base = elf.read(made).address("alerts")
-    ring = [tuple(unit.word(base + 4 + 16 * n + 4 * i) for i in range(3)) for n in range(min(64, len(alerts)))]
-    assert unit.word(base) == len(alerts) <= 64 and ring == alerts
+    newest = range(max(0, len(alerts) - 64), len(alerts))
+    ring = [tuple(unit.word(base + 4 + 16 * (n % 64) + 4 * i) for i in range(3)) for n in newest]
+    assert unit.word(base) == len(alerts) and ring == alerts[newest[0] :]
     for begin in range(0, len(traffic), 16):  # all at once
         unit.sent.clear()
         for data, port, _ in traffic[begin : begin + 16]:

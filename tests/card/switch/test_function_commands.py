@@ -110,14 +110,18 @@ def test_what_is_set_is_listed(running: Running, capsys: pytest.CaptureFixture[s
     assert [row["function"] for row in before] == list(range(FUNCTIONS))
     assert before[0]["link"].startswith("vhost:/")
     nothing = {"mac": None, "vlan": 0, "qos": 0, "rate": 0, "spoofcheck": False, "trust": False}
+    nothing |= {"proto": "802.1Q", "link_state": "auto"}
     assert before[2] == {"function": 2, "port": 4, "link": None, "up": False} | nothing
     running.set(2, "mac 02:00:00:00:00:0A vlan 7 qos 3 max_tx_rate 1000 spoofchk on trust on")
     running.set(2, "rate 2500")
     rules = {"mac": "02:00:00:00:00:0a", "vlan": 7, "qos": 3, "rate": 2500, "spoofcheck": True, "trust": True}
     assert shown(running, capsys, "list") == [*before[:2], before[2] | rules]
+    running.set(2, "vlan 7 proto 802.1AD qos 3 min_tx_rate 0 query_rss off")
+    rules |= {"proto": "802.1ad"}
+    assert shown(running, capsys, "list") == [*before[:2], before[2] | rules]
     assert running.vf("list") == 0
     text = capsys.readouterr().out
-    assert re.search(r"2 +4 +- +down +02:00:00:00:00:0a +7 qos 3 +2500 Mbit/s +on +on", text), text
+    assert re.search(r"2 +4 +- +down +02:00:00:00:00:0a +7 qos 3 proto 802\.1ad +2500 Mbit/s +on +on", text), text
     running.set(2, "mac 00:00:00:00:00:00 vlan 0 rate 0 spoofcheck off trust off")
     assert shown(running, capsys, "list") == before
 
@@ -126,7 +130,15 @@ def test_what_is_set_is_listed(running: Running, capsys: pytest.CaptureFixture[s
     ("words", "message"),
     [
         (("set", 0), "SETTING"),
-        (("set", 0, "speed", 7), "speed: none of mac, vlan, rate, spoofcheck, trust"),
+        (("set", 0, "speed", 7), "speed: none of mac, vlan, rate, state, spoofcheck, trust"),
+        (("set", 0, "min_tx_rate", 7), "min_tx_rate 7: operation not supported: the card keeps no bandwidth"),
+        (("set", 0, "query_rss", "on"), "query_rss on: operation not supported: drivers can't set"),
+        (("set", 0, "node_guid", "00:01"), "node_guid 00:01: operation not supported: the card is Ethernet"),
+        (("set", 0, "state", "on"), "state on: not auto, enable or disable"),
+        (("set", 0, "vlan", 7, "proto", "802.1x"), "proto 802.1x: neither 802.1Q nor 802.1ad"),
+        (("set", 0, "vlan", 0, "proto", "802.1ad"), "proto 802.1ad: there is no port VLAN"),
+        (("set", 0, "vlan", 7, "proto"), "proto: its value is missing"),
+        (("set", 0, "vlan", 7, "qos", 1, "qos", 2), "qos: none of mac"),
         (("set", 0, "vlan"), "vlan: its value is missing"),
         (("set", 0, "vlan", 4095), "vlan 4095: not 0 to 4094"),
         (("set", 0, "vlan", 1, "qos", 8), "qos 8: not 0 to 7"),
@@ -185,6 +197,27 @@ def test_functions_come_and_go_while_the_switch_runs(running: Running, capsys: p
     capsys.readouterr()
     assert running.vf("stats", 1) == 0
     assert re.search(r"^sent +60$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_functions_link_is_up_as_is_set(running: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    """By nobody's hand but that of the command: function 0 has a socket, to which nobody has come."""
+    running.quiet()
+    for words, down, state in (("enable", False, "up enabled"), ("disable", True, "down disabled")):
+        running.set(0, f"state {words}")
+        running.port_is(0, down)
+        capsys.readouterr()
+        assert running.vf("list") == 0
+        assert state in capsys.readouterr().out
+    running.set(0, "state auto")
+    assert running.vf("plug", 1, "gen:count=7,size=60") == 0
+    running.port_is(1, down=False)
+    running.set(1, "state disable")
+    running.port_is(1, down=True)
+    running.set(1, "state auto")
+    running.port_is(1, down=False)
+    assert running.vf("unplug", 1) == 0
+    running.port_is(1, down=True)
+    running.quiet()
 
 
 def test_nobody_runs_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,7 @@ def test_port_vlan_mac_and_trust(functions: FunctionCard) -> None:
     plain, spoofed, marked = frame(MAC, OTHER), frame(OTHER, MAC), frame(MAC, OTHER, 7)
     run(functions, ports[0], [plain, spoofed, marked])
     got = functions.frames(ports[1])
+    assert got[0][12:14] == b"\x81\0"
     assert [(Ether(data)[Dot1Q].vlan, Ether(data)[Dot1Q].prio) for data in got] == [(7, 5)]
     assert got[0][:12] + got[0][16:] == plain
     assert engine.policy_drops(0) == PolicyDrops(1, 1, 0, 0)
@@ -55,6 +56,22 @@ def test_port_vlan_mac_and_trust(functions: FunctionCard) -> None:
     engine.set_policy(1, dataclasses.replace(engine.policy(1), vlan=0, trust=True))
     run(functions, 0, frames[8])
     assert functions.frames(ports[1]) == frames[8]
+
+
+def test_a_port_vlan_of_802_1ad_leaves_functions_their_own_tags(functions: FunctionCard) -> None:
+    ports = [functions.link(function) for function in (0, 1)]
+    functions.functions.set_policy(0, Policy(vlan=7, qos=5, proto="802.1ad"))
+    own = frame(MAC, OTHER, 3)
+    outer = [own[:12] + tag + own[14:] for tag in (b"\x88\xa8", b"\x91\0")]
+    run(functions, ports[0], [frame(MAC, OTHER), own, *outer])
+    tag = bytes.fromhex("88a8 a007")
+    assert functions.frames(ports[1]) == [data[:12] + tag + data[12:] for data in (frame(MAC, OTHER), own)]
+    assert functions.functions.policy_drops(0) == PolicyDrops(0, 2, 0, 0)
+
+    functions.functions.set_policy(0, Policy(vlan=7))
+    run(functions, ports[0], [own, *outer, frame(MAC, OTHER)])
+    assert len(functions.frames(ports[1])) == 1
+    assert functions.functions.policy_drops(0) == PolicyDrops(0, 5, 0, 0)
 
 
 @pytest.mark.parametrize("rate", [1, 100])
@@ -86,6 +103,9 @@ def test_what_cannot_be_set(functions: FunctionCard) -> None:
         (Policy(vlan=4095), "vlan 4095: not 0 to 4094"),
         (Policy(vlan=1, qos=8), "qos 8"),
         (Policy(qos=1), "no port VLAN"),
+        (Policy(proto="802.1ad"), "no port VLAN"),
+        (Policy(vlan=1, proto="8021q"), "proto 8021q: neither"),
+        (Policy(link_state="up"), "state up: not auto"),
         (Policy(rate=1_000_001), "rate"),
         (Policy(spoofcheck=True), "needs a MAC address"),
     ):

@@ -26,7 +26,7 @@ from streams import (
 
 LATENCY = 4
 GROUPS = ("ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "01:00:5e:00:00:01")
-TAGS = {0x8100, 0x88A8}
+TAGS = {0x8100, 0x88A8, 0x9100}
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,17 @@ class Policy:
     qos: int = 0
     spoofcheck: bool = False
     trust: bool = False
+    service: bool = False  # the VLAN's tag is of 802.1ad
+
+    @property
+    def ethertype(self) -> int:
+        """Of the port VLAN's tag."""
+        return 0x88A8 if self.service else 0x8100
 
     def word(self) -> int:
         """The policy as the block takes it."""
         mac = int.from_bytes(bytes.fromhex((self.mac or "00:" * 6).replace(":", "")), "little")
-        return self.spoofcheck << 64 | self.trust << 63 | self.qos << 60 | self.vlan << 48 | mac
+        return self.service << 65 | self.spoofcheck << 64 | self.trust << 63 | self.qos << 60 | self.vlan << 48 | mac
 
     def sends(self, data: bytes) -> bytes | str:
         """What becomes of a frame that the function sends: that, or why it is dropped. By scapy."""
@@ -51,16 +57,16 @@ class Policy:
             return "spoofed"
         if not self.vlan:
             return data
-        if frame.type in TAGS:
+        if frame.type in (TAGS - {0x8100} if self.service else TAGS):
             return "tagged"
         tag = Dot1Q(vlan=self.vlan, prio=self.qos, type=frame.type)
-        return bytes(Ether(dst=frame.dst, src=frame.src, type=0x8100) / tag) + data[14:]
+        return bytes(Ether(dst=frame.dst, src=frame.src, type=self.ethertype) / tag) + data[14:]
 
     def receives(self, data: bytes) -> bytes | str:
         """The same of a frame for the function."""
         frame = Ether(data.ljust(18, b"\0"))  # scapy takes whole tags only
         if self.vlan:
-            if len(data) < 16 or frame.type != 0x8100 or frame[Dot1Q].vlan != self.vlan:
+            if len(data) < 16 or frame.type != self.ethertype or int.from_bytes(data[14:16]) & 0xFFF != self.vlan:
                 return "filtered_vlan"
             data = data[:12] + data[16:]
         if self.mac and not self.trust and not int(frame.dst[:2], 16) & 1 and frame.dst != self.mac:
@@ -145,7 +151,9 @@ def some_mac(rng: random.Random) -> str:
 def some_policy(rng: random.Random) -> Policy:
     mac = rng.choice((None, some_mac(rng), some_mac(rng)))
     vlan = rng.choice((0, rng.randrange(1, 4095)))
-    return Policy(mac, vlan, rng.randrange(8), mac is not None and rng.random() < 0.6, rng.random() < 0.3)
+    return Policy(
+        mac, vlan, rng.randrange(8), mac is not None and rng.random() < 0.6, rng.random() < 0.3, rng.random() < 0.4
+    )
 
 
 def near(rng: random.Random, mac: str | None) -> str:
@@ -164,7 +172,7 @@ def some_frame(rng: random.Random, policy: Policy, beat: int, shortest: int) -> 
     if rng.random() < 0.6:
         vlan = rng.choice((policy.vlan, policy.vlan, 0, policy.vlan ^ 1 << rng.randrange(12), rng.randrange(4096)))
         tag = Dot1Q(vlan=vlan, prio=rng.randrange(8), type=0x0800)
-        frame = Ether(src=src, dst=dst, type=rng.choice((0x8100, 0x8100, 0x8100, 0x88A8))) / tag
+        frame = Ether(src=src, dst=dst, type=rng.choice((0x8100, 0x8100, 0x88A8, 0x88A8, 0x9100))) / tag
     size = rng.choice((shortest, 17, 60, 64, beat * rng.randrange(1, 5) + rng.randrange(-6, 7), rng.randrange(14, 400)))
     head = bytes(frame)
     return (head + rng.randbytes(500))[: max(size, shortest)]
@@ -296,7 +304,7 @@ async def a_policy_changes_between_frames_never_within_one(dut: Any) -> None:
     rng = random.Random(5)
     block = Block(dut)
     await block.begin()
-    policies = [Policy(), Policy(vlan=77, qos=5), Policy("02:00:00:00:00:01", 9, 1, True)]
+    policies = [Policy(), Policy(vlan=77, qos=5, service=True), Policy("02:00:00:00:00:01", 9, 1, True)]
     head = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02", type=0x800))
     frames = [(0, head + rng.randbytes(rng.randrange(2, 300))) for _ in range(200)]
     task = cocotb.start_soon(block.sent.pass_through(frames, steady(1), PATTERNS[1]()))

@@ -82,6 +82,7 @@ class Driver:
                           (multiples of 4): the one that the driver writes, and the one that the device writes
     indirect, event_index, in_order  what was negotiated
     index, wrap           where the queue begins
+    presets               tables of what the device reads have WRITE here and there, as DPDK leaves it
     slack                 bytes to which the device's reads are rounded, down and up: the width of its bus
     """
 
@@ -95,6 +96,7 @@ class Driver:
     in_order: bool = False
     index: int = 0
     wrap: int = 1
+    presets: bool = False
     slack: int = 1
     random: Random = field(default_factory=lambda: Random(1))
     pending: list[Chain] = field(default_factory=list)  # available and not used, in order
@@ -147,7 +149,8 @@ class Driver:
         if table is not None:
             for entry, buffer in enumerate(buffers):
                 # In a table only WRITE means something, and the buffer ID is reserved.
-                flags = (WRITE if buffer.writable else 0) | noise(16) & ~(WRITE | INDIRECT)
+                writable = buffer.writable or (self.presets and not any(order) and noise(1))
+                flags = (WRITE if writable else 0) | noise(16) & ~(WRITE | INDIRECT)
                 address = table + DESCRIPTOR.size * entry
                 self.memory.write(address, DESCRIPTOR.pack(buffer.address, buffer.length, noise(16), flags))
                 yield chain

@@ -36,6 +36,58 @@ async def packets_go_through_slots_at_any_address(dut: Any, program: str, stalls
 
 
 @behaviour()
+@cocotb.parametrize(
+    slots=[("bounce0step64", 64), ("bounce61step64", 64), ("bounce10step200", 200)], stalls=[never, mostly, bursts]
+)
+async def a_packet_that_its_slot_is_too_short_for_is_dropped_whole(
+    dut: Any, slots: tuple[str, int], stalls: Any
+) -> None:
+    program, size = slots
+    unit = Unit(dut, out_stalls=stalls(), in_stalls=stalls())
+    await unit.start()
+    await unit.boot(program)
+    packets = some_packets(60)
+    packets += [(random.randbytes(size + longer), 0) for longer in (0, 1, -1, 0, size)]
+    random.shuffle(packets)
+    unit.give.extend(packets)
+    fitting = [(payload, port ^ 1) for payload, port in packets if len(payload) <= size]
+    assert 0 < len(fitting) < len(packets)
+    await unit.until(len(fitting))
+    await cycles(dut.clk, 2000)
+    assert [(sent.payload, sent.port) for sent in unit.sent] == fitting
+    assert (unit.too_long, int(dut.slot_bytes.value)) == (len(packets) - len(fitting), size)
+    assert int(dut.status.value) >> 49 & 0xF_FFFF == 0, "software has done nothing wrong"
+    await unit.settle()
+
+
+@behaviour()
+async def packets_of_many_slots_lengths_overwrite_nothing(dut: Any) -> None:
+    unit = Unit(dut, out_stalls=mostly())
+    await unit.start()
+    await unit.boot("forwarder")
+    lengths = (28_014, 60, 16_384, 16_385, 1500, 65_535, 60, 28_014, 9000)
+    packets = [(random.randbytes(length), 0) for length in lengths]
+    unit.give.extend(packets)
+    fitting = [payload for payload, _ in packets if len(payload) <= 16_384]
+    await unit.until(len(fitting), 60_000)
+    assert [sent.payload for sent in unit.sent] == fitting
+    assert unit.too_long == len(packets) - len(fitting)
+    await unit.settle()
+
+
+@behaviour()
+async def slots_of_64_kb_take_all_packets(dut: Any) -> None:
+    unit = Unit(dut)
+    await unit.start()
+    await unit.boot("bounce2step65536")
+    packets = [(random.randbytes(length), 0) for length in (65_535, 60)]
+    unit.give.extend(packets)
+    await unit.until(2, 60_000)
+    assert [sent.payload for sent in unit.sent] == [payload for payload, _ in packets]
+    assert unit.too_long == 0
+
+
+@behaviour()
 @cocotb.parametrize(program=["bounce", "bounce10"])
 async def a_packets_beginning_is_in_its_header_slot(dut: Any, program: str) -> None:
     unit = Unit(dut)
@@ -102,13 +154,15 @@ async def registers_say_what_the_unit_is(dut: Any) -> None:
 # What a packet makes the program do wrong, the flag that tells it, and whether the packet is sent nonetheless
 FAULTS = {0: (12, False), 1: (12, False), 2: (12, True), 3: (10, False), 4: (11, True), 5: (12, True)}
 WRONG_ADDRESSES = {1: 0x0108_0000 - 59, 6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
-FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True)}
+WRONG_ADDRESSES[10] = 0x0040_0000
+FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True), 10: (19, True), 11: (10, True)}
 
 
 @behaviour()
 async def what_software_does_wrong_is_flagged_and_costs_no_slot(dut: Any) -> None:
     unit = Unit(dut)
     await unit.start()
+    dut.accel_there.value, dut.reg_ready.value, dut.reg_rdata.value = 0, 1, 0
     await unit.boot("faults")
     order = random.sample(sorted(FAULTS), len(FAULTS))
     sent = seen = 0

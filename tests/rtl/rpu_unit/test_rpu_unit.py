@@ -10,7 +10,8 @@ from headrace.build.processor import vexriscv
 from headrace.cards.rpu import elf, program
 
 PROGRAMS = Path(__file__).parent / "programs"
-PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "send_check", "transmit", "writer", "unit")
+PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "send_check", "slot_return", "transmit", "writer", "unit")
+SHORT_SLOTS = ((0, 64), (61, 64), (10, 200), (2, 0x10000))  # the last one: longer than any packet
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +21,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jobs = {source.stem: program.build([source]) for source in sorted(PROGRAMS.glob("*.c"))}
     for start in (2, 10, 61):
         jobs[f"bounce{start}"] = program.build([PROGRAMS / "bounce.c"], defines=[f"SLOT_START={start}"])
+    for start, step in SHORT_SLOTS:
+        defines = [f"SLOT_START={start}", f"SLOT_STEP={step}"]
+        jobs[f"bounce{start}step{step}"] = program.build([PROGRAMS / "bounce.c"], defines=defines)
     jobs["forwarder"] = program.build(["forwarder"], defines=["SAME_PORT"])
     for name, path in jobs.items():
         segments = elf.read(path).segments

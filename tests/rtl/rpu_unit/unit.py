@@ -47,6 +47,7 @@ class Unit:
     slots: int = 0
     cycle: int = 0
     given: int = 0
+    too_long: int = 0
     reuse: bool = True  # a slot that was released is used again
     broadcasts: list[tuple[int, int]] = field(default_factory=list)
 
@@ -60,7 +61,7 @@ class Unit:
         for name in INPUTS.split():
             getattr(dut, name).value = 0
         dut.core_id.value = core_id
-        dut.broadcast_ready.value = 1
+        dut.broadcast_ready.value = dut.accel_there.value = 1
         dut.core_rst.value = dut.rst.value = 1
         await cycles(dut.clk, 4)
         dut.rst.value = 0
@@ -137,6 +138,7 @@ class Unit:
                     assert bits not in self.free, "a slot is released twice"
                     if self.reuse:
                         self.free.append(bits)
+            self.too_long += int(dut.too_long.value)
             if dut.broadcast_valid.value and dut.broadcast_ready.value:
                 bits = int(dut.broadcast.value)
                 self.broadcasts.append((bits >> 36, bits >> 4 & 0xFFFF_FFFF))

@@ -41,6 +41,11 @@ async def good(dut: Any) -> None:
 
 
 @cocotb.test()
+async def taken_back(dut: Any) -> None:
+    await drive(dut, [(1, 0, 2, FULL, 1), (0, 0, 2, FULL, 1), (1, 0, 2, FULL, 0), (1, 0, 3, 0b111, 1), *GOOD])
+
+
+@cocotb.test()
 async def gone(dut: Any) -> None:
     await drive(dut, [(1, 0, 2, FULL, 1), (0, 0, 2, FULL, 1)])
 

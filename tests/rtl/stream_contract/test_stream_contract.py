@@ -4,14 +4,18 @@ import pytest
 import simulation
 
 
-def run(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def run(monkeypatch: pytest.MonkeyPatch, case: str, **parameters: int) -> None:
     """One of the bench's cases."""
     monkeypatch.setenv("COCOTB_TEST_FILTER", f"{case}$")
-    simulation.simulate("stream_contract", DATA_W=64)
+    simulation.simulate("stream_contract", DATA_W=64, **parameters)
 
 
 def test_a_stream_that_keeps_to_it_goes_through(monkeypatch: pytest.MonkeyPatch) -> None:
     run(monkeypatch, "good")
+
+
+def test_a_mac_may_take_an_offer_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(monkeypatch, "taken_back", STAYS=0)
 
 
 @pytest.mark.parametrize(

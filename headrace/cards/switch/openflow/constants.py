@@ -189,11 +189,9 @@ class Capability(IntFlag):
 
 
 class GroupCapability(IntFlag):
-    """OFPGFC_*"""
+    """OFPGFC_* of what groups can do."""
 
     SELECT_WEIGHT = 1
-    CHAINING = 4
-    CHAINING_CHECKS = 8
 
 
 class TableProperty(IntEnum):

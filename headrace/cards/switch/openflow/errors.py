@@ -15,6 +15,7 @@ class HelloFailed(Code):
     """OFPHFC_*"""
 
     INCOMPATIBLE = 0
+    EPERM = 1
 
 
 class BadRequest(Code):

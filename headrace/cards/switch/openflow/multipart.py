@@ -222,11 +222,10 @@ def group_desc(of: Group) -> bytes:
 
 
 def group_features(groups: int, actions: Iterable[ActionKind]) -> bytes:
-    """All kinds can do the same."""
+    """All kinds can do the same: no bucket has a group."""
     kinds = len(GroupKind)
-    capabilities = GroupCapability.SELECT_WEIGHT | GroupCapability.CHAINING | GroupCapability.CHAINING_CHECKS
-    bits = sum(1 << action for action in actions)
-    return _GROUP_FEATURES.pack((1 << kinds) - 1, capabilities, *[groups] * kinds, *[bits] * kinds)
+    bits = sum(1 << action for action in actions if action != ActionKind.GROUP)
+    return _GROUP_FEATURES.pack((1 << kinds) - 1, GroupCapability.SELECT_WEIGHT, *[groups] * kinds, *[bits] * kinds)
 
 
 def meter(of: Meter, flows: int, count: MeterCount, now_ns: int) -> bytes:

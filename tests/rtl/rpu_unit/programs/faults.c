@@ -16,6 +16,7 @@ static void send(unsigned char *data, unsigned char port, unsigned char tag, uns
 int main(void) {
   init_slots(8, 0, 4096);
   set_masks(0);
+  if (ACCEL_IDENTIFICATION) return 1; // there is none, and to ask for it is no error
   while (1) {
     if (!in_pkt_ready()) continue;
     struct Desc packet;
@@ -32,6 +33,8 @@ int main(void) {
     case 7: *(volatile unsigned int *)(PMEM_BASE + PMEM_SIZE) = 1; pkt_send(&packet); break;
     case 8: *(volatile unsigned int *)0x00000300 = 1; pkt_send(&packet); break;
     case 9: *(volatile unsigned int *)0x02000000 = 1; pkt_send(&packet); break;
+    case 10: *(volatile unsigned int *)IO_EXT_BASE = 1; pkt_send(&packet); break;
+    case 11: pkt_send(&packet); pkt_send(&packet); break;
     }
     for (int i = 0; i < 20; i++) asm volatile("");
     DEBUG_OUT_L = FLAGS_REG | errors;
