@@ -15,6 +15,7 @@ from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.emulator.client import Elsewhere
+    from headrace.emulator.scenario import Scenario
 
 _RUN_EPILOG = """Examples:
 
@@ -86,6 +87,9 @@ NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name."
 Fabric = Annotated[
     str | None, typer.Option(metavar="software|rtl|ovs", help="What joins the nodes.", show_default="the scenario's")
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse files of movement with a part that can't be used, or has a name twice.")
+]
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 app = typer.Typer(
@@ -121,17 +125,25 @@ def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The s
 
 @app.command("check", epilog=_examples("check"))
 def check_command(
-    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")], fabric: Fabric = None
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
+    fabric: Fabric = None,
+    strict: Strict = False,
 ) -> None:
     """Say what is wrong with a scenario, or what it is; nothing is started."""
     from headrace.emulator import keeper, scenario
 
-    found = scenario.read(file, fabric)
+    found = scenario.read(file, fabric, strict)
+    _tell_notes(found)
     keeper.check(found)
     print(
         f"{file}: {len(found.nodes)} nodes with {found.phys} PHYs, {found.duration_s:g} s in steps of "
         f"{found.step_s:g} s, fabric {found.fabric}, {sum(len(program.nodes) for program in found.programs)} programs"
     )
+
+
+def _tell_notes(scenario: Scenario) -> None:
+    for line in scenario.notes:
+        common.tell(line)
 
 
 @app.command("plan", epilog=_PLAN_EPILOG)
@@ -144,13 +156,15 @@ def plan_command(
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the links of each step, for run --replay.")
     ] = None,
+    strict: Strict = False,
     json: common.Json = False,
 ) -> None:
     """Show what a scenario will be: links, changes and coverage of each step. No node is started, so it takes as long
     as the computation."""
     from headrace.emulator import plan, scenario
 
-    read = scenario.read(file)
+    read = scenario.read(file, strict=strict)
+    _tell_notes(read)
     with common.long_progress() as progress:
         found = plan.plan(read, steps, record, lambda done: progress("steps", done))
     if plot is not None:
@@ -191,6 +205,7 @@ def sweep_command(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
     ] = None,
+    strict: Strict = False,
     json: common.Json = False,
 ) -> None:
     """Count the nodes that a coordinator reaches, by PHYs, and what is left of that when links are jammed, over seeds.
@@ -210,6 +225,8 @@ def sweep_command(
             endpoint_phys=endpoint_phys,
             address=cluster,
             progress=lambda done: progress("points", done),
+            strict=strict,
+            tell=common.tell,
         )
     if json:
         print(json_format.dumps(found.to_json(), indent=2))
@@ -251,12 +268,13 @@ def run_command(
             help="Over several hosts: the workers of this Dask cluster, one a host. It takes root on them.",
         ),
     ] = None,
+    strict: Strict = False,
     json: common.Json = False,
 ) -> None:
     """Run a scenario until its end, Ctrl-C or headrace emulate stop. Nothing is left of it then."""
     from headrace.emulator.keeper import EmulationJob, run
 
-    job = EmulationJob(file, name, fabric, hold, record, replay)
+    job = EmulationJob(file, name, fabric, hold, record, replay, strict=strict)
     if cluster is None:
         report = run(job, common.tell)
     else:

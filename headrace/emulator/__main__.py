@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--name", default="default")
     parser.add_argument("--fabric")
     parser.add_argument("--hold", action="store_true")
+    parser.add_argument("--strict", action="store_true")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--replay", type=Path)
     parser.add_argument("--share", type=Share.read)

@@ -113,7 +113,8 @@ def _process(handle: int) -> int:
 class Emulation:
     """A running emulation, in a process of its own, which ends with the ``with`` statement and with this process.
     ``fabric`` instead of the scenario's; with ``hold`` steps come by ``step``; ``progress`` is told what is being
-    built, how many are done, and of how many; ``cluster``: over the hosts of the Dask cluster with that address. Raises
+    built, how many are done, and of how many; ``cluster``: over the hosts of the Dask cluster with that address;
+    ``strict``: what would be left out of files of movement is an error, otherwise it is in ``notes``. Raises
     HeadraceError."""
 
     def __init__(
@@ -128,28 +129,36 @@ class Emulation:
         progress: Callable[[str, int, int], None] | None = None,
         share: Share | None = None,
         cluster: str | None = None,
+        strict: bool = False,
     ) -> None:
         self.name = name or f"notebook-{uuid.uuid4().hex[:12]}"
         words = [sys.executable, "-P", "-m", "headrace.emulator", str(scenario), "--name", self.name]
         options = {"fabric": fabric, "record": record, "replay": replay, "share": share, "cluster": cluster}
         for option, value in options.items():
             words += [f"--{option}", str(value)] if value is not None else []
-        words += ["--hold"] if hold else []
+        words += ["--hold"] * hold + ["--strict"] * strict
         self._said = ""
         self._process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         assert self._process.stderr is not None
-        line = self._process.stderr.readline()
-        while line.startswith("building "):
+        self.notes: list[str] = []
+        while not (line := self._process.stderr.readline()).startswith(
+            (f"the emulation {self.name} is up", "headrace: ")
+        ):
+            if not line:
+                break
+            if not line.startswith("building "):
+                self.notes.append(line.strip())
+                continue
             _, done, of, part = line.split(maxsplit=3)
             if progress is not None:
                 progress(part.strip(), int(done), int(of))
-            line = self._process.stderr.readline()
-        if " is up " not in line:
+        if not line.startswith("the emulation "):
             self._process.wait()
             self._process.stderr.close()
-            raise HeadraceError(line.strip().removeprefix("headrace: ") or "the emulation was killed")
+            said = line.strip().removeprefix("headrace: ") or (self.notes or ["the emulation was killed"])[-1]
+            raise HeadraceError(said)
 
     def __enter__(self) -> Self:
         return self

@@ -69,7 +69,9 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     """Runs it on the workers of a Dask cluster, by its scheduler's address, until its end, SIGINT, SIGTERM or
     ``headrace emulate stop``; then nothing is left of it. Gives the report: see ``World``, and the hosts with their
     nodes. Raises HeadraceError."""
-    scenario = read(job.scenario, job.fabric)
+    scenario = read(job.scenario, job.fabric, job.strict)
+    for line in scenario.notes:
+        tell(line)
     if scenario.fabric != "software":
         raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
     for each in scenario.hardware:

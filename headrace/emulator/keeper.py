@@ -35,7 +35,7 @@ _EVERYTHING = kernel.NEWNS | kernel.NEWNET | kernel.NEWPID | kernel.NEWUTS | ker
 class EmulationJob:
     """What to run: a scenario's file. ``fabric`` instead of its own; ``name`` by which it is reached; ``hold``: steps
     come when they are asked for; ``record`` the links into a file; ``replay`` those of a file; ``share``: only what is
-    this host's, and steps are what ``step`` is told."""
+    this host's, and steps are what ``step`` is told; ``strict``: see ``scenario.read``."""
 
     scenario: Path
     name: str = "default"
@@ -44,6 +44,7 @@ class EmulationJob:
     record: Path | None = None
     replay: Path | None = None
     share: Share | None = None
+    strict: bool = False
 
 
 def check(scenario: Scenario) -> None:
@@ -83,7 +84,9 @@ Progress = Callable[[str, int, int], None]
 def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | None = None) -> dict[str, Any]:
     """Runs it until its end, SIGINT, SIGTERM or ``headrace emulate stop``; then nothing is left of it. Gives the
     report: see ``World``. Raises HeadraceError."""
-    scenario = read(job.scenario, job.fabric)
+    scenario = read(job.scenario, job.fabric, job.strict)
+    for line in scenario.notes:
+        tell(line)
     fetching = tell if progress is None else _as_part(progress, len(scenario.nodes))
     progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))

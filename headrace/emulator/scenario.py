@@ -15,6 +15,7 @@ from headrace.emulator import daemons
 from headrace.emulator.daemons import DAEMONS
 from headrace.emulator.movement import Movement, read_movement
 from headrace.emulator.movement.base import Frame, Joined
+from headrace.emulator.movement.choose import callable_name
 from headrace.emulator.radio import Radio, read_radio
 from headrace.emulator.radio.jammers import read_jammer
 from headrace.emulator.radio.obstacles import read_obstacle
@@ -82,6 +83,7 @@ nodes = ["n1", "n2"]
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,30}")
+_NODE = re.compile(r"(?!\d+\.[\d.]*$)[A-Za-z0-9][A-Za-z0-9._-]{0,30}")  # no address
 _OWN = re.compile(r"control|messenger|m?phy\d*|load")
 _KEYS = {
     "nodes", "phys", "step_s", "duration_s", "fabric", "fabric_cards", "fabric_parameters", "routing", "hello_s",
@@ -120,7 +122,8 @@ class Hardware:
 class Scenario:
     """What a file says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
     paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons, which
-    are among ``programs``; ``fabric_cards``: None: as few as have room."""
+    are among ``programs``; ``fabric_cards``: None: as few as have room; ``notes``: lines to tell the user of what is
+    left out of files, or taken otherwise than it stands there."""
 
     folder: Path
     nodes: tuple[str, ...]
@@ -141,6 +144,7 @@ class Scenario:
     traffic: tuple[Demand, ...] = ()
     systems: tuple[System, ...] = ()
     hardware: tuple[Hardware, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def surroundings(self) -> dict[str, Any]:
@@ -177,19 +181,19 @@ def mac(node: int, phy: int) -> str:
     return f"02:00:{node + 1 >> 8:02x}:{node + 1 & 255:02x}:00:{phy:02x}"
 
 
-def read(path: Path, fabric: str | None = None) -> Scenario:
-    """The scenario of a file; ``fabric`` instead of its own. Raises HeadraceError with the line and the key of what is
-    wrong."""
+def read(path: Path, fabric: str | None = None, strict: bool = False) -> Scenario:
+    """The scenario of a file; ``fabric`` instead of its own; ``strict``: what would be left out of files of movement is
+    an error. Raises HeadraceError with the line and the key of what is wrong."""
     try:
         text = path.read_text()
     except OSError as error:
         raise HeadraceError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise HeadraceError(f"{path}: not text in UTF-8", 2) from None
-    return parse(path, text, fabric)
+    return parse(path, text, fabric, strict=strict)
 
 
-def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = None) -> Scenario:
+def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = None, strict: bool = False) -> Scenario:
     """The scenario of a text, of which ``path`` is the name; ``seed`` for all that is drawn, instead of its own. Raises
     HeadraceError as ``read`` does."""
     try:
@@ -202,7 +206,7 @@ def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = N
         table["fabric"] = fabric
     if seed is not None:
         _reseed(table, seed)
-    return _Reader(path, text, table).scenario()
+    return _Reader(path, text, table, strict).scenario()
 
 
 def _reseed(table: dict[str, Any], seed: int) -> None:
@@ -218,9 +222,18 @@ def _reseed(table: dict[str, Any], seed: int) -> None:
         radio["seed"] = seed
 
 
+def _renamed(value: Any, called: Mapping[str, str]) -> Any:
+    """A value of TOML, in which names are others."""
+    if isinstance(value, dict):
+        return {called.get(key, key): _renamed(each, called) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_renamed(each, called) for each in value]
+    return called.get(value, value) if isinstance(value, str) else value
+
+
 class _Reader:
-    def __init__(self, path: Path, text: str, table: dict[str, Any]) -> None:
-        self._path, self._text, self._table = path, text, table
+    def __init__(self, path: Path, text: str, table: dict[str, Any], strict: bool) -> None:
+        self._path, self._text, self._table, self._strict = path, text, table, strict
 
     def scenario(self) -> Scenario:
         table = self._table
@@ -228,6 +241,7 @@ class _Reader:
         for key in table:
             if key not in _KEYS:
                 raise self._wrong((), key, f"no such key: there are {', '.join(sorted(_KEYS))}")
+        called = self._called()
         names = self._names()
         phys = self._number((), "phys", 4, 1, MAX_PHYS, whole=True)
         step_s = self._number((), "step_s", 1.0, 1e-3, 1e6)
@@ -241,6 +255,9 @@ class _Reader:
         routing = self._one_of("routing", ROUTINGS)
         hardware = self._hardware(names, int(phys))
         there = [name for name in names if name not in self._section("hardware", required=False)]
+        radio = self._radio(moves.frame, names)
+        notes = [f"{name} is called {other}" for name, other in called.items()]
+        notes += [*moves.notes, *(line for jammer in radio.jammers for line in jammer.movement.notes)]
         return Scenario(
             folder=self._path.resolve().parent,
             nodes=names,
@@ -248,7 +265,7 @@ class _Reader:
             step_s=step_s,
             duration_s=duration_s,
             movement=moves,
-            radio=self._radio(moves.frame, names),
+            radio=radio,
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
             fabric_cards=int(self._number((), "fabric_cards", 1, 1, 32, whole=True))
@@ -263,6 +280,7 @@ class _Reader:
             traffic=self._traffic(names),
             systems=self._systems(names),
             hardware=hardware,
+            notes=tuple(dict.fromkeys(notes)),
         )
 
     def _check_values(self, where: tuple[str, ...], table: Mapping[str, Any], depth: int = 0) -> None:
@@ -289,6 +307,19 @@ class _Reader:
         elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise self._wrong(where, key, "an integer beyond 64 bits")
 
+    def _called(self) -> dict[str, str]:
+        """What nodes are called whose names names of hosts can't have; they are called so wherever the scenario names
+        them."""
+        given = self._table.get("nodes")
+        found = {
+            name: callable_name(name)
+            for name in (given if isinstance(given, list) else [])
+            if isinstance(name, str) and not _NODE.fullmatch(name) and _NODE.fullmatch(callable_name(name))
+        }
+        if found:
+            self._table = _renamed(self._table, found)
+        return found
+
     def _names(self) -> tuple[str, ...]:
         given = self._table.get("nodes")
         if given is None:
@@ -300,8 +331,8 @@ class _Reader:
         if not isinstance(given, list) or not given or not all(isinstance(name, str) for name in given):
             raise self._wrong((), "nodes", "neither a number nor a list of names")
         for name in given:
-            if not _NAME.fullmatch(name):
-                raise self._wrong((), "nodes", f"{name!r} is no name: letters, digits and -, at most 31")
+            if not _NODE.fullmatch(name):
+                raise self._wrong((), "nodes", f"{name!r} is no name: letters, digits, -, _ and ., at most 31")
         hosts = [name.lower() for name in given]  # names of hosts have no case
         if len(set(hosts)) < len(given):
             twice = next(name for name, host in zip(given, hosts, strict=True) if hosts.count(host) > 1)
@@ -316,7 +347,8 @@ class _Reader:
         """Of one table for all nodes, or of several for some each."""
         tables = self._table.get("movement")
         if not isinstance(tables, list):
-            return self._reading(partial(read_movement, self._section("movement"), self._folder, names))
+            table = self._section("movement")
+            return self._reading(partial(read_movement, table, self._folder, names, strict=self._strict))
         parts, left = [], list(names)
         for number, table in enumerate(tables):
             where = f"movement.{number}"
@@ -324,7 +356,7 @@ class _Reader:
                 raise self._wrong((), "movement", "neither a table nor tables")
             chosen = [left[index] for index in self._where(("movement", str(number)), table, left)]
             left = [name for name in left if name not in chosen]
-            parts.append(self._reading(partial(read_movement, table, self._folder, chosen, where)))
+            parts.append(self._reading(partial(read_movement, table, self._folder, chosen, where, self._strict)))
         if left or not parts:
             raise self._wrong((), "movement", f"nobody moves {left[0]}")
         if len(parts) > 1 and any(part.visible(0.0) is not None for part in parts):
@@ -339,7 +371,7 @@ class _Reader:
         channels = table.get("channels", 1)
         channels = channels if isinstance(channels, int) else 1
         jammers = [
-            self._reading(partial(read_jammer, table, name, self._folder, channels, frame))
+            self._reading(partial(read_jammer, table, name, self._folder, channels, frame, self._strict))
             for name, table in self._tables("jammers")
         ]
         if frame.earth and (obstacles or table.get("model") == "two-ray"):

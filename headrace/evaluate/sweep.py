@@ -42,14 +42,19 @@ def sweep(
     endpoint_phys: int = 1,
     address: str | None = None,
     progress: Callable[[float], None] | None = None,
+    strict: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Sweep:
     """Of a scenario's file. ``coordinator``: its place in metres; None: the middle of the nodes at the begin;
-    ``address``: of a Dask scheduler, whose workers must see the files that the scenario names. Raises HeadraceError."""
+    ``address``: of a Dask scheduler, whose workers must see the files that the scenario names;
+    ``strict``: see ``scenario.read``; ``tell`` is told the scenario's notes. Raises HeadraceError."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise HeadraceError(f"{path}: {getattr(error, 'strerror', None) or 'not text in UTF-8'}") from None
-    scenario = parse(path, text)
+    scenario = parse(path, text, strict=strict)
+    for line in scenario.notes:
+        tell(line)
     if coordinator is None:
         x, y, z = scenario.movement.at(0.0).mean(axis=0).tolist()
         coordinator = x, y, z

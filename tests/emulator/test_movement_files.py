@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,11 @@ VISIBILITY = {
 def moves(folder: Path, kind: str, content: str, names: list[str], **table: Any) -> Movement:
     (folder / f"file.{kind}").write_text(content)
     return read_movement({"kind": kind, "file": f"file.{kind}", **table}, folder, names)
+
+
+def strictly(folder: Path, kind: str, content: str, names: list[str], **table: Any) -> Movement:
+    (folder / f"file.{kind}").write_text(content)
+    return read_movement({"kind": kind, "file": f"file.{kind}", **table}, folder, names, strict=True)
 
 
 def test_csv_in_metres(tmp_path: Path) -> None:
@@ -203,7 +210,7 @@ def test_visibility_by_time_and_with_other_names_of_keys(tmp_path: Path) -> None
 def test_what_is_wrong_is_told_with_its_place(kind: str, content: str, where: str, said: str, tmp_path: Path) -> None:
     table = {"frame": "earth"} if kind == "czml" else {}
     with pytest.raises(HeadraceError) as raised:
-        moves(tmp_path, kind, content, ["n1", "n2"], **table)
+        strictly(tmp_path, kind, content, ["n1", "n2"], **table)
     text = str(raised.value)
     assert text.startswith(f"{tmp_path}/file.{kind}{where}") and said in text and "\n" not in text
 
@@ -225,3 +232,236 @@ def test_positions_between_samples_are_continuous(tmp_path: Path) -> None:
     found = moves(tmp_path, "csv", CSV, ["a", "b"])
     places = np.array([found.at(time_s) for time_s in np.linspace(0, 10, 1001)])
     assert np.linalg.norm(np.diff(places, axis=0), axis=2).max() == pytest.approx(0.1)
+
+
+def track(name: str, *points: tuple[str, float]) -> str:
+    """Of GPX: times and longitudes."""
+    inside = "".join(f'<trkpt lat="0" lon="{east}"><time>{time}</time></trkpt>' for time, east in points)
+    return f"<trk><name>{name}</name><trkseg>{inside}</trkseg></trk>"
+
+
+def gpx(*parts: str) -> str:
+    return f'<gpx version="1.1" creator="hand" xmlns="http://www.topografix.com/GPX/1/1">{"".join(parts)}</gpx>'
+
+
+def placemark(name: str, east: str, when: str = "") -> str:
+    stamp = f"<TimeStamp><when>{when}</when></TimeStamp>" if when else ""
+    return f"<Placemark><name>{name}</name>{stamp}<Point><coordinates>{east},0</coordinates></Point></Placemark>\n"
+
+
+def kml(*marks: str) -> str:
+    return f'<kml xmlns="http://www.opengis.net/kml/2.2"><Document>\n{"".join(marks)}</Document></kml>'
+
+
+def sampled(id: str, *values: float, **more: Any) -> dict[str, Any]:
+    """A packet of CZML."""
+    return {"id": id, "position": {"epoch": "2024-05-01T00:00:00Z", "cartesian": list(values)}, **more}
+
+
+SAME_NAMES = {
+    "gpx": gpx(
+        track("walk", ("2024-05-01T10:00:00Z", 0), ("2024-05-01T10:00:10Z", 0.001)),
+        track("walk", ("2024-05-01T10:00:00Z", 1), ("2024-05-01T10:00:10Z", 1.001)),
+    ),
+    "kml": kml(placemark("walk", "0"), placemark("walk", "1")),
+    "czml": json.dumps([sampled("1", 0, 7e6, 0, 0, name="walk"), sampled("2", 0, 0, 7e6, 0, name="walk")]),
+    "tle": """\
+walk
+1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
+2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
+walk
+1 00006U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4754
+2 00006  34.2682 348.7242 1859667 331.7664 199.3264 10.82419157413667
+""",
+}
+
+
+@pytest.mark.parametrize("kind", SAME_NAMES)
+def test_things_of_one_name_are_nodes_apart(kind: str, tmp_path: Path) -> None:
+    table = {"frame": "earth"} if kind == "czml" else {}
+    found = moves(tmp_path, kind, SAME_NAMES[kind], ["walk", "walk-2"], **table)
+    assert np.linalg.norm(found.at(0)[0] - found.at(0)[1]) > 1e5
+    assert len(found.notes) == 1 and "named apart: 1" in found.notes[0] and "the node walk-2" in found.notes[0]
+    with pytest.raises(HeadraceError, match="walk-2"):
+        strictly(tmp_path, kind, SAME_NAMES[kind], ["n1", "n2"], **table)
+
+
+def test_packets_of_one_id_are_one_node(tmp_path: Path) -> None:
+    packets = [sampled("a", 0, 7e6, 0, 0), sampled("b", 0, 0, 7e6, 0), sampled("a", 10, 8e6, 0, 0)]
+    found = moves(tmp_path, "czml", json.dumps(packets), ["a", "b"], frame="earth")
+    assert found.at(0)[0].tolist() == [7e6, 0, 0] and found.at(10)[0].tolist() == [8e6, 0, 0] and not found.notes
+
+
+def test_nodes_of_one_name_in_a_visibility_file_are_refused(tmp_path: Path) -> None:
+    content = json.dumps(VISIBILITY).replace("UAV2", "UAV1")
+    with pytest.raises(HeadraceError, match="step 0: two nodes have the name UAV1"):
+        moves(tmp_path, "visibility", content, ["UAV1", "UAV3"])
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_times_without_a_zone_are_utc_wherever_the_machine_is(
+    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        content = gpx(track("walk", ("2024-05-01T10:00:00Z", 0), ("2024-05-01T10:00:10", 0.001)))
+        found = moves(tmp_path, "gpx", content, ["walk"])
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert found.duration_s == 10
+    assert found.notes == (f"{tmp_path}/file.gpx: times without a zone are taken for UTC",)
+
+
+def test_constant_positions_by_interval_jump_from_one_to_the_next(tmp_path: Path) -> None:
+    def during(begin: str, end: str, x: float) -> dict[str, Any]:
+        return {"interval": f"{begin}/{end}", "cartesian": [x, 0, 0]}
+
+    first, second, third = (f"2024-05-01T00:0{minute}:00Z" for minute in (0, 1, 3))
+    given = [during(second, "2024-05-01T00:02:00Z", 8e6), during(first, second, 7e6), during(third, "9999-12-31", 9e6)]
+    packets = [{"id": "a", "position": given}, sampled("b", 0, 7e6, 0, 0, 300, 7e6, 0, 0)]
+    found = moves(tmp_path, "czml", json.dumps(packets), ["a", "b"], frame="earth")
+    at = [float(found.at(time_s)[0][0]) for time_s in (0, 30, 59.99, 60, 90, 150, 179.99, 180, 299)]
+    assert at == [7e6, 7e6, 7e6, 8e6, 8e6, 8e6, 8e6, 9e6, 9e6]
+    samples = {"interval": f"{first}/{second}", "epoch": first, "cartesian": [-30, 0, 0, 0, 90, 120, 0, 0]}
+    found = moves(tmp_path, "czml", json.dumps([{"id": "a", "position": [given[0], samples]}]), ["a"], frame="earth")
+    assert [float(found.at(time_s)[0][0]) for time_s in (0, 30, 60)] == pytest.approx([30, 60, 8e6])
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("kml", kml(placemark("a", "0"), placemark("b", "1", "2024-05-01T10:00:00Z"), placemark("c", "2"))),
+        ("czml", json.dumps([{"id": "a", "position": {"cartographicDegrees": [0, 0, 0]}},
+                             {"id": "b", "position": {"cartographicDegrees": [0, 1, 0, 0]}},
+                             {"id": "c", "position": {"cartographicDegrees": [2, 0, 0]}}])),
+        ("gpx", gpx('<wpt lat="0" lon="0"/>', track("b", ("2024-05-01T10:00:00Z", 1)))),
+    ],
+)  # fmt: skip
+def test_nodes_that_stand_have_their_place_in_the_order_of_the_file(kind: str, content: str, tmp_path: Path) -> None:
+    count = 2 if kind == "gpx" else 3
+    found = moves(tmp_path, kind, content, [f"n{number}" for number in range(1, count + 1)], origin=[0, 0])
+    assert (np.diff(found.at(0)[:, 0]) > 1e5).all()
+
+
+def test_degrees_of_sumo_are_not_taken_for_metres(tmp_path: Path) -> None:
+    degrees = SUMO
+    for metres, east in (("0.0", "13.4"), ("10.0", "13.4001"), ("3.0", "13.41")):
+        degrees = degrees.replace(f'x="{metres}"', f'x="{east}"')
+    for metres, north in (("1.0", "52.5"), ("4.0", "52.51"), ("6.0", "52.5101")):
+        degrees = degrees.replace(f'y="{metres}"', f'y="{north}"')
+    found = moves(tmp_path, "sumo", degrees, ["v1", "v2"])
+    assert found.at(1)[0][:2] == pytest.approx([6.79, 0], abs=0.01)  # cos(52.5 deg) * 1e-4 deg on the ellipsoid
+    assert "x and y are taken for degrees" in found.notes[0]
+    assert not moves(tmp_path, "sumo", SUMO, ["v1", "v2"]).notes
+    as_said = moves(tmp_path, "sumo", degrees, ["v1", "v2"], geographic=False)
+    assert as_said.at(0)[0].tolist() == [13.4, 52.5, 0] and not as_said.notes
+
+
+ISS = """\
+ISS (ZARYA)
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+"""
+
+
+def test_satellites_far_from_their_epoch_are_told(tmp_path: Path) -> None:
+    assert not moves(tmp_path, "tle", ISS, ["n1"]).notes
+    assert not moves(tmp_path, "tle", ISS, ["n1"], start=datetime(2008, 9, 25)).notes
+    (note,) = moves(tmp_path, "tle", ISS, ["n1"], start=datetime(2026, 9, 20)).notes
+    assert "1 of 1 satellites are over 30 days from the epoch of their elements: n1 (line 2) 6,573" in note
+
+
+def test_of_several_elements_of_a_satellite_the_nearest_count(tmp_path: Path) -> None:
+    later = ISS.replace("08264", "08274").replace("2927", "2928")
+    alone = moves(tmp_path, "tle", later, ["n1"])
+    both = moves(tmp_path, "tle", ISS + later, ["n1"], start=datetime(2008, 9, 30, 12, 25, 40, 104192))
+    assert both.at(0) == pytest.approx(alone.at(0), abs=1)
+    assert "left out: 1 (line 2: satellite 25544 (ISS (ZARYA)) has elements that are nearer" in both.notes[0]
+
+
+BROKEN = {
+    "csv": (CSV + "30,c,east,0\n30,d,1,1\n", "line 6: could not convert string to float: 'east'"),
+    "gpx": (gpx('<wpt lat="0" lon="1"/>', "<trk><trkseg><trkpt lat='0' lon='1'/></trkseg></trk>",
+                track("d", ("2024-05-01T10:00:00Z", 0))), "track track1: point 1 has no time"),
+    "kml": (kml(placemark("a", "1"), placemark("b", "east"), placemark("d", "2")),
+            "line 3: placemark b: not a longitude, a latitude (and a height)"),
+    "czml": (json.dumps([sampled("a", 1, 2, 3), sampled("b", 1, 2), sampled("d", 1, 2, 3)]),
+             "packet 1: b: cartesian: 2 values are not a place"),
+    "sumo": (SUMO.replace('id="v2" x="3.0" y="4.0"', 'id="v3"'), "line 4: vehicle v3: no attribute x"),
+    "tle": (ISS.replace("ISS (ZARYA)", "BAD").replace("2927", "2920") + ISS,
+            "line 2: satellite BAD: not a line of two-line elements"),
+    "ns2": (NS2 + "for {set i 0} {$i < 9} {incr i} {\n$node_($i) set X_ 5\n}\n$node_(9) set X_ 5\n",
+            "line 11: neither set X_, Y_, Z_ nor setdest at a time, in numbers: $node_($i) set X_ 5; line 13: node 9"),
+    "bonnmotion": ("0 1 1\n0 1 2\n0 1 2 3\n", "line 3: n3: 4 numbers are not times"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_can_not_be_used_is_left_out_and_told(kind: str, tmp_path: Path) -> None:
+    content, said = BROKEN[kind]
+    names = ["n1"] if kind == "tle" else ["n1", "n2"]
+    table = {"frame": "earth"} if kind == "czml" else {}
+    found = moves(tmp_path, kind, content, names, **table)
+    (note,) = [line for line in found.notes if "left out" in line]
+    assert note.startswith(f"{tmp_path}/file.{kind}: left out: ") and said in note
+    with pytest.raises(HeadraceError):
+        strictly(tmp_path, kind, content, names, **table)
+
+
+def test_a_file_of_which_all_is_left_out_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match="file.kml:2: placemark a: not a longitude.*; nothing in the file can be"):
+        moves(tmp_path, "kml", kml(placemark("a", "east"), placemark("b", "east")), ["n1"])
+    with pytest.raises(HeadraceError, match="there are a, d; left out: 1 .line 6: could not"):
+        moves(tmp_path, "csv", "time,node,x,y\n1,a,1,1\n1,d,1,1\n\n\n1,c,east,1\n", ["c"])
+
+
+SCRIPT = """\
+# a whole script
+set val(nn) 2
+set ns [new Simulator]
+for {set i 0} {$i < $val(nn)} {incr i} {
+    set n($i) [$ns node]
+    $n($i) random-motion 0
+}
+$n(0) set X_ 10.0; $n(0) set Y_ 20.0
+$n(1) set X_ 100.0 ;# beside it
+$ns initial_node_pos $n(0) 20
+$ns at 5.0 "$n(0) setdest 40.0 20.0 10.0"
+$ns at 150.0 "stop"
+proc stop {} { exit 0 }
+$ns run
+"""
+
+
+def test_of_a_whole_ns2_script_the_lines_that_move_nodes_are_read(tmp_path: Path) -> None:
+    found = strictly(tmp_path, "ns2", SCRIPT, ["n1", "n2"])
+    assert found.at(0).tolist() == [[10, 20, 0], [100, 0, 0]] and found.at(6)[0].tolist() == [20, 20, 0]
+    assert found.notes == (f"{tmp_path}/file.ns2: 10 lines of Tcl that move no node are not run",)
+    assert "n3" in moves(tmp_path, "ns2", SCRIPT, ["n1", "n2", "n3"]).notes[1]
+    plain = SCRIPT.replace("$n(0)", "$n0").replace("$n(1)", "$n1")
+    assert moves(tmp_path, "ns2", plain, ["n1", "n2"]).at(6).tolist() == found.at(6).tolist()
+    other = moves(tmp_path, "ns2", SCRIPT + "$base(0) set X_ 9", ["n1", "n2"])
+    assert other.at(0)[0].tolist() == [10, 20, 0]
+    assert "left out: 1 (line 15: node 0 of $base, and others are of $n)" in other.notes[0]
+
+
+def test_inertial_positions_turn_with_the_earth(tmp_path: Path) -> None:
+    """Vallado, Fundamentals of Astrodynamics and Applications, example 3-15: km in GCRF and in ITRF."""
+    inertial = {
+        "epoch": "2004-04-06T07:51:28.386Z",
+        "referenceFrame": "INERTIAL",
+        "cartesian": [0, 5102508.958, 6123011.401, 6378136.928, 60, 5102508.958, 6123011.401, 6378136.928],
+    }
+    content = json.dumps([{"id": "a", "position": inertial}])  # fmt: skip
+    found = moves(tmp_path, "czml", content, ["a"], frame="earth")
+    fixed = np.array([-1033479.383, 7901295.2754, 6380356.5958])
+    assert np.linalg.norm(found.at(0)[0] - fixed) < 1.5e-4 * np.linalg.norm(fixed)
+    angle = math.radians(360 * 60 / 86164.0905)
+    east, north, up = found.at(0)[0]
+    later = [east * math.cos(angle) + north * math.sin(angle), north * math.cos(angle) - east * math.sin(angle), up]
+    assert found.at(60)[0] == pytest.approx(later, abs=2)
+    still = json.dumps([{"id": "a", "position": {"referenceFrame": "INERTIAL", "cartesian": [7e6, 0, 0]}}])
+    with pytest.raises(HeadraceError, match="packet 0: a: a place that stands among the stars"):
+        moves(tmp_path, "czml", still, ["a"], frame="earth")

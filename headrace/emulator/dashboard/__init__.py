@@ -47,6 +47,8 @@ def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
         if control.is_up(job.name):
             raise HeadraceError(f"an emulation {job.name} runs already: join it without SCENARIO, or choose --name")
         found = scenario.read(job.scenario)
+        for line in found.notes:
+            tell(line)
         if job.cluster is None:
             keeper.check(found)
     elif not control.is_up(job.name):

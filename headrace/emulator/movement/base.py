@@ -25,7 +25,10 @@ LOCAL = Frame()
 
 
 class Movement:
-    """Where the nodes ``names`` are until ``duration_s``, which may be infinite."""
+    """Where the nodes ``names`` are until ``duration_s``, which may be infinite. ``notes``: what of a file is left out
+    or taken otherwise than it stands there, in lines."""
+
+    notes: tuple[str, ...] = ()
 
     def __init__(self, names: Sequence[str], duration_s: float, frame: Frame = LOCAL) -> None:
         self.names, self.duration_s, self.frame = tuple(names), duration_s, frame
@@ -97,6 +100,7 @@ class Joined(Movement):
     def __init__(self, names: Sequence[str], parts: Sequence[Movement]) -> None:
         super().__init__(names, max(_finite(part.duration_s for part in parts)), parts[0].frame)
         given = [name for part in parts for name in part.names]
+        self.notes = tuple(dict.fromkeys(line for part in parts for line in part.notes))
         self._parts, self._order = parts, [given.index(name) for name in names]
 
     def at(self, time_s: float) -> Floats:

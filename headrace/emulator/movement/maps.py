@@ -2,93 +2,113 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from headrace.emulator.movement import xml
-from headrace.emulator.movement.samples import Samples, parsed, seconds, text, wrong
+from headrace.emulator.movement.notes import Notes, wrong
+from headrace.emulator.movement.samples import Place, Samples, seconds, text, utc
 
-Place = tuple[float, float, float]
+_SLOWEST = 0.005
+"""No vehicle is slower than so many metres a second all the time, and none faster than so many degrees."""
 
 
-def read_gpx(path: Path) -> Samples:
-    """Each track is a node, by its name or ``track1``, ``track2`` ...; each waypoint one that stands. Raises
-    HeadraceError."""
+def read_gpx(notes: Notes) -> Samples:
+    """Each waypoint is a node that stands, by its name or ``waypoint1`` ...; each track one that moves, by its name or
+    ``track1`` ... Points without a time are left out. Raises HeadraceError."""
     import gpxpy
     import gpxpy.gpx
 
     try:
-        found = gpxpy.parse(text(path))
+        found = gpxpy.parse(text(notes.path))
     except (gpxpy.gpx.GPXException, ValueError) as error:
-        raise wrong(path, "", " ".join(str(error).split())) from None
-    samples = Samples(path)
+        raise wrong(notes.path, "", " ".join(str(error).split())) from None
+    samples = Samples(notes)
+    for number, mark in enumerate(found.waypoints, 1):
+        name = samples.new(mark.name or f"waypoint{number}", f" waypoint {number}:")
+        samples.add(name, None, (mark.latitude, mark.longitude, mark.elevation or 0.0), f" waypoint {number}:")
     for number, track in enumerate(found.tracks, 1):
-        name = track.name or f"track{number}"
+        name = samples.new(track.name or f"track{number}", f" track {number}:")
         for count, point in enumerate((point for part in track.segments for point in part.points), 1):
             if point.time is None:
-                raise wrong(path, "", f"track {name}: point {count} has no time")
-            when = point.time.timestamp()
-            samples.add(name, when, (point.latitude, point.longitude, point.elevation or 0.0), f" track {name}:")
-    start_s = samples.first_s()
-    for number, mark in enumerate(found.waypoints, 1):
-        place = (mark.latitude, mark.longitude, mark.elevation or 0.0)
-        samples.add(mark.name or f"waypoint{number}", start_s, place, f" waypoint {number}:")
+                notes.left_out(f" track {name}:", f"point {count} has no time")
+                continue
+            place = (point.latitude, point.longitude, point.elevation or 0.0)
+            samples.add(name, utc(point.time, notes), place, f" track {name}, point {count}:")
+    for number, route in enumerate(found.routes, 1):
+        notes.left_out(f" route {number}:", f"{route.name or 'it'} has no times")
+    notes.need(samples.names)
     return samples
 
 
-def read_kml(path: Path) -> Samples:
+def read_kml(notes: Notes) -> Samples:
     """Each placemark with a gx:Track is a node, by its name; each with a Point one that stands, or is there at its
-    TimeStamp. Raises HeadraceError with the line."""
-    samples, standing = Samples(path), list[tuple[str, Place, int]]()
+    TimeStamp. Others, and those that are wrong, are left out. Raises HeadraceError with the line."""
+    samples = Samples(notes)
+    count = 0
 
     def take(mark: xml.Element) -> None:
+        nonlocal count
+        count += 1
         label = mark.first("name")
-        name = label.text.strip() if label else f"placemark{len(samples.names) + len(standing) + 1}"
-        tracks = mark.all("Track")
-        for track in tracks:
-            whens, coords = track.all("when"), track.all("coord")
-            if len(whens) != len(coords):
-                raise wrong(path, track.line, f"{len(whens)} times and {len(coords)} places")
-            for when, coord in zip(whens, coords, strict=True):
-                samples.add(name, _time(path, when), _place(path, coord, coord.text.split()), coord.line)
-        if not tracks and (point := mark.first("Point")):
-            coord = point.first("coordinates") or point
-            place = _place(path, coord, coord.text.strip().split(","))
-            if (stamp := mark.first("when")) is not None:
-                samples.add(name, _time(path, stamp), place, coord.line)
-            else:
-                standing.append((name, place, coord.line))
-        elif not tracks:
-            raise wrong(path, mark.line, f"placemark {name} has neither a gx:Track nor a Point")
+        name = (label and label.text.strip()) or f"placemark{count}"
+        try:
+            points = _kml_points(notes, mark)
+        except _WrongError as error:
+            notes.left_out(error.line, f"placemark {name}: {error}")
+            return
+        name = samples.new(name, mark.line)
+        for when, place, line in points:
+            samples.add(name, when, place, line)
 
-    xml.each(path, "Placemark", take)
-    start_s = samples.first_s()
-    for name, place, line in standing:
-        samples.add(name, start_s, place, line)
+    xml.each(notes.path, "Placemark", take)
+    notes.need(samples.names)
     return samples
 
 
-def _time(path: Path, element: xml.Element) -> float:
+class _WrongError(Exception):
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def _kml_points(notes: Notes, mark: xml.Element) -> list[tuple[float | None, Place, int]]:
+    """A placemark's places with their times and lines. Raises _WrongError."""
+    found: list[tuple[float | None, Place, int]] = []
+    tracks, point = mark.all("Track"), mark.first("Point")
+    for track in tracks:
+        whens, coords = track.all("when"), track.all("coord")
+        if len(whens) != len(coords):
+            raise _WrongError(track.line, f"{len(whens)} times and {len(coords)} places")
+        for when, coord in zip(whens, coords, strict=True):
+            found.append((_time(notes, when), _place(coord, coord.text.split()), coord.line))
+    if not tracks and point:
+        coord, stamp = point.first("coordinates") or point, mark.first("when")
+        place = _place(coord, coord.text.strip().split(","))
+        found.append((None if stamp is None else _time(notes, stamp), place, coord.line))
+    if not found:
+        raise _WrongError(mark.line, "neither a gx:Track nor a Point")
+    return found
+
+
+def _time(notes: Notes, element: xml.Element) -> float:
     try:
-        return seconds(element.text)
+        return seconds(element.text, notes)
     except ValueError:
-        raise wrong(path, element.line, f"{element.text.strip()!r} is not a date and time") from None
+        raise _WrongError(element.line, f"{element.text.strip()!r} is not a date and time") from None
 
 
-def _place(path: Path, element: xml.Element, words: Sequence[str]) -> Place:
+def _place(element: xml.Element, words: Sequence[str]) -> Place:
     try:
         longitude, latitude, height = [float(word) for word in words] + [0.0] * (len(words) == 2)
     except ValueError:
-        raise wrong(path, element.line, "not a longitude, a latitude (and a height)") from None
+        raise _WrongError(element.line, "not a longitude, a latitude (and a height)") from None
     return latitude, longitude, height
 
 
-def read_sumo(path: Path, geographic: bool) -> Samples:
+def read_sumo(notes: Notes, geographic: bool | None) -> tuple[Samples, bool]:
     """SUMO's ``--fcd-output``: x and y are metres, or longitude and latitude where it was written with
-    ``--fcd-output.geo``. Raises HeadraceError with the line."""
-    samples = Samples(path)
+    ``--fcd-output.geo``; None: as what moves there tells. Whether it is the latter. Raises HeadraceError."""
+    samples = Samples(notes)
 
     def take(step: xml.Element) -> None:
         for vehicle in step.inside:
@@ -100,67 +120,26 @@ def read_sumo(path: Path, geographic: bool) -> Samples:
                 z = float(vehicle.attributes.get("z", 0.0))
                 name = vehicle.attributes["id"]
             except KeyError as error:
-                raise wrong(path, vehicle.line, f"no attribute {error.args[0]}") from None
+                notes.left_out(vehicle.line, f"{_called(vehicle)}: no attribute {error.args[0]}")
             except ValueError as error:
-                raise wrong(path, vehicle.line, str(error)) from None
-            samples.add(name, time_s, (y, x, z) if geographic else (x, y, z), vehicle.line)
+                notes.left_out(vehicle.line, f"{_called(vehicle)}: {error}")
+            else:
+                samples.add(name, time_s, (x, y, z), vehicle.line)
 
-    xml.each(path, "timestep", take)
-    return samples
-
-
-def read_czml(path: Path) -> tuple[Samples, bool]:
-    """Each packet with a position is a node, by its name or its id; whether places are degrees and heights. Positions
-    between samples are on straight lines, whatever interpolation the file asks for. Raises HeadraceError."""
-    packets = parsed(path)
-    if not isinstance(packets, list):
-        raise wrong(path, 1, "not a list of packets")
-    samples, kinds = Samples(path), set[bool]()
-    standing: list[tuple[str, Place, str]] = []
-    for number, packet in enumerate(packets):
-        where = f" packet {number}:"
-        if not isinstance(packet, dict) or packet.get("id") == "document" or "position" not in packet:
-            continue
-        name = str(packet.get("name") or packet.get("id"))
-        for position in packet["position"] if isinstance(packet["position"], list) else [packet["position"]]:
-            try:
-                geographic, points = _czml_position(position)
-            except (KeyError, TypeError, ValueError) as error:
-                raise wrong(path, where, f"{name}: {error}") from None
-            kinds.add(geographic)
-            for when, place in points:
-                if when is None:
-                    standing.append((name, place, where))
-                else:
-                    samples.add(name, when, place, where)
-    if len(kinds) > 1:
-        raise wrong(path, "", "some positions are cartesian and some cartographic")
-    start_s = samples.first_s()
-    for name, place, where in standing:
-        samples.add(name, start_s, place, where)
-    return samples, kinds != {False}
+    xml.each(notes.path, "timestep", take)
+    notes.need(samples.names)
+    if geographic is None:
+        fastest, (east, north) = samples.fastest(), samples.farthest()
+        could_be = east <= 180 and north <= 90
+        geographic = could_be and 0 < fastest < _SLOWEST
+        if geographic:
+            notes.say("x and y are taken for degrees, since nothing moves as metres would; geographic says otherwise")
+        elif could_be and not fastest:
+            notes.say("x and y are taken for metres, though nothing moves that would tell: geographic = true: degrees")
+    if geographic:
+        samples.turned()
+    return samples, geographic
 
 
-def _czml_position(position: Any) -> tuple[bool, list[tuple[float | None, Place]]]:
-    """Whether it is degrees, and the places with their times in seconds. Raises ValueError and others."""
-    if position.get("referenceFrame", "FIXED") != "FIXED":
-        raise ValueError(f"reference frame {position['referenceFrame']}: only FIXED")
-    key = next((each for each in ("cartesian", "cartographicDegrees", "cartographicRadians") if each in position), "")
-    if not key:
-        raise ValueError("neither cartesian nor cartographicDegrees nor cartographicRadians")
-    values = position[key]
-    if len(values) == 3:
-        return key != "cartesian", [(None, _czml_place(key, values))]
-    if not values or len(values) % 4:
-        raise ValueError(f"{key}: {len(values)} values are not a place, nor times with places")
-    epoch = seconds(position["epoch"]) if "epoch" in position else 0.0
-    rows = [values[at : at + 4] for at in range(0, len(values), 4)]
-    times = [seconds(row[0]) if isinstance(row[0], str) else epoch + float(row[0]) for row in rows]
-    return key != "cartesian", [(when, _czml_place(key, row[1:])) for when, row in zip(times, rows, strict=True)]
-
-
-def _czml_place(key: str, values: Sequence[float]) -> Place:
-    x, y, z = (float(each) for each in values)
-    if key == "cartesian":
-        return x, y, z
-    return (y, x, z) if key == "cartographicDegrees" else (math.degrees(y), math.degrees(x), z)
+def _called(vehicle: xml.Element) -> str:
+    return f"{vehicle.name} {vehicle.attributes.get('id', 'without id')}"

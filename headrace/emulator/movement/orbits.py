@@ -6,21 +6,27 @@ Positions are earth-fixed: the earth turns below the orbits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headrace.emulator.movement import earth
 from headrace.emulator.movement.base import Frame, Movement
-from headrace.emulator.movement.choose import chosen
+from headrace.emulator.movement.choose import apart, chosen
+from headrace.emulator.movement.notes import Notes
 from headrace.emulator.movement.samples import text
 from headrace.emulator.tables import Values
 from headrace.errors import HeadraceError
 
 Floats = NDArray[np.float64]
+
+_FRESH_DAYS = 30
+"""SGP4 is right to some km for days; after so many it may be a whole orbit off."""
 
 _ELEMENTS = "semi-major axis (m), eccentricity, inclination, right ascension, argument of perigee, mean anomaly (deg)"
 
@@ -86,10 +92,27 @@ class Sgp4(Movement):
         return turned(found * 1e3, gstime(day + part))
 
 
-def turned(places: Floats, angle: float) -> Floats:
-    """Inertial places (nodes, 3) in the axes of an earth that has turned by so many radians."""
+def turned(places: Floats, angle: float | Floats) -> Floats:
+    """Inertial places (nodes, 3) in the axes of an earth that has turned by so many radians, all places or each."""
     x, y, z = places.T
-    return np.stack([math.cos(angle) * x + math.sin(angle) * y, math.cos(angle) * y - math.sin(angle) * x, z], axis=-1)
+    return np.stack([np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x, z], axis=-1)
+
+
+def from_inertial(places: Floats, times: Floats) -> Floats:
+    """Places (points, 3) in the axes of the stars (ICRF) at times in seconds since 1970, earth-fixed: by precession
+    (Lieske et al., 1977) and mean sidereal time. Without nutation and polar motion, and with UTC for UT1, that is right
+    to 1.5e-4 rad, 1 km in a low orbit."""
+    from sgp4.propagation import gstime
+
+    days = times / 86_400 + 2_440_587.5
+    centuries = (days - 2_451_545) / 36_525
+    zeta, theta, z = (
+        np.radians(np.polyval([*terms, 0], centuries) / 3600)
+        for terms in ((0.017998, 0.30188, 2306.2181), (-0.041833, -0.42665, 2004.3109), (0.018203, 1.09468, 2306.2181))
+    )
+    x, y, up = turned(places, -zeta).T
+    tilted = np.stack([np.cos(theta) * x - np.sin(theta) * up, y, np.sin(theta) * x + np.cos(theta) * up], axis=-1)
+    return turned(tilted, np.array([gstime(day) for day in days]) - z)
 
 
 def kepler(values: Values, names: Sequence[str]) -> Movement:
@@ -121,39 +144,101 @@ def walker(values: Values, names: Sequence[str]) -> Movement:
     return Kepler(names, np.column_stack([(earth.SEMI_MAJOR_M + altitude) * same, 0 * same, angles]))
 
 
-def tle(values: Values, names: Sequence[str], path: Path) -> Movement:
+def tle(values: Values, names: Sequence[str], notes: Notes) -> Movement:
     """From a file of two-line elements, with names before them or without. ``start``: when time 0 is; otherwise the
-    first satellite's epoch. Raises HeadraceError with file and line."""
-    from sgp4.api import Satrec, jday
+    first satellite's epoch. Of several elements of one satellite those nearest to it count; lines that are wrong are
+    left out. Raises HeadraceError with file and line."""
+    from sgp4.api import jday
 
     values.only("kind", "nodes", "file", "start")
-    lines = [(number, line.rstrip()) for number, line in enumerate(text(path).splitlines(), 1) if line.strip()]
-    satellites, name, at = {}, "", 0
+    given = values.table.get("start")
+    if given is not None and not isinstance(given, datetime):
+        raise values.wrong("start", "not a date and time")
+    elements = list(_elements(notes))
+    notes.need(elements)
+    if not elements:
+        raise HeadraceError(f"{notes.path}: no two-line elements", 2)
+    start = elements[0].epoch
+    if given is not None:
+        utc = given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
+        start = jday(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second + utc.microsecond / 1e6)
+    satellites: dict[str, _Elements] = {}
+    by_number: dict[str, str] = {}
+    for each in elements:
+        if (name := by_number.get(each.number)) is None:
+            name = by_number[each.number] = apart(each.name, satellites)
+            if name != each.name:
+                notes.apart(each.line, f"satellite {each.number} is called {each.name}, too: it is the node {name}")
+            satellites[name] = each
+            continue
+        near, far = sorted((satellites[name], each), key=lambda one: abs(one.days_to(start)))
+        notes.left_out(far.line, f"satellite {each.number} ({name}) has elements that are nearer to the begin")
+        satellites[name] = near
+    picked = [satellites[name] for name in chosen(notes, list(satellites), names)]
+    old = [(name, each) for name, each in zip(names, picked, strict=True) if abs(each.days_to(start)) > _FRESH_DAYS]
+    if old:
+        name, worst = max(old, key=lambda one: abs(one[1].days_to(start)))
+        notes.say(
+            f"{len(old)} of {len(picked)} satellites are over {_FRESH_DAYS} days from the epoch of their elements: "
+            f"{name} (line {worst.line}) {abs(worst.days_to(start)):,.0f}; where they are then is a guess"
+        )
+    return Sgp4(names, [each.satellite for each in picked], start)
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """Of a satellite, by the number that catalogues have; ``line``: of the first of its lines."""
+
+    name: str
+    number: str
+    line: int
+    satellite: Any
+
+    @property
+    def epoch(self) -> tuple[float, float]:
+        """Julian day, and a part of it."""
+        return self.satellite.jdsatepoch, self.satellite.jdsatepochF
+
+    def days_to(self, start: tuple[float, float]) -> float:
+        """From its epoch."""
+        return start[0] - self.epoch[0] + start[1] - self.epoch[1]
+
+
+def _elements(notes: Notes) -> Iterator[_Elements]:
+    """Those of a file that are right."""
+    from sgp4.api import Satrec
+
+    lines = [(number, line.rstrip()) for number, line in enumerate(text(notes.path).splitlines(), 1) if line.strip()]
+    name, at = "", 0
     while at < len(lines):
         number, line = lines[at]
-        if not line.startswith("1 "):
-            name, at = line.removeprefix("0 ").strip(), at + 1
+        at += 1
+        if not re.match(r"[12] [ 0-9A-Z][ \d]{3}\d\D", line):
+            if name:
+                notes.left_out(number - 1, f"{name}: no elements follow")
+            name = line.removeprefix("0 ").strip()
             continue
-        if at + 1 == len(lines) or not lines[at + 1][1].startswith("2 "):
-            raise HeadraceError(f"{path}:{number}: line 1 of a satellite without a line 2", 2)
-        first, second = line, lines[at + 1][1]
-        for where, each in ((number, first), (lines[at + 1][0], second)):
-            if len(each) != 69 or _checksum(each) != each[68]:
-                raise HeadraceError(f"{path}:{where}: not a line of two-line elements: length or checksum is wrong", 2)
+        called = name or line[2:7].strip()
+        if not line.startswith("1 ") or at == len(lines) or not lines[at][1].startswith("2 "):
+            notes.left_out(number, f"satellite {called}: line {line[0]} without a line {3 - int(line[0])}")
+            continue
+        below, second = lines[at]
+        name, at = "", at + 1
+        bad = next((where for where, each in ((number, line), (below, second)) if not _whole(each)), None)
+        if bad is not None:
+            notes.left_out(bad, f"satellite {called}: not a line of two-line elements: length or checksum is wrong")
+            continue
         try:
-            satellites[name or first[2:7].strip()] = Satrec.twoline2rv(first, second)
+            yield _Elements(called, line[2:7].strip(), number, Satrec.twoline2rv(line, second))
         except ValueError as error:
-            raise HeadraceError(f"{path}:{number}: {error}", 2) from None
-        name, at = "", at + 2
-    picked = [satellites[key] for key in chosen(path, list(satellites), names)]
-    start = values.table.get("start")
-    if start is not None and not isinstance(start, datetime):
-        raise values.wrong("start", "not a date and time")
-    if start is None:
-        return Sgp4(names, picked, (picked[0].jdsatepoch, picked[0].jdsatepochF))
-    utc = start.astimezone(UTC) if start.tzinfo else start.replace(tzinfo=UTC)
-    return Sgp4(names, picked, jday(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second))
+            notes.left_out(number, f"satellite {called}: {error}")
+    if name:
+        notes.left_out(lines[-1][0], f"{name}: no elements follow")
 
 
-def _checksum(line: str) -> str:
-    return str(sum(int(each) if each.isdecimal() else each == "-" for each in line[:68]) % 10)
+def _whole(line: str) -> bool:
+    """Whether it has the length and the checksum of its kind."""
+    return (
+        len(line) == 69
+        and str(sum(int(each) if each.isdecimal() else each == "-" for each in line[:68]) % 10) == line[68]
+    )

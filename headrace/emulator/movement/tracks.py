@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from headrace.emulator.movement.base import Floats, Leg
 from headrace.emulator.movement.choose import chosen
-from headrace.emulator.movement.samples import Samples, text, wrong
+from headrace.emulator.movement.notes import Notes, wrong
+from headrace.emulator.movement.samples import Samples, text
+from headrace.errors import HeadraceError
 
 _COLUMNS = {
     "time": ("time", "time_s", "t"),
@@ -25,16 +26,18 @@ _COLUMNS = {
     "height": ("height", "alt", "altitude", "ele", "height_m", "altitude_m"),
 }
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_NODE = r"\$node_\((\d+)\)"
-_SET = re.compile(rf"{_NODE}\s+set\s+([XYZ])_\s+({_NUMBER})")
-_AT = re.compile(rf'\$ns_\s+at\s+({_NUMBER})\s+"\s*{_NODE}\s+(?:setdest\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})'
+_NODE = r"\\?\$([A-Za-z]\w*?)(?:\((\d+)\)|(\d+))"
+_SET = re.compile(rf"{_NODE}\s+set\s+([XYZ])_\s+({_NUMBER})(?=\s|;|$)")
+_AT = re.compile(rf'\$\w+\s+at\s+({_NUMBER})\s+"\s*{_NODE}\s+(?:setdest\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})'
                  rf'|set\s+([XYZ])_\s+({_NUMBER}))\s*"')  # fmt: skip
+_MOVES = re.compile(r"\bsetdest\b|\bset\s+[XYZ]_")
+_NO_TCL = re.compile(r"(#.*|\$god_\s+set-dist\s.*|\s*)", re.ASCII)
 
 
-def read_csv(path: Path) -> tuple[Samples, bool]:
+def read_csv(notes: Notes) -> tuple[Samples, bool]:
     """Columns time (s), node, and x, y (z) in metres or latitude, longitude (degrees), height; whether it is the
-    latter. Raises HeadraceError with the line."""
-    lines = csv.reader(text(path).splitlines())
+    latter. Lines that are wrong are left out. Raises HeadraceError with the line."""
+    lines = csv.reader(text(notes.path).splitlines())
     head = [word.strip().lower() for word in next(lines, [])]
     columns = {
         name: next((head.index(each) for each in others if each in head), -1) for name, others in _COLUMNS.items()
@@ -43,22 +46,34 @@ def read_csv(path: Path) -> tuple[Samples, bool]:
     axes = ["latitude", "longitude", "height"] if geographic else ["x", "y", "z"]
     for name in ("time", "node", *axes[:2]):
         if columns[name] < 0:
-            raise wrong(path, 1, f"no column {name}: there must be time, node, and x, y or latitude, longitude")
-    samples = Samples(path)
-    for row in lines:
-        if not any(word.strip() for word in row):
-            continue
-        if len(row) != len(head):
-            raise wrong(path, lines.line_num, f"{len(row)} columns, and the first line has {len(head)}")
-        try:
-            time_s, *place = [
-                float(row[columns[name]]) if columns[name] >= 0 and row[columns[name]].strip() else _missing(name)
-                for name in ("time", *axes)
-            ]
-        except ValueError as error:
-            raise wrong(path, lines.line_num, str(error)) from None
-        samples.add(row[columns["node"]].strip(), time_s, (place[0], place[1], place[2]), lines.line_num)
+            raise wrong(notes.path, 1, f"no column {name}: there must be time, node, and x, y or latitude, longitude")
+    samples = Samples(notes)
+    try:
+        for row in lines:
+            if any(word.strip() for word in row):
+                _row(samples, row, lines.line_num, len(head), columns, axes)
+    except csv.Error as error:
+        raise wrong(notes.path, lines.line_num, str(error)) from None
+    notes.need(samples.names)
     return samples, geographic
+
+
+def _row(
+    samples: Samples, row: list[str], line: int, width: int, columns: Mapping[str, int], axes: Sequence[str]
+) -> None:
+    if len(row) != width:
+        samples.notes.left_out(line, f"{len(row)} columns, and the first line has {width}")
+        return
+    try:
+        time_s, *place = [
+            float(row[columns[name]]) if columns[name] >= 0 and row[columns[name]].strip() else _missing(name)
+            for name in ("time", *axes)
+        ]
+        name = row[columns["node"]].strip() or _missing("node")
+    except ValueError as error:
+        samples.notes.left_out(line, str(error))
+    else:
+        samples.add(str(name), time_s, (place[0], place[1], place[2]), line)
 
 
 def _missing(name: str) -> float:
@@ -67,40 +82,64 @@ def _missing(name: str) -> float:
     raise ValueError(f"no {name}")
 
 
-def read_ns2(path: Path, names: Sequence[str]) -> list[Leg]:
+_Order = tuple[float, int, str, list[float]]
+"""A time, the line, an axis or "", and where to go."""
+
+
+def read_ns2(notes: Notes, names: Sequence[str]) -> list[Leg]:
     """ns-2's ``$node_(I) set X_``, and ``setdest X Y SPEED`` at times: node I of the scenario goes there, from where it
-    is then. Other lines count for nothing. Raises HeadraceError with the line."""
-    start = np.zeros((len(names), 3))
-    orders: list[list[tuple[float, int, str, list[float]]]] = [[] for _ in names]
-    for number, line in enumerate(text(path).splitlines(), 1):
-        words = line.split("#", 1)[0].strip()
-        if "$node_" not in words:
-            continue
-        if at := _AT.fullmatch(words):
-            time_s, node, *move, axis, value = at.groups()
-            when, *numbers = _finite(path, number, time_s, *([value] if axis else move))
-            orders[_index(path, number, node, names)].append((when, number, axis or "", numbers))
-        elif first := _SET.fullmatch(words):
-            (place,) = _finite(path, number, first[3])
-            start[_index(path, number, first[1], names), "XYZ".index(first[2])] = place
+    is then. What else is in a script is not run, which is said; what moves otherwise is left out. Raises HeadraceError
+    with the line."""
+    start: dict[int, Floats] = {}
+    orders: dict[int, list[_Order]] = {}
+    array, others = "", 0
+
+    def node(line: int, found: Sequence[str]) -> int | None:
+        nonlocal array
+        array = array or found[0]
+        number = int(found[1] or found[2])
+        if found[0] != array:
+            notes.left_out(line, f"node {number} of ${found[0]}, and others are of ${array}")
+        elif number >= len(names):
+            notes.left_out(line, f"node {number}, and the scenario has {len(names)}: 0 to {len(names) - 1}")
         else:
-            raise wrong(path, number, f"neither set X_, Y_, Z_ nor setdest at a time: {words}")
+            start.setdefault(number, np.zeros(3))
+            return number
+        return None
+
+    for line, whole in enumerate(text(notes.path).splitlines(), 1):
+        words = whole.strip()
+        if _NO_TCL.fullmatch(words):
+            continue
+        for at in _AT.findall(words):
+            numbers = [float(each) for each in (at[0], *([at[8]] if at[7] else at[4:7]))]
+            if not np.isfinite(numbers).all():
+                notes.left_out(line, "not a finite number")
+            elif (which := node(line, at[1:4])) is not None:
+                orders.setdefault(which, []).append((numbers[0], line, at[7], numbers[1:]))
+        rest = _AT.sub("", words)
+        for first in _SET.findall(rest):
+            if not np.isfinite(float(first[4])):
+                notes.left_out(line, "not a finite number")
+            elif (which := node(line, first[:3])) is not None:
+                start[which]["XYZ".index(first[3])] = float(first[4])
+        rest = _SET.sub("", rest).split("#", 1)[0].strip("; \t")
+        if _MOVES.search(rest):
+            notes.left_out(line, f"neither set X_, Y_, Z_ nor setdest at a time, in numbers: {rest}")
+        else:
+            others += bool(rest)
+    if not start:
+        notes.need(start)
+        raise HeadraceError(f"{notes.path}: no line moves a node", 2)
+    if others:
+        notes.say(f"{others:,} lines of Tcl that move no node are not run")
+    if missing := [name for number, name in enumerate(names) if number not in start]:
+        few = ", ".join([*missing[:3], *["..."] * (len(missing) > 3)])
+        notes.say(f"{len(missing)} nodes have no place in it: {few}; they stand at 0, 0, 0")
     return [
-        _walked(place, sorted(each, key=lambda order: order[:2])) for place, each in zip(start, orders, strict=True)
+        _walked(start.get(number, np.zeros(3)), sorted(orders.get(number, []), key=lambda order: order[:2]))
+        for number in range(len(names))
     ]
-
-
-def _finite(path: Path, line: int, *words: str) -> list[float]:
-    found = [float(word) for word in words]
-    if not np.isfinite(found).all():
-        raise wrong(path, line, "not a finite number")
-    return found
-
-
-def _index(path: Path, line: int, node: str, names: Sequence[str]) -> int:
-    if int(node) >= len(names):
-        raise wrong(path, line, f"node {node}, and the scenario has {len(names)}: 0 to {len(names) - 1}")
-    return int(node)
 
 
 def _walked(start: Floats, orders: list[tuple[float, int, str, list[float]]]) -> Leg:
@@ -133,24 +172,37 @@ def _walked(start: Floats, orders: list[tuple[float, int, str, list[float]]]) ->
     return _ascending(times, places)
 
 
-def read_bonnmotion(path: Path, names: Sequence[str], dimensions: int) -> list[Leg]:
-    """BonnMotion's native format: a line for each node, of times and places. Raises HeadraceError with the line."""
-    legs = []
-    for number, line in enumerate(text(path).splitlines(), 1):
+def read_bonnmotion(notes: Notes, names: Sequence[str], dimensions: int) -> list[Leg]:
+    """BonnMotion's native format: a line for each node, of times and places. Lines that are wrong are left out where
+    the scenario hasn't their nodes. Raises HeadraceError with the line."""
+    legs: list[Leg | HeadraceError] = []
+    for number, line in enumerate(text(notes.path).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
-            numbers = np.array([float(word) for word in line.split()])
+            legs.append(_points(line, dimensions))
         except ValueError as error:
-            raise wrong(path, number, str(error)) from None
-        if len(numbers) % (dimensions + 1) or not np.isfinite(numbers).all():
-            raise wrong(path, number, f"{len(numbers)} numbers are not times with {dimensions} coordinates each")
-        points = numbers.reshape(-1, dimensions + 1)
-        if (np.diff(points[:, 0]) < 0).any():
-            raise wrong(path, number, "times don't ascend")
-        legs.append(_ascending(list(points[:, 0]), list(np.pad(points[:, 1:], ((0, 0), (0, 3 - dimensions))))))
-    order = chosen(path, [f"n{number}" for number in range(1, len(legs) + 1)], names)
-    return [legs[int(name[1:]) - 1] for name in order]
+            legs.append(wrong(notes.path, number, str(error)))
+            notes.left_out(number, f"n{len(legs)}: {error}")
+    order = chosen(notes, [f"n{number}" for number in range(1, len(legs) + 1)], names)
+    found = []
+    for name in order:
+        leg = legs[int(name[1:]) - 1]
+        if isinstance(leg, HeadraceError):
+            raise leg
+        found.append(leg)
+    return found
+
+
+def _points(line: str, dimensions: int) -> Leg:
+    """Raises ValueError."""
+    numbers = np.array([float(word) for word in line.split()])
+    if len(numbers) % (dimensions + 1) or not np.isfinite(numbers).all():
+        raise ValueError(f"{len(numbers)} numbers are not times with {dimensions} coordinates each")
+    points = numbers.reshape(-1, dimensions + 1)
+    if (np.diff(points[:, 0]) < 0).any():
+        raise ValueError("times don't ascend")
+    return _ascending(list(points[:, 0]), list(np.pad(points[:, 1:], ((0, 0), (0, 3 - dimensions)))))
 
 
 def _ascending(times: list[float], places: list[Floats]) -> Leg:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import numpy as np
 
 from headrace.emulator.movement.base import Floats, Frame, Movement
 from headrace.emulator.movement.choose import chosen
-from headrace.emulator.movement.samples import parsed, wrong
+from headrace.emulator.movement.notes import Notes, wrong
+from headrace.emulator.movement.samples import parsed
 from headrace.emulator.tables import Values
 
 _STEPS = ("steps", "timesteps", "visibility")
@@ -52,10 +54,11 @@ class Visibility(Movement):
         return self._seen[self._step(time_s)]
 
 
-def read_visibility(values: Values, names: Sequence[str], path: Path) -> Movement:
+def read_visibility(values: Values, names: Sequence[str], notes: Notes) -> Movement:
     """From a file. ``step_s`` of the table, or else of the file, where steps have no times. Raises HeadraceError with
     the file and the step."""
     values.only("kind", "nodes", "file", "step_s", "frame")
+    path = notes.path
     whole = parsed(path)
     steps = list(_steps(path, whole))
     if not steps:
@@ -71,10 +74,18 @@ def read_visibility(values: Values, names: Sequence[str], path: Path) -> Movemen
         times.append(number * (step_s or 0.0) if time_s is None else time_s)
         found = {str(node.name): node for node in nodes}
         if not order:
-            order = chosen(path, list(found), names)
+            order = chosen(notes, list(found), names)
         for name in order:
             if name not in found:
                 raise wrong(path, where, f"no node {name}")
+        for what in ("name", "id"):
+            called = Counter(getattr(node, what) for node in nodes)
+            if twice := [each for each, count in called.items() if count > 1]:
+                raise wrong(path, where, f"two nodes have the {what} {twice[0]}")
+        ids = {node.id for node in nodes}
+        for node in nodes:
+            if unknown := [other for other, _, _ in node.graph if other not in ids]:
+                notes.left_out(where, f"node {node.name} sees {unknown[0]}, which is no node")
         by_id = {found[name].id: number for number, name in enumerate(order)}
         positions.append([found[name].position for name in order])
         seen.append(_seen(path, where, [found[name] for name in order], by_id))

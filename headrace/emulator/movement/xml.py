@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headrace.emulator.movement.samples import wrong
+from headrace.emulator.movement.notes import wrong
 from headrace.errors import HeadraceError
 
 

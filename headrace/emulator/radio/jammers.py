@@ -50,8 +50,10 @@ def read_jammer(
     folder: Path,
     channels: int,
     frame: Frame = LOCAL,
+    strict: bool = False,
 ) -> Jammer:
-    """From a scenario's table; ``frame``: the nodes'. Raises HeadraceError with the key."""
+    """From a scenario's table; ``frame``: the nodes'; ``strict``: see ``read_movement``. Raises HeadraceError with the
+    key."""
     values = Values(table, f"jammers.{name}")
     values.only("position", "movement", "power_dbm", "range_m", "loss", "channel", "on_s")
     if ("position" in table) == ("movement" in table):
@@ -61,7 +63,8 @@ def read_jammer(
         marks = {"frame": "earth" if frame.earth else "local"}
         moves = read_movement({"kind": "static", "positions": [place.tolist()], **marks}, folder, [name], values.where)
     else:
-        moves = read_movement(values.need("movement", dict, "a table"), folder, [name], f"{values.where}.movement")
+        moving = values.need("movement", dict, "a table")
+        moves = read_movement(moving, folder, [name], f"{values.where}.movement", strict)
         origins = {frame.origin_deg, moves.frame.origin_deg} - {None}
         if moves.frame.earth != frame.earth or len(origins) > 1:
             raise values.wrong("movement", "not in the nodes' frame, or with another origin")
