@@ -36,8 +36,8 @@ class Written:
     """What a call of ``RecordWriter.write`` did.
 
     ``reached`` is the byte count up to which records are written, ``stop`` why not further, ``next_ns`` then the time
-    of the record that comes next. ``packets``, ``captured_bytes`` and ``wire_bytes`` are those of this call, ``cut`` those
-    of its packets that have ``longest`` bytes and had more, ``file_bytes`` those of the whole file.
+    of the record that comes next. ``packets``, ``captured_bytes`` and ``wire_bytes`` are those of this call, ``cut``
+    tells how many of its packets have ``longest`` bytes and had more, ``file_bytes`` are those of the whole file.
     """
 
     reached: int
