@@ -135,7 +135,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     if not job.programs:
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
-    links = {port: parse_source(text) for port, text in job.sources.items()}
+    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
     rule_file = rules.read_rules(job.rules, job.strict) if job.rules is not None else None
     blocklist = rules.read_blocklist(job.blocklist, job.strict) if job.blocklist is not None else None
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
