@@ -128,6 +128,7 @@ typedef struct {
   uint64_t file_bytes; /* before a record once the file has more bytes */
   uint32_t lost;       /* packets lost before the first record (pcapng) */
   uint32_t flush;      /* 1: what is written is in the file when the call comes back */
+  uint32_t longest;    /* bytes that a record has at most: one of so many may be cut */
 } hr_writer_limits;
 
 typedef struct {
@@ -138,6 +139,7 @@ typedef struct {
   uint64_t wire_bytes;     /* that they had on the wire */
   uint64_t file_bytes;     /* of the whole file */
   uint64_t next_ns;        /* time of the record that is not written any more, unless stop is HR_WRITER_END */
+  uint64_t cut;            /* of these packets, those of limits.longest bytes that had more on the wire */
 } hr_writer_result;
 
 /* Of the packets in a file. */

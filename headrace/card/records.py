@@ -36,8 +36,8 @@ class Written:
     """What a call of ``RecordWriter.write`` did.
 
     ``reached`` is the byte count up to which records are written, ``stop`` why not further, ``next_ns`` then the time
-    of the record that comes next. ``packets``, ``captured_bytes`` and ``wire_bytes`` are those of this call,
-    ``file_bytes`` those of the whole file.
+    of the record that comes next. ``packets``, ``captured_bytes`` and ``wire_bytes`` are those of this call, ``cut``
+    tells how many of its packets have ``longest`` bytes and had more, ``file_bytes`` are those of the whole file.
     """
 
     reached: int
@@ -47,6 +47,7 @@ class Written:
     wire_bytes: int
     file_bytes: int
     next_ns: int
+    cut: int
 
 
 @harness.in_range
@@ -118,6 +119,7 @@ class RecordWriter:
         file_bytes: int | None = None,
         lost: int = 0,
         flush: bool = False,
+        longest: int = 0,
     ) -> Written:
         """Writes the records between two byte counts (modulo 2^32), up to a limit.
 
@@ -134,6 +136,7 @@ class RecordWriter:
                 "file_bytes": file_bytes or 0,
                 "lost": min(lost, 0xFFFFFFFF),
                 "flush": flush,
+                "longest": longest,
             },
         )
         result = self._ffi.new("hr_writer_result *")
@@ -150,6 +153,7 @@ class RecordWriter:
             wire_bytes=result.wire_bytes,
             file_bytes=result.file_bytes,
             next_ns=result.next_ns,
+            cut=result.cut,
         )
 
     def write_packets(self, packets: npt.NDArray[np.void]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from headrace.card.stats import Frame
+from headrace.card.waiting import waited
 from headrace.errors import HeadraceError
 from headrace.net.bpf import Program, validate
 
@@ -171,6 +172,10 @@ class FilterDriver:
             slots[number] = slot
         self.load(slots)
 
+    def instructions(self) -> int:
+        """Instructions that the programs have run so far: a card that works runs some."""
+        return int(self._regs.instructions.read())
+
     def counters(self) -> FilterCounters:
         """Reads all counters."""
         regs = self._regs
@@ -238,11 +243,8 @@ class FilterDriver:
                 self._regs.imem_code.write(instruction.code | instruction.jt << 16 | instruction.jf << 24)
 
     def _wait(self, done: Callable[[], bool], complaint: str) -> None:
-        for _ in range(10_000):
-            if done():
-                return
-            self._advance()
-        raise HeadraceError(f"the filter card {complaint}")
+        if not waited(done, self._advance, self.instructions):
+            raise HeadraceError(f"the filter card {complaint}")
 
 
 def _read(kind: Any, group: Any) -> Any:

@@ -95,6 +95,12 @@ class Source:
             raise HeadraceError(f"-Q {direction}: {self.link} does not know directions", 2)
         return Source(self.kind, f"{self.argument},direction={direction}")
 
+    def at_once(self) -> Source:
+        """The same source, packets of an interface within 10 ms: for cards that send them on."""
+        if self.kind != "iface" or self.setting("timeout") is not None:
+            return self
+        return Source(self.kind, f"{self.argument},timeout=10")
+
 
 def parse_source(text: str) -> Source:
     """The source of a command line: a link, or the name of a file (``-``: standard input).

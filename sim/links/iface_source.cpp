@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kSnapshot = 262144;  // tcpdump's
 constexpr uint64_t kBufferMiB = 64;
+constexpr uint64_t kBlocks = 4;                     // of a MiB, as libpcap makes them
 constexpr const char* kAny = "any";                 // all interfaces: no interface of the kernel's
 constexpr const char* kAnyLinkType = "LINUX_SLL2";  // that tcpdump chooses for them
 
@@ -60,12 +62,15 @@ void set_link_type(pcap_t* handle, const InterfaceLink& link) {
 }  // namespace
 
 IfaceSource::IfaceSource(const std::string& argument)
-    : IfaceSource(InterfaceLink("iface", argument, {"direction", "promiscuous", "buffer", "linktype"})) {}
+    : IfaceSource(InterfaceLink("iface", argument, {"direction", "promiscuous", "buffer", "timeout", "linktype"})) {}
 
 IfaceSource::IfaceSource(const InterfaceLink& link)
     : LiveSource(link.shown), interface_(link.name), any_(link.name == kAny) {
   const pcap_direction_t direction = direction_of(link.settings);
   const uint64_t buffer_mib = link.settings.number("buffer", 1, 2047).value_or(kBufferMiB);
+  const uint64_t blocks = kBlocks * buffer_mib;
+  const uint64_t needed_ms = std::clamp((kHeldMs + blocks - 1) / blocks, uint64_t{10}, uint64_t{100});
+  block_ms_ = static_cast<int>(link.settings.number("timeout", 1, 1000).value_or(needed_ms));
 
   char reason[PCAP_ERRBUF_SIZE];
   capture_.emplace(pcap_create(link.name.c_str(), reason));
@@ -73,7 +78,7 @@ IfaceSource::IfaceSource(const InterfaceLink& link)
   if (handle == nullptr) throw Error(HR_ERROR_FILE, shown() + ": " + reason);
   pcap_set_snaplen(handle, kSnapshot);
   pcap_set_promisc(handle, promiscuous_of(link.settings));
-  pcap_set_timeout(handle, kBlockMs);
+  pcap_set_timeout(handle, block_ms_);
   pcap_set_buffer_size(handle, static_cast<int>(buffer_mib << 20));
   pcap_set_tstamp_precision(handle, PCAP_TSTAMP_PRECISION_NANO);  // else microseconds
   const int status = pcap_activate(handle);
@@ -129,7 +134,7 @@ void IfaceSource::stop() {
 void IfaceSource::close(const std::string& reason) {
   closing_ = true;
   reason_ = reason;
-  std::this_thread::sleep_for(std::chrono::milliseconds(3 * kBlockMs));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * block_ms_));
 }
 
 }  // namespace headrace

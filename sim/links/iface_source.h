@@ -3,7 +3,8 @@
 // "iface:NAME[,direction=in][,promiscuous=no]...".
 //
 // Packets wait in a ring that the kernel shares with libpcap. Not in libpcap's immediate mode, in which each packet
-// takes a slot as large as the largest one: the kernel hands over blocks of packets, after kBlockMs at the latest.
+// takes a slot as large as the largest one: the kernel hands over blocks of packets, full or not, after some time. So
+// where packets are few, the ring holds as many seconds as its blocks take: by default at least kHeldMs.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,7 @@ class IfaceSource : public LiveSource {
   void stop() override;
 
  private:
-  static constexpr int kBlockMs = 10;
+  static constexpr uint64_t kHeldMs = 8000;
 
   explicit IfaceSource(const InterfaceLink& link);
 
@@ -37,6 +38,7 @@ class IfaceSource : public LiveSource {
 
   Interface interface_;
   bool any_;  // all interfaces
+  int block_ms_;
   std::optional<Capture> capture_;
   uint32_t given_ = 0;    // frames
   bool closing_ = false;  // what is in the ring is all that still comes

@@ -59,6 +59,7 @@ hr_writer_result RecordWriter::write(std::span<const uint8_t> ring, uint32_t fro
     put(frame, header.captured, time);
     lost = 0;
     ++result.packets;
+    result.cut += header.captured == limits.longest && header.length > header.captured;
     result.captured_bytes += header.captured;
     result.wire_bytes += header.length;
     result.reached += static_cast<uint32_t>(sizeof header) + header.captured;

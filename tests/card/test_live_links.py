@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -167,6 +168,22 @@ def test_what_the_kernel_had_no_room_for_is_counted(loop: Open) -> None:
     assert port.rx_missed > 1000 and port.rx_frames + port.rx_missed == 3000
     card.source(0, "null")
     assert card.stats().ports[0].rx_missed == port.rx_missed
+
+
+@pytest.mark.parametrize(
+    ("settings", "buffer_mib", "timeout_ms"),
+    [("", 64, 32), (",buffer=8", 8, 100), (",buffer=512", 512, 10), (",timeout=7", 64, 7)],
+)
+def test_the_ring_holds_many_seconds_of_few_packets(
+    loop: Open, settings: str, buffer_mib: int, timeout_ms: int
+) -> None:
+    """Of its blocks each is handed over after the timeout, be it nearly empty: 256 of them after 8 s."""
+    attach(loop(), f"iface:card0{settings}")
+    told = subprocess.run(["ss", "-0", "-e"], capture_output=True, text=True, check=True).stdout
+    ring = re.search(r"ring_rx\(blk_size:(\d+),blk_nr:(\d+),frm_size:\d+,frm_nr:\d+,tmo:(\d+)", told)
+    assert ring is not None, told
+    size, blocks, timeout = map(int, ring.groups())
+    assert (size * blocks >> 20, timeout) == (buffer_mib, timeout_ms)
 
 
 @pytest.mark.parametrize("kind", COPIES)

@@ -201,13 +201,42 @@ def test_segments_as_the_loopback_interface_has_them_are_tcpdumps(
     assert len(records(tmp_path / "out")) == len(sizes)
 
 
-def test_frames_of_more_than_65600_bytes_are_counted_as_oversize(tmp_path: Path) -> None:
+def long_packets(path: Path) -> Path:
+    """Two are longer than the card takes."""
     packets = [Packet(os.urandom(size), size, 10**18 + n) for n, size in enumerate((65_601, 65_600, 70_000, 60))]
-    capture = make_capture(tmp_path / "in.pcap", packets)
-    assert run("-i", capture, "-w", tmp_path / "out", "--path", "wire", "--json", tmp_path / "report") == 0
+    return make_capture(path, packets)
+
+
+def test_frames_of_more_than_65600_bytes_are_told_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture, report = long_packets(tmp_path / "in.pcap"), tmp_path / "report"
+    assert run("-q", "-i", capture, "-w", tmp_path / "out", "--path", "wire", "--json", report) == 1
+    words = "2 packets are longer than 65,600 bytes and were not captured"
+    assert capsys.readouterr().err == f"headrace: {words}\n"
     assert (tmp_path / "out").read_bytes() == tcpdump(capture, "less", "65600")
-    report = json.loads((tmp_path / "report").read_text())
-    assert (report["captured"], report["dropped"]["oversize"]) == (2, 2)
+    told = json.loads(report.read_text())
+    assert (told["captured"], told["dropped"]["oversize"], told["fault"]) == (2, 2, words)
+
+
+def test_packets_of_more_than_65600_bytes_in_host_memory_are_told_and_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = long_packets(tmp_path / "in.pcap")
+    assert run("-q", "-i", capture, "-w", tmp_path / "out") == 1
+    words = "2 packets are longer than 65,600 bytes, of which no more were captured"
+    assert capsys.readouterr().err == f"headrace: {words}\n"
+    given = records(capture)
+    assert records(tmp_path / "out") == [(data[:65_600], wire) for data, wire in given]
+
+
+def test_of_packets_of_more_than_65600_bytes_nothing_is_told_where_no_more_is_wanted(tmp_path: Path) -> None:
+    capture = long_packets(tmp_path / "in.pcap")
+    assert run("-q", "-i", capture, "-w", tmp_path / "out", "-s", 65_600) == 0
+    assert run("-q", "-i", capture, "-w", tmp_path / "out", "--cores", CORES, "less", "65600") == 0
+    assert (tmp_path / "out").read_bytes() == tcpdump(capture, "less", "65600")
+    cut = make_capture(tmp_path / "cut.pcap", [Packet(bytes(65_600), 65_601, 10**18)])
+    assert run("-q", "-i", cut, "-w", tmp_path / "out") == 0
 
 
 def test_a_filter_may_be_in_a_file(capture: Path, tmp_path: Path) -> None:
@@ -229,6 +258,20 @@ def test_packets_are_cut_to_the_snaplen(
     kept = [(p.data[:snaplen], p.wirelen) for p, taken in zip(packets, verdicts, strict=True) if taken]
     assert records(out) == kept and kept
     assert bpf.capture_format(out)[:2] == (bpf.DLT_EN10MB, snaplen)
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
+def test_packets_whose_program_takes_all_the_time_that_it_may_are_waited_for(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = make_capture(tmp_path / "in.pcap", [Packet(bytes(60), 60, 10**18)] * 150)
+    (tmp_path / "loop").write_text("2\n5 0 0 4294967295\n6 0 0 262144\n")
+    assert (
+        run("-i", capture, "-F", tmp_path / "loop", "--cores", CORES, "--path", way, "--json", tmp_path / "json") == 1
+    )
+    assert "150 runs were stopped by the instruction budget" in capsys.readouterr().err
+    report = json.loads((tmp_path / "json").read_text())
+    assert (report["received"], report["rejected"], report["missing"]) == (150, 150, 0)
 
 
 def test_a_small_ring_loses_nothing(capture: Path, tmp_path: Path) -> None:
@@ -392,22 +435,22 @@ def test_a_broken_capture_is_named_and_everything_before_the_fault_is_written(
 def test_packets_that_are_longer_than_the_ring_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lengths = [100, 2000, 100]
     capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in lengths])
-    assert run("-i", capture, "-w", tmp_path / "out", "-B", 1) == 0
+    assert run("-i", capture, "-w", tmp_path / "out", "-B", 1) == 1
     assert [len(data) for data, _ in records(tmp_path / "out")] == [100, 100]
     assert capsys.readouterr().err.splitlines()[2:] == [
         "1 packet dropped by card: 1 too long",
-        "headrace: warning: 1 packets are longer than the ring of 1,024 bytes: use a larger -B",
+        "headrace: 1 packets are longer than the ring of 1,024 bytes: use a larger -B",
     ]
 
 
 def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in (60, 9217, 9216)])
     small = ("--cores", CORES, "-P", "PACKET_KB=32", "-P", "MAX_FRAME=9216")
-    assert run("-i", capture, "-w", tmp_path / "out", *small, "len >= 60") == 0
+    assert run("-i", capture, "-w", tmp_path / "out", *small, "len >= 60") == 1
     assert [len(data) for data, _ in records(tmp_path / "out")] == [60, 9216]
     assert capsys.readouterr().err.splitlines()[2:] == [
         "1 packet dropped by card: 1 not inspected",
-        "headrace: warning: 1 packets are longer than 9,216 bytes and were not inspected: "
+        "headrace: 1 packets are longer than 9,216 bytes and were not inspected: "
         "use -P MAX_FRAME=131071 -P PACKET_KB=256",
     ]
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.card.records import Ring
+from headrace.card.waiting import waited
 from headrace.errors import HeadraceError
 
 DATA, ERROR = 0, 1  # interrupt vectors
@@ -118,7 +119,8 @@ class CaptureDriver:
     ``registers``: its bound register map, such as ``card.regs.capture``. ``memory``: host memory. ``allocate(size)``
     gives the address of that many bytes for the card, a power of two, of which the address is a multiple.
     ``interrupts()`` takes the vectors that were raised since it was last asked. ``advance()`` lets time pass while the
-    driver waits for the engine; a board's driver would sleep.
+    driver waits for the engine; a board's driver would sleep. ``filtered()`` gives what changes while filters before
+    the engine work.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class CaptureDriver:
         allocate: Callable[[int], int],
         interrupts: Callable[[], Iterable[int]],
         advance: Callable[[], None],
+        filtered: Callable[[], object] = lambda: None,
     ) -> None:
         engine = registers.engine.fields()
         if engine["magic"] != _MAGIC or engine["version"] != 1:
@@ -139,6 +142,7 @@ class CaptureDriver:
         self._allocate = allocate
         self._interrupts = interrupts
         self._advance = advance
+        self._filtered = filtered
         self.memory_bits: int = registers.mem_w.read()
         self.burst: int = registers.burst.read()
         self.cores: int = registers.cores.read()
@@ -198,11 +202,12 @@ class CaptureDriver:
         Packets that wait for room in the ring are dropped (``ring_full``).
         """
         self._regs.control.set(enable=0, wait_for_room=0, flow_control=0)
-        for _ in range(10_000):
-            if not self._regs.status.busy:
-                return
-            self._advance()
-        raise HeadraceError("the capture engine stays busy after it was stopped")
+        if not waited(lambda: not self._regs.status.busy, self._advance, self._got_on):
+            raise HeadraceError("the capture engine stays busy after it was stopped")
+
+    def _got_on(self) -> tuple[object, ...]:
+        regs = self._regs
+        return regs.producer.read(), regs.packets_read.read(), self.dropped(), self._filtered()
 
     def _place(self, what: str, size: int) -> int:
         if (what, size) not in self._places:

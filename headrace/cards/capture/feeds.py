@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from headrace.card.packet_memory import PacketMemory
+from headrace.cards.capture.driver import MAX_CAPTURED
 from headrace.net.source import Source
 
 if TYPE_CHECKING:
@@ -41,6 +44,10 @@ class Feed(Protocol):
     @property
     def missed(self) -> int:
         """Packets that the source lost before the card."""
+
+    @property
+    def too_long(self) -> int:
+        """Packets that were handed over without what they have beyond 65,600 bytes."""
 
     @property
     def waiting(self) -> int:
@@ -79,6 +86,10 @@ class WireFeed:
         return self._card.stats().ports[_PORT].rx_missed
 
     @property
+    def too_long(self) -> int:
+        return 0  # the card drops and counts them
+
+    @property
     def waiting(self) -> int:
         return self._card.stats().ports[_PORT].rx_waiting
 
@@ -102,11 +113,13 @@ class MemoryFeed:
         self._packets = PacketMemory(card, source.link, card.memory.reserve(size), size, keep_times=times)
         self._posted = 0  # and not yet read by the card
         self._ended = False
+        self.too_long = 0
 
     def offer(self) -> bool:
         if not self._ended:
             packets = self._packets.take(min(_BATCH, self._driver.room(self._times)))
             if len(packets):
+                self.too_long += int(np.count_nonzero(packets["length"] > MAX_CAPTURED))
                 self._posted += self._driver.post(packets, self._times)
                 self._driver.doorbell()
         return self._posted > 0

@@ -81,7 +81,7 @@ class CaptureReport:
     cause what the card dropped, ``dropped_by_kernel`` what a live source lost before it (None: no live source).
     ``unwritten``: captured, but after the last one that was wanted, or not in the file since it could not be written.
     ``missing``: what the counters can't account for, 0 unless the card is faulty. Cycles are those of the simulated
-    card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early.
+    card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early, or why it is not complete.
     """
 
     captured: int
@@ -129,6 +129,7 @@ def driver_of(card: Card) -> CaptureDriver:
         card.memory.allocate,
         lambda: [irq.vector for irq in card.irqs()],
         lambda: _pass_time(card),
+        lambda: card.regs.filter.instructions.read() if card.parameters["CORES"] else None,
     )
 
 
@@ -196,10 +197,12 @@ class _Capture:
         drop_rights()
         if self._filter is not None:
             self._filter.load({0: Slot(self._program())})
+        self._idle = True  # the card, when it was last run
         self._lost = 0  # packets lost before the records that come next
         self._dropped = 0  # packets dropped, when they were last counted
         begin = int(time.time()) if job.source.live else None
-        self._files = SaveFiles(job.output, job.limits, self._open_file, self._totals, begin)
+        longest = 0 if job.snaplen and job.snaplen <= MAX_CAPTURED else MAX_CAPTURED
+        self._files = SaveFiles(job.output, job.limits, self._open_file, self._totals, begin, longest)
 
     def _make_filter(self) -> FilterDriver | None:
         if self._driver.cores == 0:
@@ -278,14 +281,13 @@ class _Capture:
 
     def _turn(self) -> bool:
         """Brings the card what there is, and lets it work; gives whether everything is through."""
-        idle = True
         if self._stop.counts_wanted() and self._tell is not None:
             self._tell(", ".join(summary(self._report(None))))
-        if self._feed.offer():
-            idle = self._step()
+        if self._feed.offer() or not self._idle:
+            self._idle = self._step()
         elif not self._feed.at_end:
             self._feed.wait()
-        return idle and self._feed.at_end
+        return self._idle and self._feed.at_end
 
     def _step(self) -> bool:
         """Lets the card work until there is something to do; gives whether it has nothing left to do."""
@@ -328,8 +330,12 @@ class _Capture:
         stats, files = self._card.stats(), self._files.totals
         rejected, uninspected = self._filtered(counters)
         missing = counters.missing(rejected + uninspected)
+        gaps = self._gaps(counters, uninspected)
         if missing and fault is None:
             fault = f"the card's counters don't add up: {missing:+,} packets"
+        whole = self._job.rate == "lossless" and not self._job.source.live
+        if whole and fault is None:
+            fault = "; ".join(gaps) or None
         return CaptureReport(
             captured=files.packets,
             received=counters.received,
@@ -345,7 +351,7 @@ class _Capture:
             clock_hz=stats.clock_hz,
             wall_s=stats.wall_s,
             cores=self._driver.cores,
-            warnings=self._warnings(counters, uninspected),
+            warnings=[] if whole else gaps,
             fault=fault,
         )
 
@@ -357,20 +363,24 @@ class _Capture:
         bad = sum(port.bad for port in counters.ingress)  # with those that could not be read
         return counters.inspected - counters.accepted - bad, bad - engine.read_errors
 
-    def _warnings(self, counters: CaptureCounters, uninspected: int) -> list[str]:
-        warnings = []
+    def _gaps(self, counters: CaptureCounters, uninspected: int) -> list[str]:
+        """Why the capture is not complete."""
+        gaps = []
         if uninspected:
-            warnings.append(not_inspected(uninspected, self._card.parameters["MAX_FRAME"]))
+            gaps.append(not_inspected(uninspected, self._card.parameters["MAX_FRAME"]))
+        if oversize := sum(port.oversize for port in counters.ports):
+            gaps.append(f"{oversize:,} packets are longer than {MAX_CAPTURED:,} bytes and were not captured")
+        # A record of the longest kind may be of a packet that the source had cut.
+        if cut := min(self._feed.too_long, self._files.cut):
+            gaps.append(f"{cut:,} packets are longer than {MAX_CAPTURED:,} bytes, of which no more were captured")
         if counters.too_long:
             size = self._driver.ring.size
-            warnings.append(
-                f"{counters.too_long:,} packets are longer than the ring of {size:,} bytes: use a larger -B"
-            )
+            gaps.append(f"{counters.too_long:,} packets are longer than the ring of {size:,} bytes: use a larger -B")
         if counters.read_errors:
-            warnings.append(f"{counters.read_errors:,} packets could not be read from host memory")
+            gaps.append(f"{counters.read_errors:,} packets could not be read from host memory")
         if self._filter is not None and (errors := self._filter.counters().programs[0].errors):
-            warnings.append(f"the filter: {stopped(errors)}")
-        return warnings
+            gaps.append(f"the filter: {stopped(errors)}")
+        return gaps
 
 
 def _settings(job: CaptureJob) -> CaptureSettings:

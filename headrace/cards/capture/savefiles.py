@@ -36,7 +36,8 @@ class SaveFiles:
 
     ``open_file`` makes the writer of a name, or one that writes nothing of None; ``totals`` gives the packets received
     and dropped so far, which pcapng notes at a file's end. ``begin_s`` is when the first file's time begins, in whole
-    seconds since the epoch; None: with the first packet.
+    seconds since the epoch; None: with the first packet. ``cut`` counts the records of ``longest`` bytes whose packets
+    had more.
     """
 
     def __init__(
@@ -46,12 +47,15 @@ class SaveFiles:
         open_file: Callable[[str | None], RecordWriter],
         totals: Callable[[], tuple[int, int]],
         begin_s: int | None = None,
+        longest: int = 0,
     ) -> None:
         """Opens the first file, unless its name needs the first packet. Raises CardError when it can't be opened."""
         self.limits = limits
         self._finished = FileTotals()
         self.done = False  # a limit is reached: nothing more is written
         self.paths: list[str] = []
+        self.cut = 0
+        self._longest = longest
         self._path = path
         self._open_file = open_file
         self._totals = totals
@@ -84,7 +88,9 @@ class SaveFiles:
                 file_bytes=self.limits.size,
                 lost=lost,
                 flush=flush,
+                longest=self._longest,
             )
+            self.cut += written.cut
             start, lost = written.reached, 0 if written.packets else lost
             self.done = self.totals.packets == self.limits.packets
             if written.stop == "end":

@@ -57,7 +57,7 @@ def run(job: LinkJob, progress: Callable[[int], None] | None = None, tell: Tell 
     and ``cycles``. ``progress`` gets the number of packets received, ``tell`` lines for the user. Raises HeadraceError
     where a setting is wrong or a file can't be read."""
     say = tell or (lambda _: None)
-    sources = {port: parse_source(text) for port, text in job.sources.items() if text != _NOTHING}
+    sources = {port: parse_source(text).at_once() for port, text in job.sources.items() if text != _NOTHING}
     lossless = job.rate == "lossless"
     with (
         open_link_card(ports_of(job), job.seed, job.parameters, progress=progress is not None) as (card, links),

@@ -61,7 +61,7 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
     and ``cycles``. ``progress`` gets the number of packets received, ``tell`` lines for the user. Raises HeadraceError
     where a setting is wrong or a file can't be read."""
     say = tell or (lambda _: None)
-    links = {port: parse_source(text) for port, text in job.sources.items()}
+    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
     timing = "line" if lossless else job.rate
     with (

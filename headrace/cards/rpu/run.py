@@ -140,7 +140,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     if not job.programs:
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
-    links = {port: parse_source(text) for port, text in job.sources.items()}
+    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
     for path, accelerator in ((job.blocklist, "blacklist"), (job.rules, "matcher")):
         if path is not None:
             _with(job.accelerators, accelerator, path)

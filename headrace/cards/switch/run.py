@@ -95,7 +95,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
     the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
     can't be read."""
     say = tell or (lambda _: None)
-    links = {port: parse_source(text) for port, text in job.sources.items()}
+    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
     count, functions = ports_of(job), count_of(job.functions, job.parameters)
     sizes: dict[str, Any] = {"PORTS": count, "FUNCTIONS": functions} | ({"LINKS": 1} if job.links else {})

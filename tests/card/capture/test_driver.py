@@ -231,6 +231,22 @@ def test_frames_that_come_while_the_engine_is_stopped_are_counted(bench: Bench) 
     assert (bench.counted("disabled"), bench.counted("records"), bench.missing()) == (5, 5, 0)
 
 
+LOOP = bpf.Program((bpf.Instruction(0x05, 0, 0, 0xFFFF_FFFF), bpf.Instruction(0x06, 0, 0, 100)))
+
+
+def test_an_engine_that_is_stopped_is_waited_for_as_long_as_its_filters_work(
+    bench: Bench, packets: list[Packet]
+) -> None:
+    bench.filter.load({0: Slot(LOOP)})
+    bench.driver.setup(CaptureSettings())
+    bench.post(packets * 3)
+    while bench.driver.counters().memory_packets < bench.before.memory_packets + 120:
+        bench.card.run(until=None, cycles=1000)
+    bench.driver.stop()
+    assert bench.counted("memory_packets") >= 120
+    assert (bench.counted("records"), bench.missing()) == (0, 0)
+
+
 def test_only_what_the_filter_matches_is_recorded(bench: Bench, packets: list[Packet], tmp_path: Path) -> None:
     bench.filter.load({0: Slot(bpf.compile("tcp", 70)), 3: Slot(bpf.compile("tcp or udp", 80))})
     bench.driver.setup(CaptureSettings())
