@@ -188,6 +188,13 @@ int hr_link_up(hr_card* card, uint32_t port) {
   return guarded(card, [&] { return card->card.link_up(port) ? 1 : 0; });
 }
 
+int hr_get_link_name(hr_card* card, uint32_t port, char name[16]) {
+  return guarded(card, [&] {
+    name[card->card.link_name(port).copy(name, 15)] = 0;
+    return HR_OK;
+  });
+}
+
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t flags) {
   return guarded(card, [&] {
     card->card.send(port, data, length, wire_length, (flags & HR_FRAME_CUT) != 0, (flags & HR_FRAME_BAD_FCS) != 0);

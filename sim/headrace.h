@@ -284,6 +284,8 @@ int hr_attach_sink(hr_card* card, const hr_sink* sink);
 int hr_end_source(hr_card* card, uint32_t port);
 /* 1: the port's source has its link up; 0: it is down, or has broken off, or there is none. */
 int hr_link_up(hr_card* card, uint32_t port);
+/* What the TAP device that the port's source is of is called now, which its owner may change; "" for other sources. */
+int hr_get_link_name(hr_card* card, uint32_t port, char name[16]);
 /* Queues a frame at a port, whose source becomes "queue" if it has none. flags: HR_FRAME_... */
 int hr_send(hr_card* card, uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, uint32_t flags);
 /* Takes the oldest frame out of a port's memory sink, the one with this `select`; 1: there was one, 0:

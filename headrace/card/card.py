@@ -224,6 +224,13 @@ class Card:
         where the source has broken off, or there is none."""
         return bool(self._check(self._lib.hr_link_up(self._open, port)))
 
+    def link_name(self, port: int) -> str:
+        """What the host calls the TAP device now that a port receives from: it may have been renamed. Empty for other
+        links, and for a device that has gone."""
+        name = self._ffi.new("char[16]")
+        self._check(self._lib.hr_get_link_name(self._open, port, name))
+        return str(self._ffi.string(name), errors="replace")
+
     def _attach_source(self, port: int, link: str, timing: str | float, packets: int | None) -> None:
         name = self._ffi.new("char[]", harness.text(link))
         rate = 0

@@ -277,6 +277,11 @@ bool Card::link_up(uint32_t number) {
   return of.source && of.source->fault().empty() && of.source->link_up();
 }
 
+std::string Card::link_name(uint32_t number) {
+  const Port& of = port(number);
+  return of.source ? of.source->link_name() : "";
+}
+
 uint32_t Card::attach_function(const hr_function& request, hr_virtqueue* queues) {
   const auto place = std::find(functions_.begin(), functions_.end(), nullptr);
   const auto number = port_count_ + static_cast<uint32_t>(place - functions_.begin());

@@ -50,6 +50,7 @@ class Card {
   void attach_sink(const hr_sink& request);
   void end_source(uint32_t port);
   bool link_up(uint32_t number);
+  std::string link_name(uint32_t number);
   RecordWriter make_writer(const hr_sink& request);
   void send(uint32_t port, const uint8_t* data, uint32_t length, uint32_t wire_length, bool cut, bool bad_fcs);
   bool receive(uint32_t port, int32_t select, hr_frame& frame);

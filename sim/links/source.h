@@ -38,6 +38,9 @@ class Source {
   // Whether the link is up that frames come by.
   virtual bool link_up() const { return true; }
 
+  // What the host calls the interface now; "": it is none that can be renamed, or has gone.
+  virtual std::string link_name() const { return {}; }
+
   // Frames that were lost on the way to the source.
   virtual uint64_t missed() const { return 0; }
 

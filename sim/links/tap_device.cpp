@@ -81,6 +81,11 @@ bool TapDevice::up() const {
   return ::poll(&device, 1, 0) == 1 && (device.revents & POLLOUT) != 0;
 }
 
+std::string TapDevice::name() const {
+  ifreq answer{};
+  return ::ioctl(device_.number(), TUNGETIFF, &answer) == 0 ? answer.ifr_name : "";
+}
+
 // As `ip -s link` asks; not from /sys, which may be that of another network namespace.
 uint64_t TapDevice::dropped_now() const {
   struct {
@@ -88,7 +93,7 @@ uint64_t TapDevice::dropped_now() const {
     if_stats_msg which;
   } request{};
   request.header = {sizeof request, RTM_GETSTATS, NLM_F_REQUEST, 0, 0};
-  request.which.ifindex = ::if_nametoindex(name_.c_str());
+  request.which.ifindex = ::if_nametoindex(name().c_str());
   request.which.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
   const Descriptor kernel(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!kernel.valid() || ::send(kernel.number(), &request, sizeof request, 0) < 0) return dropped_before_;

@@ -30,6 +30,8 @@ class TapDevice {
   int descriptor() const { return device_.number(); }
   // Whether the host has its end up, in whatever network namespace that is.
   bool up() const;
+  // As the host calls it now, in whatever network namespace it is; "": it has gone.
+  std::string name() const;
   bool offload() const { return offload_; }
   // As read() and write(); with offload what is read begins with a header, and what is written has none.
   ssize_t receive(std::span<uint8_t> frame) const;

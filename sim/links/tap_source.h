@@ -20,6 +20,7 @@ class TapSource : public LiveSource {
   Next next(RxFrame& frame) override;
   int waits_for() const override { return ended_ ? -1 : device_->descriptor(); }
   bool link_up() const override { return device_->up(); }
+  std::string link_name() const override { return device_->name(); }
   uint64_t missed() const override { return device_->dropped(); }
   uint64_t waiting() const override { return queued_.size(); }
   void stop() override;

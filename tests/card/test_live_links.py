@@ -550,6 +550,21 @@ def test_a_tap_device_that_is_down_or_has_gone_loses_frames(loop: Open, what: tu
     assert result.stats.ports[1].tx_frames == 3 and card.written(1).packets == 0
 
 
+def test_a_port_knows_what_its_tap_device_is_called(loop: Open) -> None:
+    card = loop()
+    attach(card, "tap:tap0")
+    assert (card.link_name(0), card.link_name(1)) == ("tap0", "")
+    ip("link", "set", "tap0", "down")
+    ip("link", "set", "tap0", "name", "other0")
+    assert card.link_name(0) == "other0"
+    with host_behind("other0", "10.0.0.1/24") as there:
+        subprocess.run([*there, "ip", "link", "set", "other0", "down"], check=True)
+        subprocess.run([*there, "ip", "link", "set", "other0", "name", "third0"], check=True)
+        assert card.link_name(0) == "third0"
+        subprocess.run([*there, "ip", "link", "del", "third0"], check=True)
+        assert card.link_name(0) == ""
+
+
 def test_a_port_knows_whether_its_tap_device_is_up_in_any_namespace(loop: Open, later: Callable[..., None]) -> None:
     card = loop()
     attach(card, "tap:tap0")

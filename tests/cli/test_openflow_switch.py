@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 from fake_datapath import SECOND, FakeDatapath
@@ -22,8 +23,11 @@ from openflow_controller import (
     switch,
 )
 
+from headrace.card.functions import Plugs
 from headrace.cards.switch import flows
+from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.flows import Action, ActionKind, Count, PortState, RefusedError
+from headrace.cards.switch.function_ports import SwitchFunctions
 from headrace.cards.switch.openflow.oxm import FIELDS, F
 
 NOTIFY = ofproto.OFPFF_SEND_FLOW_REM
@@ -333,6 +337,43 @@ def test_a_link_that_goes_down_is_told(controller: Controller, datapath: FakeDat
     controller.switch.set_link(3, True)
     (status,) = controller.take()
     assert status.desc.state == ofproto.OFPPS_LIVE
+
+
+def test_what_a_port_is_called_now_is_told(controller: Controller) -> None:
+    controller.switch.set_link(3, True, "p3")
+    assert controller.take() == []
+    controller.switch.set_link(3, True, "other")
+    (status,) = controller.take()
+    assert (status.reason, status.desc.port_no, status.desc.name) == (ofproto.OFPPR_MODIFY, 3, b"other")
+    controller.switch.set_link(3, True)
+    controller.switch.set_link(3, True, "other")
+    assert controller.take() == []
+    controller.switch.set_link(3, False, "third")
+    (status,) = controller.take()
+    assert (status.desc.name, status.desc.state) == (b"third", ofproto.OFPPS_LINK_DOWN)
+
+
+def test_a_functions_port_is_called_as_its_device(controller: Controller) -> None:
+    devices: dict[int, str] = {}
+    plugs = create_autospec(Plugs, instance=True)
+    plugs.__iter__.side_effect = lambda: iter(sorted(devices))
+    plugs.link.side_effect = devices.get
+    plugs.link_name.side_effect = devices.get
+    plugs.link_up.return_value = True
+    functions = SwitchFunctions(controller.switch, create_autospec(CardHardware), plugs, ports=2, held=None)
+    functions.changed(0)
+    controller.take()
+    for name in ("tap0", "other"):
+        devices[0] = name
+        functions.look()
+        (status,) = controller.take()
+        assert (status.desc.port_no, status.desc.name, status.desc.state) == (3, name.encode(), ofproto.OFPPS_LIVE)
+    functions.look()
+    assert controller.take() == []
+    del devices[0]
+    functions.changed(0)
+    (status,) = controller.take()
+    assert (status.desc.name, status.desc.state) == (b"vf0", ofproto.OFPPS_LINK_DOWN)
 
 
 def test_ports_and_the_switch_are_described(controller: Controller) -> None:

@@ -42,6 +42,14 @@ def test_a_device_that_goes_takes_its_port_down_and_no_other() -> None:
 
 
 @pytest.mark.live
+def test_a_device_that_is_renamed_renames_its_port() -> None:
+    with controlled(OFCTL) as (_, _, three):
+        for change in (("down",), ("name", "other3"), ("up",)):
+            three.run("ip", "link", "set", "other3" if change == ("up",) else "h3", *change)
+        until(lambda: " 3(other3): " in ofctl("dump-ports-desc"), "port 3's new name")
+
+
+@pytest.mark.live
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_iperf3_streams_through_the_card() -> None:
     found = iperf(1, PARAMETERS)

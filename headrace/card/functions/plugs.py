@@ -128,6 +128,11 @@ class Plugs:
         state = "auto" if self.functions is None else self.functions.policy(function).link_state
         return state == "enable" or (state == "auto" and self._plugs[function].connected)
 
+    def link_name(self, function: int) -> str:
+        """What the host calls the TAP device behind a function now; empty where there is none."""
+        port = self.port(function)
+        return "" if port is None or self.functions is None else self.functions.card.link_name(port)
+
     def link(self, function: int) -> str | None:
         """What a function is connected with; None: it is in no use."""
         return self._links.get(function)

@@ -202,9 +202,9 @@ class OpenFlowSwitch:
                 for listener in self._all_listeners():
                     listener.packet_in(event)
 
-    def set_link(self, number: int, up: bool) -> None:
-        """Says that a port's link is up, or down."""
-        if self.ports.set_link(number, up):
+    def set_link(self, number: int, up: bool, name: str = "") -> None:
+        """Says that a port's link is up, or down, and what the port is called now, unless that is empty."""
+        if self.ports.set_link(number, up, name):
             self._port_status(number)
 
     def packet_out(self, packet: requests.PacketOut) -> None:

@@ -19,9 +19,9 @@ class SwitchFunctions(FunctionPorts):
         self._switch, self._hardware, self._held = switch, hardware, held
 
     def look(self) -> None:
-        """Ports whose functions nobody drives go down, the others up."""
+        """Ports whose functions nobody drives go down, the others up, and are called as their devices are."""
         for function in self.plugs:
-            self._switch.set_link(self.port(function), self.plugs.link_up(function))
+            self._set(function)
 
     def changed(self, function: int) -> None:
         """A function's port goes up or down with it, and holds its link off from its first use on."""
@@ -29,4 +29,11 @@ class SwitchFunctions(FunctionPorts):
         if used and self._held is not None:
             self._held |= 1 << self.port(function) - 1
             self._hardware.hold(self._held)
-        self._switch.set_link(self.port(function), used and self.plugs.link_up(function))
+        self._set(function)
+
+    def _set(self, function: int) -> None:
+        if self.plugs.link(function) is None:
+            self._switch.set_link(self.port(function), False, f"vf{function}")
+        else:
+            name = self.plugs.link_name(function)
+            self._switch.set_link(self.port(function), self.plugs.link_up(function), name)

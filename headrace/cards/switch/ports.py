@@ -71,13 +71,16 @@ class Ports:
         self._datapath.set_port(mod.port, self._state(mod.port))
         return True
 
-    def set_link(self, number: int, up: bool) -> bool:
-        """Says that a port's link is up, or down. Whether that is new."""
-        if self._up[number] == up:
-            return False
-        self._up[number] = up
-        self._datapath.set_port(number, self._state(number))
-        return True
+    def set_link(self, number: int, up: bool, name: str = "") -> bool:
+        """Says that a port's link is up, or down, and what the port is called now, unless that is empty. Whether
+        anything of it is new."""
+        info = self._infos[number]
+        self._infos[number] = info._replace(name=name or info.name)
+        if self._up[number] != up:
+            self._up[number] = up
+            self._datapath.set_port(number, self._state(number))
+            return True
+        return self._infos[number] != info
 
     def _state(self, number: int) -> PortState:
         config = self._config[number]

@@ -157,7 +157,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
             def attend(idle: bool) -> int:
                 nonlocal to_host
                 for port in live:
-                    switch.set_link(port, card.link_up(port - 1))
+                    switch.set_link(port, card.link_up(port - 1), card.link_name(port - 1))
                 function_ports.look()
                 said = controllers.poll(CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
