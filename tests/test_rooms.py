@@ -53,7 +53,9 @@ def test_no_card_knows_another(card: str) -> None:
         assert not others, path
 
 
-EVALUATE = ("points", "measured", "loads", "sweep", "conformance", "report", "demo", "study", "bench", "committed")
+EVALUATE = (
+    "points", "measured", "statements", "loads", "sweep", "conformance", "report", "demo", "study", "bench", "committed",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
