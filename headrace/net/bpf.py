@@ -205,6 +205,15 @@ class Expression:
 Filter: TypeAlias = Program | Expression
 
 
+def filter_of(wanted: Filter | str, snaplen: int | None = None) -> Filter:
+    """A filter as it is, or the expression of a text. Raises HeadraceError for anything else."""
+    if isinstance(wanted, str):
+        return Expression(wanted, snaplen)
+    if not isinstance(wanted, Program | Expression):
+        raise HeadraceError(f"{wanted!r} is no filter: use bpf.compile() or the text of an expression", 2)
+    return wanted
+
+
 def for_link(wanted: Filter, link: LinkFormat, name: str) -> Program:
     """The program of a filter for packets of a format, from the source called ``name``.
 

@@ -423,6 +423,21 @@ def test_a_full_disk_ends_the_capture(capture: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])
+def test_what_a_full_disk_leaves_out_is_counted(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = make_capture(tmp_path / "in.pcap", [Packet(bytes(60), 60, 10**18)] * 9000)
+    assert run("-i", capture, "-w", "/dev/full", "--path", way, "--json", tmp_path / "json") == 1
+    report = json.loads((tmp_path / "json").read_text())
+    assert 3000 < report["received"] < 9000
+    assert capsys.readouterr().err.splitlines() == [
+        "0 packets captured",
+        f"{report['received']} packets received by filter",
+        "0 packets dropped by card",
+        f"{report['received']} packets captured but not written",
+        "headrace: /dev/full: No space left on device",
+    ]
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
 def test_a_broken_capture_is_named_and_everything_before_the_fault_is_written(
     way: str, capture: Path, packets: list[Packet], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

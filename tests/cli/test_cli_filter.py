@@ -16,6 +16,7 @@ from headrace.cards.filter import measurements
 from headrace.cards.filter import run as filter
 from headrace.cards.filter.run import FilterJob, FilterOutput, FilterReport, ProgramReport
 from headrace.cli import main
+from headrace.errors import HeadraceError
 from headrace.net import bpf
 
 
@@ -381,6 +382,8 @@ def test_wrong_arguments_of_measure(
 
 def test_an_expression_may_be_given_as_text() -> None:
     assert FilterOutput("tcp").program == bpf.Expression("tcp")  # type: ignore[arg-type]
+    with pytest.raises(HeadraceError, match="7 is no filter"):
+        FilterOutput(7)  # type: ignore[arg-type]
 
 
 def test_cycles_without_packets_are_no_rate_of_a_live_source(card: Stand, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from headrace.cards.capture.savefiles import Limits, SaveFiles
 from headrace.engines.filter import FilterDriver, Slot, longest_run_s, not_inspected, stopped
 from headrace.errors import HeadraceError
 from headrace.net import bpf
-from headrace.net.bpf import Expression, Filter, LinkFormat, Program, for_link
+from headrace.net.bpf import Expression, Filter, LinkFormat, Program, filter_of, for_link
 from headrace.net.source import Path, Source, listening
 
 DEFAULT_CORES = 4
@@ -39,12 +39,12 @@ _SHOW_S = 0.2
 class CaptureJob:
     """One capture.
 
-    ``program``: captures what it accepts; None: everything. ``output``: a file (``-``: standard output) that ``limits``
-    may turn into several, or None: packets are only counted. ``way``: into the card, by wire or memory; None: as suits
-    the source. ``snaplen``: bytes of a packet to keep (None: up to 65,600). ``ring_bytes`` is rounded up to a power of
-    two. ``rate`` is how frames of a file or generator are offered on the wire: "lossless", "line", "recorded" or bits
-    per second. ``timestamps``: "recorded", those of the source, or "card", those of the card's clock.
-    ``packet_buffered``: packets are in the file as soon as they are captured.
+    ``program``: captures what it accepts, an expression's text will do; None: everything. ``output``: a file (``-``:
+    standard output) that ``limits`` may turn into several, or None: packets are only counted. ``way``: into the card,
+    by wire or memory; None: as suits the source. ``snaplen``: bytes of a packet to keep (None: up to 65,600).
+    ``ring_bytes`` is rounded up to a power of two. ``rate`` is how frames of a file or generator are offered on the
+    wire: "lossless", "line", "recorded" or bits per second. ``timestamps``: "recorded", those of the source, or "card",
+    those of the card's clock. ``packet_buffered``: packets are in the file as soon as they are captured.
     """
 
     source: Source
@@ -62,6 +62,10 @@ class CaptureJob:
     cores: int | None = None
     trace: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.program is not None:
+            object.__setattr__(self, "program", filter_of(self.program, self.snaplen))
 
 
 @dataclass(frozen=True)
@@ -161,14 +165,17 @@ def run_capture(
 
 
 def summary(report: CaptureReport) -> list[str]:
-    """The counts as tcpdump says them at the end of a live capture."""
+    """The counts as tcpdump says them at the end of a live capture, and what else became of packets."""
     dropped = sum(report.dropped.values())
     causes = ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in report.dropped.items() if count)
     counts = [(report.captured, "captured"), (report.received, "received by filter")]
     if report.dropped_by_kernel is not None:
         counts.append((report.dropped_by_kernel, "dropped by kernel"))
     lines = [f"{count} packet{'s' * (count != 1)} {what}" for count, what in counts]
-    return [*lines, f"{dropped} packet{'s' * (dropped != 1)} dropped by card{': ' * bool(causes)}{causes}"]
+    lines.append(f"{dropped} packet{'s' * (dropped != 1)} dropped by card{': ' * bool(causes)}{causes}")
+    if report.unwritten:
+        lines.append(f"{report.unwritten} packet{'s' * (report.unwritten != 1)} captured but not written")
+    return lines
 
 
 class _Capture:
@@ -198,6 +205,7 @@ class _Capture:
         if self._filter is not None:
             self._filter.load({0: Slot(self._program())})
         self._idle = True  # the card, when it was last run
+        self._broken = False  # something went wrong: nothing more is wanted
         self._lost = 0  # packets lost before the records that come next
         self._dropped = 0  # packets dropped, when they were last counted
         begin = int(time.time()) if job.source.live else None
@@ -255,6 +263,7 @@ class _Capture:
         try:
             action()
         except HeadraceError as error:
+            self._broken = True
             return str(error)
         return None
 
@@ -269,14 +278,14 @@ class _Capture:
 
     def _finish(self) -> None:
         """Gets what is on its way into the files, once nothing more is to come. Another request leaves the rest out."""
-        abandon = self._files.done
+        abandon = self._files.done or self._broken
         self._feed.end(abandon)
         drain = Drain(self._tell)
         while not self._turn():
             if self._stop.at_once and not abandon:
                 abandon = True
                 self._feed.end(abandon)
-            elif not abandon:
+            elif self._stop and not abandon:
                 drain.show(self._feed.waiting)
 
     def _turn(self) -> bool:

@@ -11,7 +11,7 @@ from headrace.card import Card, Stats
 from headrace.card.process import Drain, StopRequests, Tell, drop_rights
 from headrace.engines.filter import FilterCounters, FilterDriver, Slot, longest_run_s, not_inspected, sink_of, stopped
 from headrace.errors import HeadraceError
-from headrace.net.bpf import Expression, Filter, LinkFormat, Program, for_link
+from headrace.net.bpf import Filter, LinkFormat, Program, filter_of, for_link
 from headrace.net.source import listening, parse_source
 
 WEST, EAST, MONITOR = 0, 1, 2  # ports of the card
@@ -32,9 +32,7 @@ class FilterOutput:
     snaplen: int | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.program
-        if isinstance(given, str):
-            object.__setattr__(self, "program", Expression(given))
+        object.__setattr__(self, "program", filter_of(self.program, self.snaplen))
 
 
 @dataclass(frozen=True)
