@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from headrace.card.records import RecordWriter, Ring
 from headrace.card.stats import FileTotals
+from headrace.errors import HeadraceError
 
 _NS = 10**9
 
@@ -79,17 +80,21 @@ class SaveFiles:
             self._open()
         while self._writer is not None and not self.done:
             left = None if self.limits.packets is None else self.limits.packets - self.totals.packets
-            written = self._writer.write(
-                ring,
-                start,
-                end,
-                packets=left,
-                before_ns=self._time_end(),
-                file_bytes=self.limits.size,
-                lost=lost,
-                flush=flush,
-                longest=self._longest,
-            )
+            try:
+                written = self._writer.write(
+                    ring,
+                    start,
+                    end,
+                    packets=left,
+                    before_ns=self._time_end(),
+                    file_bytes=self.limits.size,
+                    lost=lost,
+                    flush=flush,
+                    longest=self._longest,
+                )
+            except HeadraceError:
+                self.done = True  # what comes would be behind a gap, or twice there
+                raise
             self.cut += written.cut
             start, lost = written.reached, 0 if written.packets else lost
             self.done = self.totals.packets == self.limits.packets
