@@ -70,15 +70,16 @@ def _running(kind: Kind, folder: Path, links: Sequence[str]) -> Iterator[Callabl
         yield lambda: kind.sent(str(control))
 
 
-def forwarded(kind: Kind, seconds: float) -> Streamed:
-    """64-byte packets that testpmd sends round: what one function gets it hands over to the other, whose packets the
-    card brings to the first one. Raises HeadraceError."""
+def forwarded(kind: Kind, seconds: float, pieces: Sequence[int] = (SIZE - FCS,)) -> Streamed:
+    """Packets, of 64 bytes or of buffers of these, that testpmd sends round: what one function gets it hands over to
+    the other, whose packets the card brings to the first one. Raises HeadraceError."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         sockets = {function: folder / f"vf{function}" for function in _FUNCTIONS}
         sent = stack.enter_context(_running(kind, folder, [f"vhost:{path},trusted" for path in sockets.values()]))
         peers = [f"--eth-peer={one},{mac(other)}" for one, other in zip(_FUNCTIONS, reversed(_FUNCTIONS), strict=True)]
-        words = ["--forward-mode=io", "--tx-first", f"--burst={BURST}", f"--txpkts={SIZE - FCS}", *peers]
+        sizes = ",".join(map(str, pieces))
+        words = ["--forward-mode=io", "--tx-first", f"--burst={BURST}", f"--txpkts={sizes}", *peers]
         alive = start_testpmd(stack, sockets, folder / "testpmd.log", *words)
         until(lambda: alive() and sent().packets > 2 * BURST * len(_FUNCTIONS), "packets of testpmd")
         before, start = sent(), time.monotonic()
