@@ -70,22 +70,26 @@ class FrontEnd:
 
     def start(self, features: int = PACKED, bases: tuple[int, int] = (1 << 15, 1 << 15)) -> None:
         """Hands over memory and both queues: 0 receives, 1 sends."""
-        offered = int.from_bytes(self.ask(1, answers=True), "little")
-        assert offered & features == features
-        self.number(2, features)
-        self.ask(3)
-        region = struct.pack("<IIQQQQ", 1, 0, GUEST, SIZE, USER, 0)
-        self.ask(5, region, [self.memory.fd])
+        self.agree(features)
         for index in (0, 1):
             at = GUEST + 0x1000 * index
             first, wrap = bases[index] & 0x7FFF, bases[index] >> 15
             self.drivers.append(Driver(self.memory, ENTRIES, at, at + 0x800, at + 0x900, index=first, wrap=wrap))
             self.begin(index, bases[index])
 
-    def begin(self, index: int, base: int) -> None:
+    def agree(self, features: int) -> None:
+        """Hands over memory."""
+        offered = int.from_bytes(self.ask(1, answers=True), "little")
+        assert offered & features == features
+        self.number(2, features)
+        self.ask(3)
+        region = struct.pack("<IIQQQQ", 1, 0, GUEST, SIZE, USER, 0)
+        self.ask(5, region, [self.memory.fd])
+
+    def begin(self, index: int, base: int, entries: int = ENTRIES) -> None:
         """Lets a queue run from a place on."""
         at = USER + 0x1000 * index
-        self.ask(8, struct.pack("<II", index, ENTRIES))
+        self.ask(8, struct.pack("<II", index, entries))
         self.ask(10, struct.pack("<II", index, base))
         self.ask(9, struct.pack("<IIQQQQ", index, 0, at, at + 0x900, at + 0x800, 0))
         self.ask(12, struct.pack("<Q", index), [self.kicks[index]])
