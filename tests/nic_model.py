@@ -10,6 +10,7 @@ from typing import NamedTuple
 TCP, UDP = 6, 17
 ENTRIES = 64  # of an indirection table
 BROADCAST = b"\xff" * 6
+TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 
 
 class Made(NamedTuple):
@@ -68,7 +69,7 @@ class NicModel:
                 return []
             port = sender.uplink
         assert port is not None
-        vlan = int.from_bytes(data[14:16], "big") & 0xFFF if data[12:14] == b"\x81\x00" and len(data) >= 16 else 0
+        vlan = int.from_bytes(data[14:16], "big") & 0xFFF if data[12:14] in TAGS and len(data) >= 16 else 0
         group = bool(data[0] & 1)
         there = {
             number: one
@@ -119,7 +120,7 @@ def plain_frame(mac: bytes, vlan: int, size: int) -> Made:
 
 def head_of(mac: bytes, vlan: int) -> bytes:
     """Addresses and, in a VLAN, the tag."""
-    tag = b"\x81\x00" + (vlan | random.randrange(8) << 13).to_bytes(2, "big") if vlan else b""
+    tag = random.choice(TAGS) + (vlan | random.randrange(8) << 13).to_bytes(2, "big") if vlan else b""
     return mac + bytes([2]) + random.randbytes(5) + tag
 
 

@@ -95,6 +95,11 @@ def test_a_rate_holds_to_a_thousandth_in_the_cards_time(functions: FunctionCard,
     assert functions.functions.counters(Side.TRANSMIT, 2)[:3] == (200, sum(map(len, frames)), 0)
 
 
+def test_the_register_of_a_rate_is_exact_to_its_rounding() -> None:
+    for rate in (*range(1, 1_000_000, 997), 1_000_000):
+        assert Policy(rate=rate).byte_time * rate / 8000 / (1 << 19) == pytest.approx(1, abs=0.00012)
+
+
 def test_what_cannot_be_set(functions: FunctionCard) -> None:
     engine = functions.functions
     for policy, message in (
