@@ -30,6 +30,7 @@ package offload_pkg;
   } request_t;
 
   localparam int unsigned LONGEST_CUT = 65600; // frame that is to be cut
+  localparam int unsigned MOST_W = 10;      // 2^MOST_W segments of a frame at most: other queues wait for them
   localparam int unsigned SERIES_BYTES = 128; // of a frame to cut, among which its headers end, in whole words of 4 + 2
   localparam int unsigned SERIES = 4;       // frames whose headers wait
   localparam int unsigned SEGMENTS = 16;    // that wait

@@ -5,7 +5,8 @@
 // the last segment has, and CWR, which the first one has. Headers are read from the frame itself: up to two tags, IPv4
 // with any options or IPv6 without extension headers or with hop-by-hop options, TCP.
 // Dropped, and told by `judged`: frames that don't have these headers within their first 126 bytes, or no data behind
-// them, and those whose segments would be longer than MAX_FRAME. Other frames pass as they are. The order stays.
+// them, and those whose segments would be longer than MAX_FRAME, or more than 1,024. Other frames pass as they are. The
+// order stays.
 // Latency: 9 cycles for frames that pass; a segment goes out when it is here whole. Throughput: a beat a cycle; a frame
 // to cut takes (3 * 128 / bytes of a beat) + 13 cycles more, and a segment one or two where it has few data.
 // Backpressure: s_axis_tready depends on registers alone; m_axis may stall for any time.

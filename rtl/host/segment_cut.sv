@@ -198,6 +198,7 @@ module segment_cut
               (!first_q || segments_q != ($clog2(SEGMENTS + 1))'(SEGMENTS));
   wire marks = skipped && !a_valid_q && !c_valid_q && room;
   assign advance = passes || (cuts && (reach >= (LANE_W + 2)'(BYTES) || over));
+  wire many = (16 + MOST_W)'(data_q) > {request_q.size, MOST_W'(0)};
   wire place_t next_size = rest_q < place_t'(request_q.size) ? rest_q : place_t'(request_q.size);
 
   always_ff @(posedge clk) begin
@@ -260,7 +261,8 @@ module segment_cut
                           header_q <= place_t'(SERIES_BYTES - 2) && header_q < request_q.bytes;
           end
           5'd6: begin
-            if (!good_q || (longest_q > place_t'(MAX_FRAME) && request_q.bytes > place_t'(MAX_FRAME))) state_q <= SKIP;
+            if (!good_q || many || (longest_q > place_t'(MAX_FRAME) && request_q.bytes > place_t'(MAX_FRAME)))
+              state_q <= SKIP;
             else state_q <= SUM;
             step_q <= '0;
           end

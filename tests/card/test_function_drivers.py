@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from host.packed import AVAIL, DESCRIPTOR, EVENT, INDIRECT, NEXT, USED, WRITE, Buffer
-from host.segments import some_headers
+from host.segments import TCPV4, some_headers
 from scapy.packet import Raw
 from soak import soak
 from vhost_front_end import GUEST, HEADER, PACKED, SIZE, FrontEnd
@@ -22,6 +22,7 @@ from headrace.card.functions import Functions, Plugs, Policy, QueueFault, Side
 CARD = Path(__file__).parent / "cards" / "functions"
 INDIRECT_DESC = 1 << 28
 FEATURES = [INDIRECT_DESC, *(1 << bit for bit in (0, 1, 11, 12, 13, 15, 29))]
+CSUM, HOST_TSO4 = 1 << 0, 1 << 11
 CYCLES = 5_000
 
 
@@ -218,3 +219,16 @@ def test_drivers_that_lie_fail_alone(room: Room, rounds: int) -> None:
     text = "".join(room.told)
     assert all(fault.text in text for fault in QueueFault)
     assert "refused" not in text
+
+
+def test_a_frame_that_is_to_become_segments_of_a_byte_holds_up_nobody(room: Room) -> None:
+    greedy = room.front(0, PACKED | CSUM | HOST_TSO4)
+    honest = room.front(1)
+    honest.post(1)
+    data = bytes(some_headers(random.Random(4), v6=False) / Raw(bytes(60_000)))
+    greedy.send(data, header=struct.pack("<BBHHHHH", 1, TCPV4, 0, 1, 34, 16, 0))
+    room.run(3_000)  # it is read by then
+    honest.send(bytes(60))
+    room.run()
+    assert honest.received() == [bytes(60)]
+    assert room.functions.counters(Side.TRANSMIT, 0).dropped == 1

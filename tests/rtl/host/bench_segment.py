@@ -106,6 +106,19 @@ async def every_size_of_the_headers_and_of_the_last_segment(dut: Any) -> None:
 
 
 @behaviour()
+async def a_frame_becomes_1024_segments_at_most(dut: Any) -> None:
+    """So that nobody waits for a frame that is cut to single bytes."""
+    rng = random.Random(5)
+    await start(dut)
+    frames: list[Frame] = []
+    for size in (1, 2, 3, 1):
+        for more in (0, 1):
+            frames.append((0, bytes(some_headers(rng, False) / Raw(rng.randbytes(1024 * size + more))), TCPV4, size))
+    frames.append((0, bytes(some_headers(rng, True) / Raw(rng.randbytes(65_400))), TCPV6, 1))
+    await send(dut, frames, never(), never())
+
+
+@behaviour()
 async def a_frame_of_64_kb_takes_a_beat_a_cycle(dut: Any) -> None:
     """But for few cycles a segment."""
     rng = random.Random(3)

@@ -12,6 +12,7 @@ from scapy.packet import Packet, Raw
 Rng = Any  # random, or a generator of its own
 TCPV4, TCPV6, ECN = 1, 4, 0x80
 HEADERS = 126  # bytes among which they are looked for
+SEGMENTS = 1024  # of a frame, at most
 IP_OPTIONS: list[list[Any]] = [[], [], [], [IPOption_Router_Alert()], [IPOption_Timestamp(length=36)]]
 TCP_OPTIONS: list[list[Any]] = [
     [],
@@ -37,7 +38,7 @@ def segments(data: bytes, kind: int, size: int, most: int) -> list[bytes] | None
         return None
     payload = bytes(inner.payload)
     header = len(data) - len(payload)
-    if header > HEADERS or not payload or header + min(size, len(payload)) > most:
+    if len(payload) > SEGMENTS * size or header > HEADERS or not payload or header + min(size, len(payload)) > most:
         return None
     found = []
     first, flags, number = inner.seq, int(inner.flags), outer.id if isinstance(outer, IP) else 0
