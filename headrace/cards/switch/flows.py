@@ -235,7 +235,7 @@ class Datapath(Protocol):
         """Of flows that are there."""
 
     def reset_count(self, flow: Flow) -> None:
-        """Its counters begin at 0."""
+        """Its counters begin at 0; the time of its last packet stays."""
 
     def set_group(self, group: Group) -> None:
         """A new one, or other buckets for the number (a new ``Group``)."""
