@@ -262,7 +262,7 @@ def test_a_full_table_refuses_a_flow_and_is_as_it_was() -> None:
     there = [station(number) for number in range(16 + 7)]
     for entry in there:
         datapath.add(entry)
-    assert datapath.entries == 23
+    assert datapath.entries == 22 < len(there)
     for _ in range(100):  # a refused flow leaves nothing behind
         with pytest.raises(RefusedError) as error:
             datapath.add(station(99))

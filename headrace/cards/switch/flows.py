@@ -211,7 +211,7 @@ class Datapath(Protocol):
 
     ports: int  # 1 to this
     tables: int
-    entries: int  # of each table
+    entries: int  # that each table has room for, at least
     groups: int  # numbers of groups can be any; that many at once
     meters: int
     bands: int  # of a meter

@@ -107,7 +107,7 @@ class HardwareDatapath:
     def __init__(self, hardware: SwitchHardware, claim: int = CLAIM) -> None:
         self._hardware = hardware
         self.ports, self.tables, self.custom = hardware.ports, hardware.tables, hardware.custom
-        self.entries = hardware.exact + hardware.ternary - 1
+        self.entries = hardware.exact * 15 // 16 + hardware.ternary - 1  # what fits, be keys alike or not
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)
         self._program_places = Places(hardware.program_words - 1)
@@ -488,7 +488,7 @@ class HardwareDatapath:
         if flow.installed is None:
             return False
         if event.hard:
-            return 0 < flow.installed.hard_at <= self._tick()
+            return flow.hard_s > 0 and self._tick() >= _hard_at(flow)
         return flow.idle_s > 0 and self._tick() - self._count(flow).used_ns // TICK_NS >= _ticks(flow.idle_s)
 
     def _collect(self) -> None:
