@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashes a key to an address in each of TABLES tables: each bit of the key that is set adds (exclusive or) a constant
 // of its own, drawn at random and never 0, to each address (H3; Carter and Wegman, "Universal Classes of Hash
-// Functions", 1979). Of keys that differ in few bits, as those of flows do, such sums may be in half of a table only: so
-// bits of the other tables' sums are multiplied and added, which is no longer linear.
+// Functions", 1979). Of keys that differ in few bits, as those of flows do, such sums may lie in half of a table only:
+// so bits of the other tables' sums are multiplied and added, which is no longer linear.
 // Latency: 2 cycles, from `valid` on; the addresses stay until the next key's. Throughput: 1 key a cycle. Never stalls.
 module exact_hash #(
     parameter int unsigned KEY_W = 264,
