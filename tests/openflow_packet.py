@@ -1,5 +1,7 @@
 """A packet as OpenFlow's actions see it: what it has to match, and its bytes when its headers are edited. Checksums are
-kept as RFC 1624 says: one that came wrong stays wrong by as much. Which headers are there the parser's oracle says."""
+kept as RFC 1624 says: one that came wrong stays wrong by as much. That of a packet which a routing header sends on is
+of its final destination, not of the one that it has now (RFC 8200, 8.1). Which headers are there the parser's oracle
+says."""
 
 from __future__ import annotations
 
@@ -254,7 +256,8 @@ class Packet:
             return self._put(0, word.to_bytes(4, "big"))
         if number in ADDRESSES:
             place, size = ADDRESSES[number]
-            return self._put(place, value.to_bytes(size, "big"), header=v4, transport=layers["ip_proto"] != ICMP)
+            covered = layers["ip_proto"] != ICMP and not (number == 27 and layers["routed"])
+            return self._put(place, value.to_bytes(size, "big"), header=v4, transport=covered)
         if number == 31:
             return self._put(at + 8, value.to_bytes(16, "big"), transport=True)
         if number in (32, 33):

@@ -17,6 +17,8 @@ from scapy.layers.inet6 import (
     ICMPv6NDOptSrcLLAddr,
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    IPv6ExtHdrSegmentRouting,
 )
 from scapy.layers.inet6 import IPv6 as IP6
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
@@ -87,11 +89,20 @@ def _icmpv6(rng: Random) -> ScapyPacket:
     return ICMPv6EchoRequest(data=b"ping")
 
 
+def routing(rng: Random) -> ScapyPacket:
+    """A routing header of IPv6, with the packet at its destination or not yet. Of type 0, 2 or 4."""
+    kind, left = rng.choice((0, 2, 4)), rng.randrange(3)
+    addresses = [str(IPv6Address(rng.choice(V6))) for _ in range(max(1, left))]
+    if kind == 4:
+        return IPv6ExtHdrSegmentRouting(addresses=addresses, segleft=left)
+    return IPv6ExtHdrRouting(type=kind, addresses=addresses, segleft=left)
+
+
 def _ipv6(rng: Random) -> ScapyPacket:
     addresses = {"src": str(IPv6Address(rng.choice(V6))), "dst": str(IPv6Address(rng.choice(V6)))}
     head: ScapyPacket = IP6(**addresses, tc=rng.choice((0, 0x28, 0xB9)), fl=rng.choice(LABELS), hlim=_ttl(rng))
     if rng.random() < 0.3:
-        head /= rng.choice((IPv6ExtHdrHopByHop, IPv6ExtHdrDestOpt))()
+        head /= rng.choice((IPv6ExtHdrHopByHop, IPv6ExtHdrDestOpt, lambda: routing(rng)))()
     return head / _transport(rng, _icmpv6)
 
 

@@ -13,7 +13,7 @@ from openflow_packet import MPLS_TYPES, Packet, TtlError
 from switch_parser.oracle import expected
 
 from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
-from headrace.cards.switch.layout import ACTION, EFFECT, ENTRY, FLOW_COMMAND, MATCH, NO_TABLE
+from headrace.cards.switch.layout import ACTION, EFFECT, ENTRY, FLOW_COMMAND, MATCH, NO_TABLE, TICK_NS
 from headrace.cards.switch.registers import Answer, Received, TimedOut
 
 SET_ENTRY, CHANGE_ENTRY, SET_EFFECT, SET_MASK, INSERT, CHANGE, REMOVE, SET, CLEAR, MOVE, EXACT_ADD, ADD = range(12)
@@ -209,6 +209,17 @@ class ModelCard:
 
     def now_ns(self) -> int:
         return self.time_ns
+
+    def pass_time(self, nanoseconds: int) -> None:
+        """Time goes by; entries whose timeouts come are told, once."""
+        self.time_ns += nanoseconds
+        for table_number, table in enumerate(self.table):
+            for number, entry in table.entries.items():
+                now, used = self.time_ns // TICK_NS, table.counts[number][2] // TICK_NS
+                hard = 0 < entry["hard_at"] <= now
+                if hard or 0 < entry["idle"] <= now - used:
+                    self.timed_out.append(TimedOut(table_number, number, hard))
+                    entry |= {"idle": 0, "hard_at": 0}
 
     # ----------------------------------------------------------------------------------------------- its tables
 

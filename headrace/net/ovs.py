@@ -74,20 +74,18 @@ class OpenVSwitch:
 
     def appctl(self, method: str, *words: str) -> str:
         """Has the daemon do what ovs-appctl would. Raises HeadraceError with its error."""
-        self._control.sendall(json.dumps({"id": 0, "method": method, "params": words}).encode())
-        text = b""
-        while True:
-            data = self._control.recv(1 << 16)
-            if not data:
-                raise HeadraceError("ovs-vswitchd has ended")
-            text += data
-            try:
-                reply = json.loads(text)
-            except json.JSONDecodeError:
-                continue  # not all of it
-            if reply["error"] is not None:
-                raise HeadraceError(f"ovs-vswitchd refuses {method}: {str(reply['error']).strip()}")
-            return str(reply["result"])
+        _ask(self._control, method, *words)
+        return _answer(self._control, method)
+
+    @contextmanager
+    def appctl_later(self, method: str, *words: str) -> Iterator[None]:
+        """Has the daemon begin what ovs-appctl would; at the end of the ``with`` statement waits until it is done."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(self._control.getpeername())
+            _ask(control, method, *words)
+            self.appctl("version")  # it has begun when the daemon answers something that was asked for later
+            yield
+            _answer(control, method)
 
     def ofctl(self, command: str, *words: str, text: str | None = None) -> str:
         """Runs ovs-ofctl on the bridge; ``text`` is its file ``-``. Raises HeadraceError with what it says."""
@@ -104,6 +102,26 @@ def ofctl(address: str, command: str, *words: str, text: str | None = None) -> s
     Raises HeadraceError with what it says.
     """
     return _run("ovs-ofctl", "-O", "OpenFlow13", command, address, *words, text=text)
+
+
+def _ask(control: socket.socket, method: str, *words: str) -> None:
+    control.sendall(json.dumps({"id": 0, "method": method, "params": words}).encode())
+
+
+def _answer(control: socket.socket, method: str) -> str:
+    text = b""
+    while True:
+        data = control.recv(1 << 16)
+        if not data:
+            raise HeadraceError("ovs-vswitchd has ended")
+        text += data
+        try:
+            reply = json.loads(text)
+        except json.JSONDecodeError:
+            continue  # not all of it
+        if reply["error"] is not None:
+            raise HeadraceError(f"ovs-vswitchd refuses {method}: {str(reply['error']).strip()}")
+        return str(reply["result"])
 
 
 @contextmanager

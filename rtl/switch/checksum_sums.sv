@@ -2,7 +2,8 @@
 // Sums, in ones' complement, of those words of a packet's headers that can be edited and that a checksum is of.
 // l3: TOS, TTL, protocol and addresses of an IPv4 header; of one below an MPLS label the TTL. l4: ports, or type and
 // code, of TCP, UDP, ICMP or ICMPv6, its addresses and protocol but over ICMP, and what neighbour discovery has. All of
-// it lies at even bytes. Of SCTP the ports themselves.
+// it lies at even bytes. The destination doesn't count where a routing header says that it isn't the final one (RFC
+// 8200, 8.1). Of SCTP the ports themselves.
 // Latency: 3 cycles. Throughput: a packet a cycle. Never stalls.
 module checksum_sums
   import switch_pkg::*;
@@ -44,7 +45,7 @@ module checksum_sums
       header_q <= sum_of({32'd0, {8'd0, fields.ip_dscp, fields.ip_ecn}, {ttl, fields.ip_proto}, fields.src[31:0],
                           fields.dst[31:0]});
       src_q    <= kinds.icmp ? '0 : sum_of(fields.src);
-      dst_q    <= kinds.icmp ? '0 : sum_of(fields.dst);
+      dst_q    <= kinds.icmp || kinds.routed ? '0 : sum_of(fields.dst);
       target_q <= sum_of(fields.target);
       rest_q   <= sum_of({40'd0, kinds.icmp ? 8'd0 : fields.ip_proto, fields.link,
                           control ? {16'd0, fields.l4_src[7:0], fields.l4_dst[7:0]} : ports});

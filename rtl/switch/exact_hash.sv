@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashes a key to an address in each of TABLES tables: each bit of the key that is set adds (exclusive or) a constant
 // of its own, drawn at random and never 0, to each address (H3; Carter and Wegman, "Universal Classes of Hash
-// Functions", 1979). Two keys that differ in one bit so never have the same address.
+// Functions", 1979). Of keys that differ in few bits, as those of flows do, such sums may lie in half of a table only:
+// so bits of the other tables' sums are multiplied and added, which is no longer linear.
 // Latency: 2 cycles, from `valid` on; the addresses stay until the next key's. Throughput: 1 key a cycle. Never stalls.
 module exact_hash #(
     parameter int unsigned KEY_W = 264,
@@ -77,6 +78,19 @@ module exact_hash #(
     end
   end
 
-  always_ff @(posedge clk) if (valid_q) addr <= gen_group[GROUPS-1].total;
+  function automatic logic [ADDR_W-1:0] rotated(logic [ADDR_W-1:0] word, int unsigned by);
+    return ADDR_W'({word, word} >> (ADDR_W - by % ADDR_W));
+  endfunction
+
+  wire [TABLES-1:0][ADDR_W-1:0] sums = gen_group[GROUPS-1].total;
+
+  always_ff @(posedge clk) begin
+    if (valid_q) begin
+      for (int unsigned t = 0; t < TABLES; t++) begin
+        addr[t] <= sums[t];
+        if (TABLES > 1) addr[t] <= sums[t] ^ (rotated(sums[(t+1)%TABLES], 1) & rotated(sums[(t+2)%TABLES], 3));
+      end
+    end
+  end
 
 endmodule

@@ -79,6 +79,7 @@ module switch_headers
     logic       more;      // fragments follow
     logic       walk;      // there is a header to look at
     logic       ipv6;
+    logic       routed;
     exthdr_t    exthdr;
     logic [7:0] ip_proto;
     place_t     count;     // words that belong to the IP packet
@@ -324,6 +325,7 @@ module switch_headers
     walk_t before_q, walk_q;
     logic [31:3] word_q;
     logic more_q;      // of a fragment header: it is not the last one
+    logic left_q;      // of a routing header: segments are left
     logic short_q;     // fewer than the 2 words that each header has
     place_t room_q;    // words behind them
     place_t next_q;    // and their place
@@ -340,6 +342,7 @@ module switch_headers
         before_q <= walk;
         word_q   <= words_mem[walk.slot][walk.at[5:0]][31:3];
         more_q   <= words_mem[walk.slot][walk.at[5:0]][0];
+        left_q   <= words_mem[walk.slot][walk.at[5:0]][7:0] != '0;
         short_q  <= walk.count < walk.at + 7'd2;
         room_q   <= walk.count - walk.at - 7'd2;
         next_q   <= walk.at + 7'd2;
@@ -397,6 +400,7 @@ module switch_headers
             after.later = 1'b1;
           end else begin
             after.more     |= before_q.ip_proto == IP_FRAGMENT && more_q;
+            after.routed   |= before_q.ip_proto == IP_ROUTING && left_q;
             after.ip_proto = word_q[31:24];
             after.at       = next_q + place_t'(more);
           end
@@ -420,6 +424,7 @@ module switch_headers
     logic       more;
     logic       walk;
     logic       ipv6;
+    logic       routed;
     exthdr_t    exthdr;
     logic [7:0] ip_proto;
     place_t     at;
@@ -454,6 +459,7 @@ module switch_headers
           more: last.more,
           walk: last.walk,
           ipv6: last.ipv6,
+          routed: last.routed,
           exthdr: last.exthdr,
           ip_proto: last.ip_proto,
           at: last.at,
@@ -481,6 +487,7 @@ module switch_headers
     logic       l4;
     logic       nd;
     logic       control;  // ICMP or ICMPv6
+    logic       routed;
     logic [1:0] option;   // that has the link-layer address
     exthdr_t    exthdr;
     logic [7:0] ip_proto;
@@ -500,6 +507,7 @@ module switch_headers
           cut: rest2_q.cut,
           later: rest2_q.later,
           whole: !rest2_q.more,
+          routed: rest2_q.routed,
           exthdr: rest2_q.exthdr,
           ip_proto: rest2_q.ip_proto,
           at: rest2_q.at,
@@ -586,7 +594,8 @@ module switch_headers
           link: link,
           below: known.below,
           label_ttl: known.label_ttl,
-          l4_bytes: what_q.l4 && what_q.whole ? what_q.bytes : '0
+          l4_bytes: what_q.l4 && what_q.whole ? what_q.bytes : '0,
+          routed: what_q.l4 && what_q.routed
       };
     end
   end

@@ -181,6 +181,7 @@ package switch_pkg;
     below_t      below;
     logic [7:0]  label_ttl;  // of the first MPLS label
     logic [15:0] l4_bytes;   // of the IP packet, from l4 on, be they there or not; 0: it is only a fragment
+    logic        routed;     // IPv6 on its way to other addresses first: l4's checksum is of the last one, not of dst
   } layers_t;
 
   // And what of this a narrow parser finds
@@ -189,6 +190,7 @@ package switch_pkg;
     narrowed_layers.link = '0;
     narrowed_layers.below = BELOW_UNKNOWN;
     narrowed_layers.label_ttl = '0;
+    narrowed_layers.routed = 1'b0;
   endfunction
 
   // ------------------------------------------------------------------------------------------------------- flow tables

@@ -22,6 +22,7 @@ package switch_step_pkg;
     logic nd;
     logic sll;     // a solicitation with a link address
     logic tll;     // an advertisement with one
+    logic routed;  // l4's checksum isn't of its destination
   } kinds_t;
 
   typedef struct packed {
@@ -114,6 +115,7 @@ package switch_step_pkg;
     kinds_of.icmp   = fields.l4 && fields.ip_proto == IP_ICMP;
     kinds_of.icmpv6 = fields.l4 && fields.ip_proto == IP_ICMPV6;
     kinds_of.nd     = fields.nd;
+    kinds_of.routed = layers.routed;
     kinds_of.sll    = fields.nd && fields.l4_src == ND_SOLICIT && layers.link != '0;
     kinds_of.tll    = fields.nd && fields.l4_src == ND_ADVERTISE && layers.link != '0;
   endfunction

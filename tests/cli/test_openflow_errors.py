@@ -237,11 +237,8 @@ WRONG: dict[str, tuple[bytes, int, int]] = {
     "no such table": (flow(match(), table=4), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
     "all tables": (flow(match(), table=255), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
     "no such table to change": (flow(match(), table=4, command=1), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
-    "goto nowhere, everywhere": (
-        flow(match(), instruction(1, b"\4\0\0\0"), table=255, command=1),
-        INSTRUCTION,
-        ofproto.OFPBIC_BAD_TABLE_ID,
-    ),
+    "a change of all tables": (flow(match(), table=255, command=1), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
+    "a strict change of all tables": (flow(match(), table=255, command=2), FLOW, ofproto.OFPFMFC_BAD_TABLE_ID),
     "command": (flow(match(), command=5), FLOW, ofproto.OFPFMFC_BAD_COMMAND),
     "flags": (flow(match(), flags=32), FLOW, ofproto.OFPFMFC_BAD_FLAGS),
     "buffer": (flow(match(), buffer=1), REQUEST, ofproto.OFPBRC_BUFFER_UNKNOWN),

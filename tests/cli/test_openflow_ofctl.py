@@ -277,7 +277,7 @@ def test_a_file_of_flows_is_loaded(loaded: OpenFlowSwitch, tmp_path: Path) -> No
             "5: no port 99 (OFPBAC_BAD_OUT_PORT)",
         ),
         ("actions=drop\nct_mark=1,actions=drop", "2: field 107 of class 0x1 (OFPBMC_BAD_FIELD)"),
-        ("in_port=1,actions=drop\ncheck_overlap,in_port=1,actions=drop", "2: overlaps a flow (OFPFMFC_OVERLAP)"),
+        ("in_port=1,actions=drop\ncheck_overlap,actions=drop", "2: overlaps a flow (OFPFMFC_OVERLAP)"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_line(

@@ -171,15 +171,14 @@ def test_modification_changes_instructions_and_nothing_else(controller: Controll
     assert len(datapath.flows) == len(ALL)
 
 
-def test_flows_of_all_tables_are_changed_together(controller: Controller, datapath: FakeDatapath) -> None:
+def test_flows_of_one_table_are_changed_together_or_none(controller: Controller, datapath: FakeDatapath) -> None:
     fill(controller)
-    goto = parser.OFPInstructionGotoTable(1)
-    everywhere = {"table_id": 255, "command": ofproto.OFPFC_MODIFY}
-    back = (ofproto.OFPET_BAD_INSTRUCTION, ofproto.OFPBIC_BAD_TABLE_ID)
-    assert controller.refused(flow_mod(instructions=[goto], **everywhere)) == back
+    changed = {"table_id": 0, "command": ofproto.OFPFC_MODIFY}
+    unknown = (ofproto.OFPET_BAD_ACTION, ofproto.OFPBAC_BAD_OUT_PORT)
+    assert controller.refused(flow_mod([output(2), output(9)], **changed)) == unknown
     assert all(flow.instructions.goto is None for flow in datapath.flows)
-    controller.fine(flow_mod(instructions=[parser.OFPInstructionGotoTable(2)], **everywhere))
-    assert all(flow.instructions.goto == 2 for flow in datapath.flows)
+    controller.fine(flow_mod(instructions=[parser.OFPInstructionGotoTable(2)], **changed))
+    assert {(flow.table, flow.instructions.goto) for flow in datapath.flows} == {(0, 2), (1, None)}
 
 
 def test_aggregates_are_of_the_flows_that_are_meant(controller: Controller, datapath: FakeDatapath) -> None:

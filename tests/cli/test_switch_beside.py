@@ -7,10 +7,17 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator, Sequence
+from ipaddress import IPv6Address
 
 import numpy as np
 import pytest
+from openflow_packet import Packet as EditedPacket
+from openflow_random import routing
+from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrHopByHop
+from scapy.layers.l2 import Ether
 
+from headrace.cards.switch.openflow.oxm import F
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import fir, openflow
 from headrace.evaluate.loads.flow_sets import PORTS, FlowSet, Packet, random_flow_set, random_packet
@@ -66,6 +73,47 @@ def test_random_flows_are_taken_and_do_something(oracle: OvsOracle) -> None:
             sent += bool(copies)
             changed += any(data != each.data for _, data in copies)
     assert sent > 60 and changed > 30
+
+
+def routed_packets() -> list[Packet]:
+    """Of IPv6 with extension headers, most with a routing header."""
+    rng, found = random.Random(1), []
+    for _ in range(60):
+        addresses = {"src": str(IPv6Address(rng.getrandbits(128))), "dst": str(IPv6Address(rng.getrandbits(128)))}
+        head = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / IPv6(**addresses)
+        for make in rng.sample((IPv6ExtHdrHopByHop, lambda: routing(rng), IPv6ExtHdrDestOpt), rng.randrange(1, 4)):
+            head /= make()
+        transport = rng.choice((TCP(sport=5), UDP(sport=5), ICMPv6EchoRequest()))
+        found.append(Packet(1, bytes(head / transport / rng.randbytes(rng.randrange(40)))))
+    return found
+
+
+ADDRESS = IPv6Address("2001:db8::42")
+
+
+@needs_ovs
+def test_destinations_before_routing_headers_are_set_as_in_open_vswitch(oracle: OvsOracle) -> None:
+    """A checksum is of the final one (RFC 8200, 8.1). So tests of the card expect it."""
+    flows = FlowSet("", f"ipv6,actions=set_field:{ADDRESS}->ipv6_dst,output:2\n")
+    covered = 0
+    packets = routed_packets()
+    for each, copies in zip(packets, oracle.results(flows, packets), strict=True):
+        expected = EditedPacket.read(each.data).set_field(F.IPV6_DST, int(ADDRESS))
+        assert copies == [(2, bytes(expected))]
+        covered += expected.body[40:] != EditedPacket.read(each.data).body[40:]
+    assert 10 < covered < len(packets) - 10
+
+
+@pytest.mark.parametrize(("field", "name"), [(F.IPV6_SRC, "src"), (F.IPV6_DST, "dst")])
+def test_checksums_behind_routing_headers_are_what_scapy_says(field: F, name: str) -> None:
+    """Open vSwitch leaves them as they are when the source is set, too, which they are of."""
+    for each in routed_packets():
+        fresh = Ether(each.data)
+        setattr(fresh[IPv6], name, str(ADDRESS))
+        for layer, checksum in ((TCP, "chksum"), (UDP, "chksum"), (ICMPv6EchoRequest, "cksum")):
+            if layer in fresh:
+                fresh[layer].delfieldval(checksum)
+        assert bytes(EditedPacket.read(each.data).set_field(field, int(ADDRESS))) == bytes(fresh)
 
 
 def test_a_seed_gives_the_same_flows_and_packets() -> None:

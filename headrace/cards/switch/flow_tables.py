@@ -75,14 +75,13 @@ class FlowTables:
         if mod.command not in tuple(FlowCommand):
             raise refused(FlowModFailed.BAD_COMMAND, f"command {mod.command}")
         deletion = mod.command in _DELETIONS
-        everywhere = mod.table == ALL_TABLES and mod.command != FlowCommand.ADD
-        if mod.table >= len(self._tables) and not everywhere:
+        if mod.table >= len(self._tables) and not (deletion and mod.table == ALL_TABLES):
             raise refused(FlowModFailed.BAD_TABLE_ID, f"table {mod.table}")
         self._checks.match(mod.match)
         if not deletion:
             if mod.buffer != NO_BUFFER:
                 raise refused(BadRequest.BUFFER_UNKNOWN, f"no buffer {mod.buffer}")
-            self._checks.instructions(-1 if everywhere else mod.table, mod.match, mod.instructions)
+            self._checks.instructions(mod.table, mod.match, mod.instructions)
         if mod.command == FlowCommand.ADD:
             self._add(mod)
             return
@@ -95,7 +94,9 @@ class FlowTables:
 
     def _add(self, mod: FlowMod) -> None:
         same_priority = self._tables[mod.table].get(mod.priority, {})
-        if mod.flags & FlowFlag.CHECK_OVERLAP and any(_overlap(mod.match, other) for other in same_priority):
+        old = same_priority.get(mod.match)  # as in Open vSwitch a flow doesn't overlap itself
+        checks = old is None and mod.flags & FlowFlag.CHECK_OVERLAP
+        if checks and any(_overlap(mod.match, other) for other in same_priority):
             raise refused(FlowModFailed.OVERLAP, "overlaps a flow")
         flow = Flow(
             mod.table,
@@ -108,7 +109,6 @@ class FlowTables:
             mod.hard_s,
             self._datapath.now_ns(),
         )
-        old = same_priority.get(mod.match)
         if old is None:
             self._datapath.add(flow)
             self._tables[mod.table].setdefault(mod.priority, {})[mod.match] = flow

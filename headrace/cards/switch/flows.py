@@ -211,7 +211,7 @@ class Datapath(Protocol):
 
     ports: int  # 1 to this
     tables: int
-    entries: int  # of each table
+    entries: int  # that each table has room for, at least
     groups: int  # numbers of groups can be any; that many at once
     meters: int
     bands: int  # of a meter
@@ -235,7 +235,7 @@ class Datapath(Protocol):
         """Of flows that are there."""
 
     def reset_count(self, flow: Flow) -> None:
-        """Its counters begin at 0."""
+        """Its counters begin at 0; the time of its last packet stays."""
 
     def set_group(self, group: Group) -> None:
         """A new one, or other buckets for the number (a new ``Group``)."""

@@ -107,7 +107,7 @@ class HardwareDatapath:
     def __init__(self, hardware: SwitchHardware, claim: int = CLAIM) -> None:
         self._hardware = hardware
         self.ports, self.tables, self.custom = hardware.ports, hardware.tables, hardware.custom
-        self.entries = hardware.exact + hardware.ternary - 1
+        self.entries = hardware.exact * 15 // 16 + hardware.ternary - 1  # what fits, be keys alike or not
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)
         self._program_places = Places(hardware.program_words - 1)
@@ -211,7 +211,7 @@ class HardwareDatapath:
         return self._hardware.count_entry(flow.table, flow.installed.entry.number)
 
     def reset_count(self, flow: Flow) -> None:
-        """Its counters begin at 0."""
+        """Its counters begin at 0; the time of its last packet stays."""
         flow.installed.before = self._count_entry(flow)
 
     def _write_code(self, flow: Flow, code: FlowCode, undo: ExitStack) -> tuple[_Program, int]:
@@ -475,13 +475,21 @@ class HardwareDatapath:
         self._collect()
         while self._events:
             event = self._events.popleft()
-            if isinstance(event, PacketIn) or (event.flow.installed is not None and self._due(event)):
+            if isinstance(event, PacketIn) or self._due(event):
                 yield event
+            elif (installed := event.flow.installed) is not None:  # its timeouts went as one was told
+                members = _members(installed, event.flow.instructions)
+                self._tables[event.flow.table].write(FlowOp.CHANGE_ENTRY, installed.entry.number, **members)
 
     def _due(self, event: Expired) -> bool:
-        """Whether it is of the timeouts that its flow has now: it may have got others since it was told."""
-        flow, seconds = event.flow, event.flow.hard_s if event.hard else event.flow.idle_s
-        return bool(seconds) and self._tick() >= _end(flow, seconds)
+        """Whether its flow is still there, and has come to the end of a timeout that it has now: it may have got
+        others, or been used, since it was told."""
+        flow = event.flow
+        if flow.installed is None:
+            return False
+        if event.hard:
+            return flow.hard_s > 0 and self._tick() >= _hard_at(flow)
+        return flow.idle_s > 0 and self._tick() - self._count(flow).used_ns // TICK_NS >= _ticks(flow.idle_s)
 
     def _collect(self) -> None:
         """Takes what the card has to say, while it is known which flows it means."""
@@ -509,12 +517,7 @@ def _burst(rate: int, meter: Meter) -> int:
 
 def _hard_at(flow: Flow) -> int:
     """When it ends by its hard timeout, in ticks; 0: never."""
-    return _end(flow, flow.hard_s) if flow.hard_s else 0
-
-
-def _end(flow: Flow, seconds: int) -> int:
-    """So long after it was added, in ticks."""
-    return flow.created_ns // TICK_NS + _ticks(seconds)
+    return flow.created_ns // TICK_NS + _ticks(flow.hard_s) if flow.hard_s else 0
 
 
 def _ticks(seconds: int) -> int:

@@ -76,7 +76,20 @@ MATCH = Struct(
 )
 """``match_t``"""
 LAYERS = Struct(
-    cut=1, later=1, tags=2, l3=8, l4=8, qinq=2, dei=1, inner=16, ttl=8, link=8, below=2, label_ttl=8, l4_bytes=16
+    cut=1,
+    later=1,
+    tags=2,
+    l3=8,
+    l4=8,
+    qinq=2,
+    dei=1,
+    inner=16,
+    ttl=8,
+    link=8,
+    below=2,
+    label_ttl=8,
+    l4_bytes=16,
+    routed=1,
 )
 """``layers_t``"""
 

@@ -59,6 +59,7 @@ class Arrival:
             found |= {"proto"} if "ipv4" in found or ("ipv6" in found and not passed_by) else set()
         if fields["l4"]:
             found |= {{6: "tcp", 17: "udp", 132: "sctp", 1: "icmp", 58: "icmpv6"}[fields["ip_proto"]]}
+        found |= {"routed"} if self.layers["routed"] else set()
         if fields["nd"]:
             found |= {"nd"}
             if self.layers["link"]:
@@ -132,7 +133,8 @@ def l4_words(state: State, headers: set[str]) -> bytes:
         data = values["l4_src"].to_bytes(2, "big") + values["l4_dst"].to_bytes(2, "big")
     if "icmp" in headers:
         return data
-    data += bytes((0, values["ip_proto"])) + values["src"].to_bytes(16, "big") + values["dst"].to_bytes(16, "big")
+    destination = 0 if "routed" in headers else values["dst"]
+    data += bytes((0, values["ip_proto"])) + values["src"].to_bytes(16, "big") + destination.to_bytes(16, "big")
     return data + values["target"].to_bytes(16, "big") + values["link"].to_bytes(6, "big")
 
 

@@ -63,6 +63,7 @@ def upper(fields: Values, layers: Values) -> None:
     if fields["ip_proto"] not in protocols or random.random() < 0.1:
         return
     layers["l4"] = layers["l3"] + 40
+    layers["routed"] = int(fields["eth_type"] == ETH_IPV6 and random.random() < 0.2)
     width = 8 if fields["ip_proto"] in (1, 58) else 16
     fields |= {"l4": 1, "l4_src": few_bits(width), "l4_dst": few_bits(width)}
     if fields["ip_proto"] == 58 and random.random() < 0.7:

@@ -15,6 +15,8 @@ from scapy.layers.inet6 import (
     ICMPv6NDOptMTU,
     ICMPv6NDOptSrcLLAddr,
     IPv6,
+    IPv6ExtHdrRouting,
+    IPv6ExtHdrSegmentRouting,
 )
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -86,7 +88,26 @@ _FROM4 = {"src": "10.0.0.1", "dst": "192.168.3.4"}
 _FROM6 = {"src": "2001:db8::1", "dst": "fe80::1234:5678"}
 _DATA = Raw(b"odd number of bytes")
 
+_VIA = ["2001:db8:7::1", "2001:db8::99:1"]
+_ROUTING: dict[int, Callable[..., Packet]] = {
+    0: IPv6ExtHdrRouting,
+    2: lambda **options: IPv6ExtHdrRouting(type=2, **options),
+    4: IPv6ExtHdrSegmentRouting,
+}
+
+
+def _routed(kind: int, left: int) -> Packet:
+    """IPv6 with a routing header of a type, of two addresses (type 2: of one)."""
+    return IPv6(**_FROM6) / _ROUTING[kind](addresses=_VIA[: 1 if kind == 2 else 2], segleft=left)
+
+
 CHECKED: dict[str, tuple[Packet, dict[int, Edit]]] = {
+    **{
+        f"TCP, type {kind}, {left} left": (_routed(kind, left) / TCP(sport=9, dport=80) / _DATA, V6 | _ports(TCP, 13))
+        for kind, left in ((0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (4, 0), (4, 1))
+    },
+    "UDP, type 4, 1 left": (_routed(4, 1) / UDP(sport=9, dport=9) / _DATA, V6 | _ports(UDP, 15)),
+    "ICMPv6, type 0, 1 left": (_routed(0, 1) / ICMPv6EchoRequest() / _DATA, V6),
     "TCP over IPv4": (IP(**_FROM4) / TCP(sport=9, dport=80) / _DATA, V4 | _ports(TCP, 13)),
     "UDP over IPv4": (Dot1Q(vlan=3) / IP(tos=7, **_FROM4) / UDP(sport=9, dport=9) / _DATA, V4 | _ports(UDP, 15)),
     "ICMP": (IP(**_FROM4) / ICMP() / _DATA, V4 | {19: _set(8, ICMP, "type"), 20: _set(8, ICMP, "code")}),
@@ -112,7 +133,7 @@ def parsed(data: bytes) -> tuple[dict[str, int], dict[str, int]]:
     found = expected(data, 3)
     packet = Ether(data)
     layers = dict.fromkeys(LAYERS.members, 0) | {"tags": found["tags"]}
-    layers |= {"l3": found["at_l3"], "l4": found["at_l4"]}
+    layers |= {"l3": found["at_l3"], "l4": found["at_l4"], "routed": found["routed"]}
     layers["ttl"] = packet[IP].ttl if IP in packet else packet[IPv6].hlim
     if found["link"]:
         layers["link"] = data.index(found["link"].to_bytes(6, "big"), found["at_l4"])

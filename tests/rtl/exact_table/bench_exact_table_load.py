@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import cocotb
 from exact_table.operations import Answer, Op, begin
 from streams import PATTERNS, behaviour
 
@@ -33,3 +34,26 @@ async def a_table_takes_95_percent_of_its_entries(dut: Any) -> None:
     hits = table.lookups.hits
     await table.lookups.run(refused + 8)
     assert table.lookups.hits - hits >= refused
+
+
+ALIKE = {
+    "counting up": lambda i: i,
+    "counting up by 8": lambda i: 8 * i,
+    "pairs of fields": lambda i: i % 32 | i // 32 << 16,
+    "pairs of bytes": lambda i: i % 32 | i // 32 << 8,
+}
+
+
+@behaviour()
+@cocotb.parametrize(keys=list(ALIKE))
+async def keys_that_are_alike_have_room_for_15_of_16(dut: Any, keys: str) -> None:
+    size = int(dut.ENTRIES.value)
+    pool = [ALIKE[keys](i) for i in range(2 * size)]
+    table = await begin(dut, PATTERNS[0](), pool)
+    for key in pool:
+        answer, _ = await table.operate(Op.INSERT, key)
+        if answer == Answer.FULL:
+            break
+        await table.ready()
+    dut._log.info("the first refused at %.1f %%", 100 * len(table.entries) / size)
+    assert len(table.entries) >= 15 * size // 16

@@ -15,6 +15,7 @@ from scapy.layers.inet6 import (
     ICMPv6Unknown,
     IPv6,
     IPv6ExtHdrFragment,
+    IPv6ExtHdrRouting,
 )
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP
@@ -32,7 +33,7 @@ MATCH = (
 LAYERS = (
     *(("cut", 1), ("later", 1), ("tags", 2), ("at_l3", 8), ("at_l4", 8)),
     *(("qinq", 2), ("dei", 1), ("inner", 16), ("ttl", 8), ("at_link", 8)),
-    *(("below", 2), ("label_ttl", 8), ("l4_bytes", 16)),
+    *(("below", 2), ("label_ttl", 8), ("l4_bytes", 16), ("routed", 1)),
 )
 
 DEPTH, DEPTH_NARROW = 206, 110  # bytes that are looked at
@@ -75,6 +76,7 @@ class _Reader:
         self.data, self.narrow = data, narrow
         self.end = len(data)
         self.at = 0
+        self.segments_left = 0  # of all routing headers together
         self.ip_end: int | None = None  # of the whole packet, of which there may be fewer bytes; None: of fragments
         self.fields: Fields = {name: 0 for name, _ in (*MATCH, *LAYERS)}
 
@@ -217,6 +219,8 @@ class _Reader:
                     self.fields["later"] = 1
                     return found, False
                 self.ip_end = None if fragment.m else self.ip_end
+            if kind == 43:
+                self.segments_left += IPv6ExtHdrRouting(self.data[self.at : self.at + 8]).segleft
             self.fields["ip_proto"] = following
             self.at += size
         return found, True
@@ -233,6 +237,7 @@ class _Reader:
             return
         pair = (header.type, header.code) if proto in (1, 58) else (header.sport, header.dport)
         self.fields |= {"l4": 1, "at_l4": self.at, "l4_src": pair[0], "l4_dst": pair[1]}
+        self.fields["routed"] = int(self.segments_left > 0)
         if self.ip_end is not None:
             self.fields["l4_bytes"] = self.ip_end - self.at
         if proto == 58 and pair in ((135, 0), (136, 0)):
