@@ -55,9 +55,9 @@ class _Piece:
 
 def read_czml(notes: Notes) -> tuple[Samples, bool]:
     """Each packet with a position is a node, by its name or its id; those of one id are one. Whether all places are
-    degrees and heights; otherwise they are earth-fixed metres. Between samples positions are on straight lines, whatever
-    interpolation the file asks for; from the end of an interval to the next one a node stays. Packets that are wrong
-    are left out. Raises HeadraceError."""
+    degrees and heights; otherwise they are earth-fixed metres. Between samples positions are on straight lines,
+    whatever interpolation the file asks for; from the end of an interval to the next one a node stays. Packets that are
+    wrong are left out. Raises HeadraceError."""
     packets = parsed(notes.path)
     if not isinstance(packets, list):
         raise wrong(notes.path, 1, "not a list of packets")
