@@ -286,6 +286,12 @@ def test_things_of_one_name_are_nodes_apart(kind: str, tmp_path: Path) -> None:
         strictly(tmp_path, kind, SAME_NAMES[kind], ["n1", "n2"], **table)
 
 
+def test_degrees_beside_cartesian_positions_are_earth_fixed(tmp_path: Path) -> None:
+    packets = [sampled("a", 7e6, 0, 0), {"id": "b", "position": {"cartographicDegrees": [90, 0, 100]}}]
+    found = moves(tmp_path, "czml", json.dumps(packets), ["a", "b"], frame="earth")
+    assert found.at(0) == pytest.approx(np.array([[7e6, 0, 0], [0, 6378237, 0]]), abs=1e-6)
+
+
 def test_packets_of_one_id_are_one_node(tmp_path: Path) -> None:
     packets = [sampled("a", 0, 7e6, 0, 0), sampled("b", 0, 0, 7e6, 0), sampled("a", 10, 8e6, 0, 0)]
     found = moves(tmp_path, "czml", json.dumps(packets), ["a", "b"], frame="earth")
@@ -324,6 +330,7 @@ def test_constant_positions_by_interval_jump_from_one_to_the_next(tmp_path: Path
     found = moves(tmp_path, "czml", json.dumps(packets), ["a", "b"], frame="earth")
     at = [float(found.at(time_s)[0][0]) for time_s in (0, 30, 59.99, 60, 90, 150, 179.99, 180, 299)]
     assert at == [7e6, 7e6, 7e6, 8e6, 8e6, 8e6, 8e6, 9e6, 9e6]
+    assert found.duration_s == 300
     samples = {"interval": f"{first}/{second}", "epoch": first, "cartesian": [-30, 0, 0, 0, 90, 120, 0, 0]}
     found = moves(tmp_path, "czml", json.dumps([{"id": "a", "position": [given[0], samples]}]), ["a"], frame="earth")
     assert [float(found.at(time_s)[0][0]) for time_s in (0, 30, 60)] == pytest.approx([30, 60, 8e6])

@@ -102,6 +102,63 @@ def test_what_is_wrong_is_told_with_line_and_key(old: str, new: str, said: str, 
     assert text.startswith(f"{path}:") and said in text and "\n" not in text
 
 
+NAMED = """nodes = ["ISS (ZARYA)", "sat_1", "v.2"]
+[movement]
+kind = "csv"
+file = "places.csv"
+[radio]
+model = "free-space"
+[radio.nodes."ISS (ZARYA)"]
+power_dbm = 30
+[traffic.a]
+from = "ISS (ZARYA)"
+to = "sat_1"
+[programs.hello]
+command = ["echo", "hello"]
+nodes = ["ISS (ZARYA)", "v.2"]
+"""
+
+
+def test_names_that_files_have_are_taken_or_told_what_they_become(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "places.csv").write_text("time,node,x,y\n0,v.2,2,0\n0,ISS (ZARYA),9,0\n0,sat_1,1,0\n")
+    path = tmp_path / "scenario.toml"
+    path.write_text(NAMED)
+    found = read(path, strict=True)
+    assert found.nodes == ("ISS-ZARYA", "sat_1", "v.2") and found.movement.at(0)[:, 0].tolist() == [9, 1, 2]
+    assert found.programs[0].nodes == (0, 2) and found.traffic[0].source == 0
+    assert "ISS (ZARYA) is called ISS-ZARYA" in found.notes
+    assert main(["emulate", "check", str(path)]) == 0
+    assert "headrace: ISS (ZARYA) is called ISS-ZARYA" in capsys.readouterr().err
+    path.write_text(NAMED.replace("ISS (ZARYA)", "ISS-ZARYA"))
+    assert read(path).nodes == ("ISS-ZARYA", "sat_1", "v.2")
+    for name in ("10.0.0.3", "(", "1." + "x" * 40):
+        path.write_text(NAMED.replace("v.2", name))
+        with pytest.raises(HeadraceError, match="1: nodes: .* is no name: letters, digits, -, _ and ."):
+            read(path)
+    path.write_text(NAMED.replace("sat_1", "ISS ZARYA"))
+    with pytest.raises(HeadraceError, match="1: nodes: ISS-ZARYA is there twice"):
+        read(path)
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "sweep", "run"])
+def test_what_of_a_file_is_left_out_is_told_by_all_that_read_it(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "places.csv").write_text("time,node,x,y\n0,a,2,0\n0,b,east,0\n0,b,1,0\n")
+    path = tmp_path / "scenario.toml"
+    movement = '[movement]\nkind = "csv"\nfile = "places.csv"\n[radio]\nrange_m = 10\n'
+    path.write_text(f"nodes = 2\nduration_s = 1\n{movement}")
+    words = ["--seeds", "1", "--phys", "1", "--jam", ""] if command == "sweep" else []
+    assert main(["emulate", command, "--strict", str(path)]) == 2
+    said = f"{tmp_path}/places.csv:3: could not convert string to float: 'east'"
+    assert capsys.readouterr().err == f"headrace: {said}\n"
+    if command != "run":
+        assert main(["emulate", command, str(path), *words]) == 0
+        assert f"{tmp_path}/places.csv: left out: 1 (line 3: could not convert" in capsys.readouterr().err
+
+
 MIXED = """nodes = ["mast", "car", "bus"]
 [[movement]]
 kind = "static"

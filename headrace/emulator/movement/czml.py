@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.emulator.movement.base import Floats
+from headrace.emulator.movement.earth import earth_fixed
 from headrace.emulator.movement.notes import Notes, wrong
 from headrace.emulator.movement.orbits import from_inertial
 from headrace.emulator.movement.samples import Samples, parsed, seconds
@@ -28,6 +29,10 @@ class _Piece:
     places: Floats
     geographic: bool
 
+    def fixed(self) -> _Piece:
+        """Degrees and heights as earth-fixed metres."""
+        return replace(self, places=earth_fixed(self.places), geographic=False)
+
     def at(self, time_s: float) -> Floats:
         """Where it is, in its interval."""
         times, places = (self.times, self.places) if len(self.times) else (np.zeros(1), self.places)
@@ -35,7 +40,7 @@ class _Piece:
 
     def points(self, until: float) -> list[tuple[float, Floats]]:
         """Those of its interval, which another one's begin may cut short: there it jumps."""
-        jump = math.nextafter(until, -math.inf)
+        jump = math.nextafter(until, -math.inf) if math.isfinite(until) else until
         end = min(self.end, jump)
         inside = (self.times >= self.begin) & (self.times <= end)
         found = dict(zip(self.times[inside], self.places[inside], strict=True))
@@ -49,9 +54,10 @@ class _Piece:
 
 
 def read_czml(notes: Notes) -> tuple[Samples, bool]:
-    """Each packet with a position is a node, by its name or its id; those of one id are one. Whether places are degrees
-    and heights. Between samples positions are on straight lines, whatever interpolation the file asks for; from the end
-    of an interval to the next one a node stays. Packets that are wrong are left out. Raises HeadraceError."""
+    """Each packet with a position is a node, by its name or its id; those of one id are one. Whether all places are
+    degrees and heights; otherwise they are earth-fixed metres. Between samples positions are on straight lines,
+    whatever interpolation the file asks for; from the end of an interval to the next one a node stays. Packets that are
+    wrong are left out. Raises HeadraceError."""
     packets = parsed(notes.path)
     if not isinstance(packets, list):
         raise wrong(notes.path, 1, "not a list of packets")
@@ -68,14 +74,13 @@ def read_czml(notes: Notes) -> tuple[Samples, bool]:
             notes.left_out(where, f"{name}: {error}")
             continue
         nodes.setdefault(str(packet.get("id", where)), (name, where, []))[2].extend(pieces)
+    geographic = all(piece.geographic for _, _, pieces in nodes.values() for piece in pieces)
     samples = Samples(notes)
     for name, where, pieces in nodes.values():
-        _add(samples, samples.new(name, where), pieces, where)
+        same = [piece if piece.geographic == geographic else piece.fixed() for piece in pieces]
+        _add(samples, samples.new(name, where), same, where)
     notes.need(samples.names)
-    kinds = {piece.geographic for _, _, pieces in nodes.values() for piece in pieces}
-    if len(kinds) > 1:
-        raise wrong(notes.path, "", "some positions are cartesian and some cartographic")
-    return samples, kinds != {False}
+    return samples, geographic
 
 
 def _add(samples: Samples, name: str, pieces: Sequence[_Piece], where: str) -> None:
