@@ -457,6 +457,7 @@ void Card::close_sinks() {
   first.attempt([&] { begin_sinks(); });
   first.attempt([&] { console_.close(); });
   for (Port& port : ports_) first.attempt([&] { close_sinks_of(port); });
+  sink_full_ = false;
   first.raise();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 #include "card/card.h"
 #include "card/wall_timer.h"
@@ -27,7 +28,6 @@ void Card::begin_run() {
   for (unsigned p = 0; p < ports_.size(); ++p) wake(p);
   if (!sliced_) active_ = clock_.cycle();
   sliced_ = false;
-  sink_full_ = false;
 }
 
 void Card::end_run() {
@@ -41,7 +41,6 @@ void Card::advance(uint64_t until_ns, bool until_idle) {
     hr_run_limits limits{};
     limits.cycles = static_cast<uint64_t>(end - clock_.cycle());
     run_loop(limits);
-    sink_full_ = false;
   }
   if (until_idle) check_progress();
 }
@@ -85,6 +84,7 @@ int Card::run_loop(const hr_run_limits& limits) {
   std::chrono::nanoseconds next_check = kCheckTime;
   take_events();
   for (unsigned n = 1;; ++n) {
+    if (std::exchange(sink_full_, false)) return HR_STOP_PACKETS;  // perhaps before the run, in accesses to registers
     if (clock_.cycle() >= end) return HR_STOP_CYCLES;
     if (received_ >= packets_end) return HR_STOP_PACKETS;
     if (limits.until_interrupt && !irqs_.empty()) return HR_STOP_INTERRUPT;
@@ -124,7 +124,6 @@ int Card::run_loop(const hr_run_limits& limits) {
     }
     step();
     if (sink_error_) raise_sink_error();
-    if (sink_full_) return HR_STOP_PACKETS;
   }
 }
 

@@ -165,6 +165,18 @@ def test_a_sink_takes_frames_that_come_before_a_run(loop: Open, tmp_path: Path) 
     assert len(records((tmp_path / "out.pcap").read_bytes())) == sent > 0
 
 
+def test_a_sink_that_gets_its_last_frame_before_a_run_ends_the_run(loop: Open) -> None:
+    card = loop()
+    card.source(0, "gen:size=64,count=300")
+    card.sink(1, "memory", packets=3)
+    card.run(until=None, cycles=2)
+    while card.stats().ports[1].tx_frames < 3:
+        card.read(0)  # takes cycles, in which frames leave
+    assert card.run().reason == "packets"
+    assert card.stats().ports[1].tx_frames < 100 and len(card.received(1)) == 3
+    assert card.run().reason == "idle"
+
+
 @pytest.mark.parametrize("seconds", [2**31 - 1, 2**31, 2**32 - 1])
 def test_seconds_have_no_sign(loop: Open, tmp_path: Path, seconds: int) -> None:
     source, nano = tmp_path / "in.pcap", tmp_path / "out.pcapng"
