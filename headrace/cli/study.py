@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -13,73 +14,6 @@ from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-_EPILOG = """Examples:
-
-headrace study capture
-
-headrace study capture --quick --out quick-study
-
-headrace study capture --cluster tcp://head:8786 --json study.json
-
-headrace study capture --update-docs
-"""
-
-_FILTER_EPILOG = """Examples:
-
-headrace study filter
-
-headrace study filter --quick --out quick-study
-
-headrace study filter --update-docs
-"""
-
-_BRIDGE_EPILOG = """Examples:
-
-headrace study bridge
-
-headrace study bridge --quick --out quick-study
-
-headrace study bridge --update-docs
-"""
-
-_RPU_EPILOG = """Examples:
-
-headrace study rpu
-
-headrace study rpu --quick --out quick-study
-
-headrace study rpu --update-docs
-"""
-
-_SWITCH_EPILOG = """Examples:
-
-headrace study switch
-
-headrace study switch --quick --out quick-study
-
-headrace study switch --update-docs
-"""
-
-_HOST_EPILOG = """Examples:
-
-headrace study host
-
-headrace study host --quick --out quick-study
-
-headrace study host --update-docs
-"""
-
-_EMULATOR_EPILOG = """Examples:
-
-headrace study emulator
-
-headrace study emulator --quick --out quick-study
-
-headrace study emulator --cluster tcp://head:8786
-
-headrace study emulator --update-docs
-"""
 
 _PAPERS_EPILOG = """Examples:
 
@@ -131,92 +65,64 @@ def study_group(
     return 1 if found else 0
 
 
-@app.command("capture", epilog=_EPILOG)
-def capture_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+def _add(name: str, said: str, *more: str) -> None:
+    """The command of a study: its help, and words of one more example."""
+    words = ("", "--quick --out quick-study", *more, "--update-docs")
+    examples = "\n\n".join(f"headrace study {name} {each}".rstrip() for each in words)
+
+    def command(
+        out: Out = None,
+        quick: Quick = False,
+        json: common.JsonFile = None,
+        cluster: Cluster = None,
+        update_docs: common.UpdateDocs = False,
+    ) -> int:
+        return _run(name, out, quick, json, cluster, update_docs)
+
+    command.__doc__ = said
+    app.command(name, epilog=f"Examples:\n\n{examples}\n")(command)
+
+
+_add(
+    "capture",
     """Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. As root, the packets' way through
     this machine's kernel is measured as well. Files go to capture-study unless --out says otherwise; points go there as
     they are found, and a study that was ended goes on with those that are left. The exit code is 1 when a captured byte
     is wrong.
-    """
-    from headrace.evaluate.study import capture, capture_page, capture_report
-
-    return _run("capture", (capture, capture_page, capture_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("filter", epilog=_FILTER_EPILOG)
-def filter_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+    "--cluster tcp://head:8786 --json study.json",
+)
+_add(
+    "filter",
     """Repeat FFShark's tables II to V on the filter card: packets at a full line, insertion latency, cores and size.
 
     Packets, cycles and sizes are measured in the RTL, times are modelled: cycles times a nominal clock. Files go to
     filter-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on with
     those that are left. The exit code is 1 when a packet is lost, changed or not inspected.
-    """
-    from headrace.evaluate.study import filter as filter_study
-    from headrace.evaluate.study import filter_page, filter_report
-
-    return _run("filter", (filter_study, filter_page, filter_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("bridge", epilog=_BRIDGE_EPILOG)
-def bridge_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+)
+_add(
+    "bridge",
     """Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock, and two models of a host. Files go
     to bridge-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on
     with those that are left. The exit code is 1 when a packet is wrong, out of order or missing.
-    """
-    from headrace.evaluate.study import bridge, bridge_page, bridge_report
-
-    return _run("bridge", (bridge, bridge_page, bridge_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("rpu", epilog=_RPU_EPILOG)
-def rpu_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+)
+_add(
+    "rpu",
     """Repeat what a thesis measured of Rosebud on a board, on the RPU card: its figures 4.2 and 4.3 and its table 4.1.
 
     Cycles are measured in the RTL, times are modelled: cycles times a nominal clock; a board's configuration port is
     estimated. Files go to rpu-study unless --out says otherwise; points go there as they are found, and a study that
     was ended goes on with those that are left. The exit code is 1 when a packet is lost while accelerators change.
-    """
-    from headrace.evaluate.study import rpu, rpu_page, rpu_report
-
-    return _run("rpu", (rpu, rpu_page, rpu_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("switch", epilog=_SWITCH_EPILOG)
-def switch_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+)
+_add(
+    "switch",
     """Repeat what a thesis measured of its OpenFlow switch on an FPGA: short-lived connections, small packets, a FIR
     filter, and what tables take.
 
@@ -224,20 +130,10 @@ def switch_command(
     root) and the filter on a core are measured on this machine. Files go to switch-study unless --out says otherwise;
     points of the card go there as they are found, and a study that was ended goes on with those that are left. The exit
     code is 1 when a packet goes the old way after a barrier's answer.
-    """
-    from headrace.evaluate.study import switch, switch_page, switch_report
-
-    return _run("switch", (switch, switch_page, switch_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("host", epilog=_HOST_EPILOG)
-def host_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+)
+_add(
+    "host",
     """Repeat what a thesis measured of its DMA engine over PCI Express, on the RTL of rtl/pcie and a modelled link: its
     figures 5.7, 5.8, 6.1 and 6.7; and what packets and interrupts of virtual functions take.
 
@@ -245,20 +141,10 @@ def host_command(
     through TAP devices (as root) and vhost-user is this machine's. Files go to host-study unless --out says otherwise;
     points go there as they are found, and a study that was ended goes on with those that are left. The exit code is 1
     when a byte comes otherwise over PCI Express than it went.
-    """
-    from headrace.evaluate.study import host, host_page, host_report
-
-    return _run("host", (host, host_page, host_report), out, quick, json, cluster, update_docs)
-
-
-@app.command("emulator", epilog=_EMULATOR_EPILOG)
-def emulator_command(
-    out: Out = None,
-    quick: Quick = False,
-    json: common.JsonFile = None,
-    cluster: Cluster = None,
-    update_docs: common.UpdateDocs = False,
-) -> int:
+    """,
+)
+_add(
+    "emulator",
     """Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2),
     what is left of it when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and nodes on the
     switch card and on Open vSwitch (figures 6.2 to 6.4 and 6.6).
@@ -267,10 +153,9 @@ def emulator_command(
     machine. Files go to emulator-study unless --out says otherwise; points of coverage and of the card go there as they
     are found, and a study that was ended goes on with those that are left. The exit code is 1 when a cell of table 3.2
     comes out otherwise or a message is lost.
-    """
-    from headrace.evaluate.study import emulator, emulator_page, emulator_report
-
-    return _run("emulator", (emulator, emulator_page, emulator_report), out, quick, json, cluster, update_docs)
+    """,
+    "--cluster tcp://head:8786",
+)
 
 
 @app.command("papers", epilog=_PAPERS_EPILOG)
@@ -307,18 +192,18 @@ def papers_command(
 
 def _run(
     name: str,
-    parts: tuple[Any, Any, Any],
     out: Path | None,
     quick: bool,
     json: str | None,
     cluster: str | None,
     update_docs: bool,
 ) -> int:
-    """Runs a study, writes what it found and shows it; gives the exit code. ``parts``: its modules for measuring, for
-    its page of the manual and for its report."""
+    """Runs a study, writes what it found and shows it; gives the exit code. Its modules: for measuring, for its page of
+    the manual and for its report."""
     from headrace.evaluate.committed import MEASUREMENTS, publish
 
-    study, page, report = parts
+    room = "headrace.evaluate.study"
+    study, page, report = (import_module(f"{room}.{name}{part}") for part in ("", "_page", "_report"))
     common.whole(quick, update_docs)
     common.check_outputs(json)
     folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
