@@ -92,9 +92,7 @@ class _Controller:
         """Raises HeadraceError."""
         self._job, self._client, self._tell = job, client, tell
         self.scenario = scenario = read(job.scenario, job.fabric)
-        self._course = Course(
-            scenario, timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario)
-        )
+        self._course = Course(scenario, timeline.of(scenario, job.replay))
         at: dict[str, str] = {}  # a worker of each host
         for worker in sorted(workers.there(client)):
             at.setdefault(urlsplit(worker).hostname or worker, worker)
@@ -326,9 +324,8 @@ class _Controller:
                     raise HeadraceError("there are no more steps")
                 return self._status(), None
             case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
-                self._course.linking.jam(self.scenario.nodes, targets, loss)
-                self._apply(self._course.again())
-                return self._course.linking.told(self.scenario.nodes), None
+                self._apply(self._course.jam(targets, loss))
+                return self._course.told(), None
             case {"command": "traffic", **table}:
                 return {"stream": self._traffic.demand(table)}, None
             case {"command": "stream", "stream": str(name)}:
@@ -378,7 +375,7 @@ class _Controller:
             "step": self._number,
             "nodes": found,
             "links": list(links.values()),
-            **self._course.linking.told(scenario.nodes),
+            **self._course.told(),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
             "coordinator": coordinator[0] if coordinator else self._unheard(),

@@ -130,7 +130,7 @@ def _as_part(progress: Progress, nodes: int) -> Callable[[str], None]:
 def _steps(job: EmulationJob, scenario: Scenario) -> timeline.Timeline:
     if job.share is not None:
         return timeline.Pushed(len(scenario.nodes))
-    return timeline.Computed(scenario) if job.replay is None else timeline.Recorded(job.replay, scenario)
+    return timeline.of(scenario, job.replay)
 
 
 def _attend(

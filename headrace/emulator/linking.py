@@ -176,6 +176,15 @@ class Course:
         self._moment = moment
         return self.again()
 
+    def jam(self, targets: Sequence[str], loss: float) -> Change:
+        """As ``Linking.jam``; gives what that makes of the step. Raises HeadraceError."""
+        self.linking.jam(self._scenario.nodes, targets, loss)
+        return self.again()
+
+    def told(self) -> dict[str, list[list[str]]]:
+        """What is jammed and lost, as plain data."""
+        return self.linking.told(self._scenario.nodes)
+
     def again(self) -> Change:
         """The step that there is, after something was jammed, lost or found again. Raises HeadraceError."""
         moment, linking = self._moment, self.linking

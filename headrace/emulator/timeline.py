@@ -96,6 +96,11 @@ class Recorded:
         return Moment(step.time_s, step.positions, step.jammers, scene, step.links, step.phys)
 
 
+def of(scenario: Scenario, replay: Path | None) -> Timeline:
+    """Of a scenario, or of its record. Raises HeadraceError."""
+    return Computed(scenario) if replay is None else Recorded(replay, scenario)
+
+
 class Pushed:
     """Steps that come from elsewhere; none at first."""
 

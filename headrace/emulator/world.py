@@ -167,7 +167,6 @@ class World:
 
     def _advance(self) -> bool:
         """The next step; False: there is none."""
-        before = self._wires.copy()
         change = self._course.next()
         if change is None:
             self._done = True
@@ -175,7 +174,7 @@ class World:
         self._number += 1
         due = self._start_s + (self._number if not self._hold else 0) * self.scenario.step_s
         began = time.monotonic()
-        self._apply(change, before)
+        self._apply(change)
         ended = time.monotonic()
         self._fidelity.step(0.0 if self._hold else max(0.0, began - due), ended - began)
         if self._record is not None:
@@ -186,7 +185,7 @@ class World:
     def _wires(self) -> dict[Pair, Wire]:
         return self._course.linking.wires
 
-    def _apply(self, change: Change, before: Mapping[Pair, Wire]) -> None:
+    def _apply(self, change: Change) -> None:
         self._step, lost, found = change
         phys = self.scenario.phys
         states = {self._wires[pair].ends(phys): state for pair, state in self._step.links.items()}
@@ -195,7 +194,7 @@ class World:
         self._coverage.append(reachable(len(self.scenario.nodes), self._step.links))
         if self.scenario.routing in ("shortest", "none") and (lost or found or self._number == 0):
             self._route()
-        self._notify(before)
+        self._notify(frozenset(found))
 
     def _route(self) -> None:
         """Sets the routes of the nodes to what the links are now; without routing only those to neighbours, behind all
@@ -228,7 +227,7 @@ class World:
         wire = self._wires[min(node, neighbour), max(node, neighbour)]
         return wire.phys[wire.nodes.index(node)]
 
-    def _notify(self, before: Mapping[Pair, Any]) -> None:
+    def _notify(self, found: frozenset[Wire]) -> None:
         """Writes the status files of nodes."""
         of: list[list[dict[str, Any]]] = [[] for _ in self.scenario.nodes]
         for pair, wire in sorted(self._wires.items()):
@@ -243,7 +242,7 @@ class World:
                         "distance_m": state.distance_m,
                         "delay_ns": state.delay_ns,
                         **state.arriving()[pair.index(there)]._asdict(),
-                        "found": pair not in before or before[pair] != wire,
+                        "found": wire in found,
                     }
                 )
         for node in self._nodes:
@@ -361,10 +360,8 @@ class World:
                     raise HeadraceError("there are no more steps")
                 return self.status(), None
             case {"command": "jam", "targets": list(targets), "loss": int() | float() as loss}:
-                before = self._wires.copy()
-                self._course.linking.jam(self.scenario.nodes, targets, loss)
-                self._apply(self._course.again(), before)
-                return self._course.linking.told(self.scenario.nodes), None
+                self._apply(self._course.jam(targets, loss))
+                return self._course.told(), None
             case {"command": "traffic", **table}:
                 return {"stream": self._traffic.demand(table)}, None
             case {"command": "stream", "stream": str(name)}:
@@ -415,7 +412,7 @@ class World:
             "links": links,
             **scenario.surroundings,
             "jammers": self._step.jammers,
-            **self._course.linking.told(scenario.nodes),
+            **self._course.told(),
             "coverage": self._coverage[-1],
             "traffic": self._traffic.streams(),
             "coordinator": self._inside.reached(),

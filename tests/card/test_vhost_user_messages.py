@@ -296,6 +296,15 @@ def test_front_ends_that_come_for_changing_reasons_are_told_once_each(room: Room
     assert len(room.told) == 6 + 14 + 3
 
 
+def sent(link: socket.socket, message: bytes, descriptors: list[int]) -> bool:
+    """Sends a message with files; False: the other end is closed."""
+    try:
+        socket.send_fds(link, [message], descriptors) if descriptors else link.sendall(message)
+    except OSError:
+        return False
+    return True
+
+
 def test_mutated_messages_end_their_own_session_alone(tmp_path: Path) -> None:
     rng = random.Random(1)
     room, other = Room(tmp_path / "one"), Room(tmp_path / "two")
@@ -316,9 +325,7 @@ def test_mutated_messages_end_their_own_session_alone(tmp_path: Path) -> None:
             size = len(body) if rng.random() < 0.9 else rng.randrange(6000)
             head = struct.pack("<III", rng.randrange(22), rng.choice((1, 1, 1, 9, rng.randrange(16))), size)
             descriptors = [rng.choice((null, event)) for _ in range(rng.choice((0, 0, 1, 1, 2, 9)))]
-            try:
-                socket.send_fds(link, [head + body], descriptors) if descriptors else link.sendall(head + body)
-            except OSError:
+            if not sent(link, head + body, descriptors):
                 break
             room.back.poll()
             assert honest.ask(1, answers=True)
@@ -381,9 +388,7 @@ def test_what_begins_can_be_whatever_was_said_before(tmp_path: Path) -> None:
             messages.insert(rng.randrange(len(messages)), messages.pop(rng.randrange(len(messages))))
         for number, body, descriptors in messages[: rng.randrange(6, 10)]:
             message = struct.pack("<III", number, 1, len(body)) + body
-            try:
-                socket.send_fds(link, [message], descriptors) if descriptors else link.sendall(message)
-            except OSError:
+            if not sent(link, message, descriptors):
                 break
             room.back.poll()
         assert honest.ask(1, answers=True)
