@@ -18,6 +18,7 @@ from patience import HANG_S, until
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from headrace.build.models import build_card
+from headrace.cards.capture import run as capture_run
 from headrace.cli import main
 from headrace.net import bpf
 
@@ -423,9 +424,13 @@ def test_a_full_disk_ends_the_capture(capture: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])
-def test_what_a_full_disk_leaves_out_is_counted(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_full_disk_leaves_out_is_counted(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host looks into the ring when that is half full, however long it takes until then."""
+    monkeypatch.setattr(capture_run, "_SLICE_S", 1000.0)
     capture = make_capture(tmp_path / "in.pcap", [Packet(bytes(60), 60, 10**18)] * 9000)
-    assert run("-i", capture, "-w", "/dev/full", "--path", way, "--json", tmp_path / "json") == 1
+    assert run("-i", capture, "-w", "/dev/full", "-B", 512, "--path", way, "--json", tmp_path / "json") == 1
     report = json.loads((tmp_path / "json").read_text())
     assert 3000 < report["received"] < 9000
     assert capsys.readouterr().err.splitlines() == [
