@@ -33,10 +33,11 @@ class Lfsr113:
 @dataclass(frozen=True)
 class Settings:
     """Of a direction: probabilities are thresholds out of 2**32, ``byte_time`` in 2**-24 ns, ``rho`` those of loss,
-    duplicate, corrupt, reorder, delay."""
+    duplicate, corrupt, reorder; ``jitter_step`` of the whole circle."""
 
     delay_ns: int = 0
     jitter_ns: int = 0
+    jitter_step: int = 0
     shaped: bool = False
     byte_time: int = 0
     overhead: int = 0
@@ -50,7 +51,7 @@ class Settings:
     corrupt: int = 0
     reorder: int = 0
     gap: int = 0
-    rho: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    rho: tuple[int, int, int, int] = (0, 0, 0, 0)
     lead_ns: int = 2000
 
     def packed(self) -> int:
@@ -58,6 +59,7 @@ class Settings:
         fields = [
             (self.delay_ns, 32),
             (self.jitter_ns, 31),
+            (self.jitter_step, 32),
             (int(self.shaped), 1),
             (self.byte_time, 48),
             (self.overhead & 0xFFFF, 16),
@@ -95,7 +97,8 @@ class LinkModel:
 
     def __post_init__(self) -> None:
         self.random = Lfsr113(self.seed)
-        self.before = [0] * 5
+        self.before = list(self.seed)
+        self.place = ONES - self.seed[0]  # of the last jitter on its circle
         self.bad = False
         self.since = 0  # frames since one was reordered
         self.last = 0  # when the last one leaves, in 2**-24 ns
@@ -161,7 +164,10 @@ class LinkModel:
         made = self.settings
         if not made.jitter_ns:
             return 0
-        value = self._draw(4)
+        value = self.random.next()
+        if made.jitter_step:
+            self.place = (self.place + (value * made.jitter_step >> 32) - made.jitter_step // 2) & ONES
+            value = 2 * min(self.place, ONES - self.place)
         if not made.shaped:
             return (value * 2 * made.jitter_ns >> 32) - made.jitter_ns
         entry = self.table[value >> 20]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from headrace.card import Card
-from headrace.engines.netem import Netem, netem_text, table_of
+from headrace.engines.netem import Netem, jitter_step, netem_text, table_of
 from headrace.errors import HeadraceError
 
 _MAGIC = 0x4C4B
@@ -124,7 +124,6 @@ class Links:
             made.duplicate_correlation,
             made.corrupt_correlation,
             made.reorder_correlation,
-            made.delay_correlation,
         )
         words = [
             (regs.delay, made.delay_ns),
@@ -142,6 +141,7 @@ class Links:
             (regs.reorder, _threshold(made.reorder)),
             (regs.gap, made.gap),
             *zip(regs.correlation, map(_threshold, rho), strict=True),
+            (regs.jitter_step, jitter_step(made.delay_correlation, made.distribution)),
         ]
         writes = [(register.address, value) for register, value in words]
         if shaped and self._tables.get(number) != made.distribution:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
+
+import numpy as np
 
 from headrace.errors import HeadraceError
 
@@ -300,6 +303,23 @@ _QUANTILES: dict[str, Callable[[float], float]] = {
     "pareto": _pareto,
     "paretonormal": _paretonormal,
 }
+
+
+def jitter_step(correlation: float, distribution: str) -> int:
+    """How jitters that follow each other are as near as a ``correlation`` wants, though all stay as likely as without:
+    the next one lies in this width around the last one, in 2**-32 of a circle on which the jitter rises from its least
+    to its most and falls again. 0, without correlation: anywhere. (B. Melamed, "TES: a class of methods for generating
+    autocorrelated uniform variates", ORSA Journal on Computing 3, 1991.)"""
+    if not correlation:
+        return 0
+    rising = range(ENTRIES) if distribution == "uniform" else table_of(distribution)
+    power = np.abs(np.fft.rfft([*rising, *reversed(rising)]))[1:] ** 2
+    harmonics = np.arange(1, len(power) + 1) / 2**32
+
+    def far_enough(width: int) -> bool:
+        return bool(power @ np.sinc(harmonics * width) <= correlation * power.sum())
+
+    return max(1, bisect_left(range(1 << 32), True, key=far_enough))
 
 
 def table_of(distribution: str) -> list[int]:

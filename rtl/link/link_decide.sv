@@ -27,7 +27,8 @@ module link_decide
     input  logic                frame_valid,  // stays until its last job is taken
     input  frame_t              frame,
     input  logic [31:0]         queued,       // frames that are held
-    input  logic [1:0][ROOM_W-1:0] room,      // of NEAR and EXPRESS, in beats
+    input  logic [ROOM_W-1:0]   near_room,    // in beats
+    input  logic [ROOM_W-1:0]   soon_room,
     input  logic                far_open,     // there is a place in host memory
     input  logic                far_ready,    // far_valid is taken
     output logic                far_valid,    // the job goes to host memory
@@ -67,6 +68,7 @@ module link_decide
   logic [79:0] product;
   // verilator lint_on UNUSEDSIGNAL
   logic [KINDS-1:0][31:0] before_q;    // the last number of each kind
+  logic [31:0] circle_q;               // the last jitter's place on the circle
   logic less_q;
   kind_t kind;
   logic wanted, mixes;
@@ -129,13 +131,10 @@ module link_decide
         kind   = OF_REORDER;
         wanted = settings.gap != '0 && counter_q >= settings.gap - 1'b1;
       end
-      JITTER: begin
-        kind   = OF_DELAY;
-        wanted = settings.jitter_ns != '0;
-      end
+      JITTER: wanted = settings.jitter_ns != '0;
       default: wanted = 1'b0;
     endcase
-    mixes = mixes && settings.rho[kind] != '0;
+    mixes = mixes && (state_q == JITTER ? settings.jitter_step : settings.rho[kind]) != '0;
   end
 
   // A number that depends on the last one: value * (1 - rho) + last * rho
@@ -145,6 +144,10 @@ module link_decide
   // verilator lint_off UNUSEDSIGNAL
   wire [63:0] mixed = less_q ? {drawn_q, 32'b0} - shift : {drawn_q, 32'b0} + shift;
   // verilator lint_on UNUSEDSIGNAL
+  // A jitter that depends on the last one is at most half a step away from it, on a circle on which jitters rise from
+  // the least to the most and fall again: so all are equally likely, whatever the step.
+  wire [31:0] turned = circle_q + shift[63:32] - (settings.jitter_step >> 1);
+  wire [31:0] folded = {turned[30:0] ^ {31{turned[31]}}, 1'b0};
   wire asks = state_q inside {DUPLICATE, LOSS, LOST, CORRUPT, BIT, REORDER, JITTER};
   wire drawing = asks && phase_q == ASK && wanted;
   assign draw = drawing;
@@ -185,6 +188,11 @@ module link_decide
         a     = settings.byte_time;
         b     = on_wire[17] ? '0 : 32'(on_wire);
       end
+      JITTER: begin
+        start = drawing && mixes;
+        a     = 48'(settings.jitter_step);
+        b     = random;
+      end
       default: begin
         start = drawing && mixes;
         a     = 48'(gap);
@@ -204,7 +212,6 @@ module link_decide
   wire [63+FRACTION_W:0] base = later ? {sum_q, FRACTION_W'(0)} : {last_ns_q, last_part_q};
   wire [63+FRACTION_W:0] after = base + (64 + FRACTION_W)'(product);
   wire [ROOM_W-1:0] beats = ROOM_W'((frame.bytes + BYTES_W'(DATA_W / 8 - 1)) >> LANE_W);
-  wire [1:0] fits = {beats <= room[1], beats <= room[0]};
 
   assign far_valid    = state_q == PLACE && lane_q == FAR && phase_q == ASK;
   assign job_valid    = state_q == NEXT;
@@ -233,9 +240,14 @@ module link_decide
       phase_q <= mixes ? MIX : TAKE;
     end
     if (asks && phase_q == MIX && done) begin
-      value_q        <= mixed[63:32];
-      before_q[kind] <= mixed[63:32];
-      phase_q        <= TAKE;
+      phase_q <= TAKE;
+      if (state_q == JITTER) begin
+        value_q  <= folded;
+        circle_q <= turned;
+      end else begin
+        value_q        <= mixed[63:32];
+        before_q[kind] <= mixed[63:32];
+      end
     end
     // The next state: it begins with ASK.
     if (asks && (phase_q == TAKE || (phase_q == ASK && !wanted))) phase_q <= ASK;
@@ -329,8 +341,8 @@ module link_decide
         limited_q <= 1'b1;
         if (queued < settings.limit) begin
           limited_q <= 1'b0;
-          if (leave_q >= near_ns_q && fits[0]) lane_q <= NEAR;
-          else if (leave_q <= soon_q && fits[1]) lane_q <= EXPRESS;
+          if (leave_q >= near_ns_q && beats <= near_room) lane_q <= NEAR;
+          else if (leave_q <= soon_q && beats <= soon_room) lane_q <= SOON;
           else if (far_open) lane_q <= FAR;
           else limited_q <= 1'b1;
         end
@@ -355,10 +367,18 @@ module link_decide
       end
     endcase
 
+    if (seed_valid) begin
+      // All that decisions depend on begins anew. The numbers before the first ones are random, too.
+      before_q  <= seed;
+      circle_q  <= ~seed[0];
+      bad_q     <= 1'b0;
+      counter_q <= '0;
+    end
     if (rst) begin
       state_q     <= READY;
       phase_q     <= ASK;
       before_q    <= '0;
+      circle_q    <= '0;
       bad_q       <= 1'b0;
       counter_q   <= '0;
       last_ns_q   <= '0;

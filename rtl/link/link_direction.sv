@@ -71,10 +71,11 @@ module link_direction
   logic store_valid, store_ready, store_last;
   logic [DATA_W-1:0] store_data;
   logic [KEEP_W-1:0] store_keep;
-  logic [1:0][ROOM_W-1:0] room_q;  // beats of NEAR and EXPRESS that nobody has been promised
+  logic [ROOM_W-1:0] near_room_q, soon_room;  // beats that nobody has been promised
   logic [31:0] queued_q;
   frame_t frame;
   job_t job;
+  wire [ROOM_W-1:0] beats = ROOM_W'((job.bytes + BYTES_W'(KEEP_W - 1)) >> $clog2(KEEP_W));
   // verilator lint_off UNUSEDSIGNAL
   job_t store_job;
   // verilator lint_on UNUSEDSIGNAL
@@ -127,7 +128,8 @@ module link_direction
       .frame_valid,
       .frame,
       .queued     (queued_q),
-      .room       (room_q),
+      .near_room  (near_room_q),
+      .soon_room,
       .far_open   (far_open && memory),
       .far_ready,
       .far_valid,
@@ -140,17 +142,17 @@ module link_direction
   );
 
   // --------------------------------------------------------------------------------------------- to where they wait
-  logic [LANES-1:0] lane_s_valid, lane_s_ready, lane_s_last, lane_drop, lane_valid, lane_ready, lane_last;
+  logic [LANES-1:0] lane_s_valid, lane_s_ready, lane_s_last, lane_valid, lane_ready, lane_last, lane_idle;
+  logic [LANES-1:0] lane_head;
   // verilator lint_off UNUSEDSIGNAL
-  logic [LANES-1:0] lane_dropped;  // only host memory drops
+  logic [LANES-1:0] lane_dropped, lane_chosen;  // only host memory drops, only SOON waits until it is chosen
   // verilator lint_on UNUSEDSIGNAL
-  logic [LANES-1:0] lane_idle;
   logic [LANES-1:0][DATA_W-1:0] lane_s_data, lane_data;
   logic [LANES-1:0][KEEP_W-1:0] lane_s_keep, lane_keep;
   logic [LANES-1:0][63:0] lane_s_leave, lane_leave;
   logic [BYTES_W+2-BIT_W:0] beat_q;  // of the frame that is moved
   logic [DATA_W-1:0] moved;
-  logic far_s_ready, far_failed, far_still, release_still;
+  logic far_s_ready, far_error, far_failed, far_still, soon_settled, release_still;
   logic [63:0] far_wake_ns, release_wake_ns;
 
   always_comb begin
@@ -160,7 +162,7 @@ module link_direction
     end
     unique case (store_job.lane)
       NEAR: store_ready = lane_s_ready[0];
-      EXPRESS: store_ready = lane_s_ready[1];
+      SOON: store_ready = lane_s_ready[1];
       default: store_ready = far_s_ready;
     endcase
   end
@@ -171,7 +173,6 @@ module link_direction
     assign lane_s_keep[i]  = store_keep;
     assign lane_s_last[i]  = store_last;
     assign lane_s_leave[i] = store_job.leave_ns;
-    assign lane_drop[i]    = 1'b0;
   end
 
   link_far #(
@@ -204,7 +205,7 @@ module link_direction
       .m_axis_tdata  (lane_s_data[2]),
       .m_axis_tkeep  (lane_s_keep[2]),
       .m_axis_tlast  (lane_s_last[2]),
-      .m_error       (lane_drop[2]),
+      .m_error       (far_error),
       .m_leave_ns    (lane_s_leave[2]),
       .failed        (far_failed),
       .still         (far_still),
@@ -214,7 +215,7 @@ module link_direction
   // -------------------------------------------------------------------------------------- where they wait, and leave
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
-  for (genvar i = 0; i < LANES; i++) begin : gen_lane
+  for (genvar i = 0; i < LANES; i += 2) begin : gen_lane
     packet_fifo #(
         .DATA_W(DATA_W),
         .USER_W(64),
@@ -229,7 +230,7 @@ module link_direction
         .s_axis_tkeep (lane_s_keep[i]),
         .s_axis_tlast (lane_s_last[i]),
         .s_axis_tuser (lane_s_leave[i]),
-        .s_drop       (lane_drop[i]),
+        .s_drop       (i == 2 && far_error),
         .m_axis_tvalid(lane_valid[i]),
         .m_axis_tready(lane_ready[i]),
         .m_axis_tdata (lane_data[i]),
@@ -240,8 +241,37 @@ module link_direction
         .dropped      (lane_dropped[i]),
         .idle         (lane_idle[i])
     );
+    assign lane_head[i] = lane_valid[i];
   end
   // verilator lint_on PINCONNECTEMPTY
+
+  link_soon #(
+      .DATA_W(DATA_W),
+      .DEPTH(DEPTH)
+  ) u_soon (
+      .clk,
+      .rst,
+      .promise      (placed && job.lane == SOON),
+      .promise_beats(beats),
+      .room         (soon_room),
+      .s_axis_tvalid(lane_s_valid[1]),
+      .s_axis_tready(lane_s_ready[1]),
+      .s_axis_tdata (lane_s_data[1]),
+      .s_axis_tkeep (lane_s_keep[1]),
+      .s_axis_tlast (lane_s_last[1]),
+      .s_leave_ns   (lane_s_leave[1]),
+      .head_valid   (lane_head[1]),
+      .head_ns      (lane_leave[1]),
+      .settled      (soon_settled),
+      .chosen       (lane_chosen[1]),
+      .m_axis_tvalid(lane_valid[1]),
+      .m_axis_tready(lane_ready[1]),
+      .m_axis_tdata (lane_data[1]),
+      .m_axis_tkeep (lane_keep[1]),
+      .m_axis_tlast (lane_last[1]),
+      .idle         (lane_idle[1])
+  );
+  assign lane_dropped[1] = 1'b0;
 
   link_release #(
       .DATA_W(DATA_W),
@@ -251,12 +281,15 @@ module link_direction
       .rst,
       .time_ns,
       .port,
+      .hold         (!soon_settled),
+      .s_head_valid (lane_head),
+      .s_leave_ns   (lane_leave),
+      .s_chosen     (lane_chosen),
       .s_axis_tvalid(lane_valid),
       .s_axis_tready(lane_ready),
       .s_axis_tdata (lane_data),
       .s_axis_tkeep (lane_keep),
       .s_axis_tlast (lane_last),
-      .s_leave_ns   (lane_leave),
       .tx_tvalid,
       .tx_tready,
       .tx_tdata,
@@ -273,19 +306,14 @@ module link_direction
   assign failed = 2'(far_failed) + 2'(lane_dropped[2]);
   assign queued = queued_q;
 
-  wire [ROOM_W-1:0] beats = ROOM_W'((job.bytes + BYTES_W'(KEEP_W - 1)) >> $clog2(KEEP_W));
-
   always_ff @(posedge clk) begin
     if (store_valid && store_ready) beat_q <= store_last ? '0 : beat_q + 1'b1;
-    queued_q <= queued_q + 32'(placed) - 32'(sent) - 32'(failed);
-    for (int unsigned i = 0; i < 2; i++) begin
-      room_q[i] <= room_q[i] + ROOM_W'(lane_valid[i] && lane_ready[i])
-                   - (placed && 32'(job.lane) == i ? beats : '0);
-    end
+    queued_q    <= queued_q + 32'(placed) - 32'(sent) - 32'(failed);
+    near_room_q <= near_room_q + ROOM_W'(lane_valid[0] && lane_ready[0]) - (placed && job.lane == NEAR ? beats : '0);
     if (rst) begin
-      beat_q   <= '0;
-      queued_q <= '0;
-      room_q   <= {2{ROOM_W'(DEPTH)}};
+      beat_q      <= '0;
+      queued_q    <= '0;
+      near_room_q <= ROOM_W'(DEPTH);
     end
   end
 

@@ -95,6 +95,7 @@ module link_engine
     settings = '{
         delay_ns: regs_out.delay.ns.value,
         jitter_ns: regs_out.jitter.ns.value,
+        jitter_step: regs_out.jitter_step.value.value,
         shaped: regs_out.jitter.shaped.value,
         byte_time: {regs_out.byte_time_high.value.value, regs_out.byte_time_low.value.value},
         overhead: regs_out.byte_time_high.overhead.value,

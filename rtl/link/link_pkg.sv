@@ -10,8 +10,8 @@ package link_pkg;
   localparam int unsigned SCALE_W = 13;        // a table's entry is in 2**-13 of the jitter
 
   // What has a probability that may depend on the last one
-  typedef enum logic [2:0] {OF_LOSS, OF_DUPLICATE, OF_CORRUPT, OF_REORDER, OF_DELAY} kind_t;
-  localparam int unsigned KINDS = 5;
+  typedef enum logic [1:0] {OF_LOSS, OF_DUPLICATE, OF_CORRUPT, OF_REORDER} kind_t;
+  localparam int unsigned KINDS = 4;
 
   typedef enum logic [1:0] {
     LOSS_NONE,
@@ -22,6 +22,7 @@ package link_pkg;
   typedef struct packed {
     logic [31:0]             delay_ns;
     logic [30:0]             jitter_ns;
+    logic [31:0]             jitter_step; // width around the last one's place on a circle, in 2**-32; 0: anywhere
     logic                    shaped;      // the jitter comes out of the table, else it is uniform
     logic [BYTE_TIME_W-1:0]  byte_time;   // of the rate; 0: none
     logic signed [15:0]      overhead;    // bytes of a frame more on the wire
@@ -47,7 +48,7 @@ package link_pkg;
   // Where a frame waits
   typedef enum logic [1:0] {
     NEAR,     // in RAM, behind those that leave before it
-    EXPRESS,  // in RAM, for those that leave at once
+    SOON,     // in RAM, the earliest one first
     FAR,      // in host memory
     NOWHERE   // it is dropped
   } lane_t;

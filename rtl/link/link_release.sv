@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends frames that wait in LANES streams when their time has come; of those whose time has come the earliest first.
-// Latency: 3 cycles from a frame's time, or its first beat, to the output. Throughput: 1 beat a cycle, and a cycle
-// between frames. Backpressure: a stream waits for its turn.
+// While `hold` is high, since a frame that is there may yet come before the heads, none is chosen.
+// Latency: 3 cycles from a frame's time, or its first beat, to the output, and what a stream takes from s_chosen to its
+// first beat. Throughput: 1 beat a cycle, and a cycle between frames. Backpressure: a stream waits for its turn.
 module link_release
   import headrace_pkg::tx_meta_t;
 #(
@@ -13,12 +14,15 @@ module link_release
     input  logic                         rst,
     input  logic [63:0]                  time_ns,
     input  logic [7:0]                   port,           // goes beside each frame
-    input  logic [LANES-1:0]             s_axis_tvalid,  // whole frames: beats follow each other
+    input  logic                         hold,
+    input  logic [LANES-1:0]             s_head_valid,   // a whole frame waits
+    input  logic [LANES-1:0][63:0]       s_leave_ns,     // its time
+    output logic [LANES-1:0]             s_chosen,       // it goes out: until its last beat
+    input  logic [LANES-1:0]             s_axis_tvalid,
     output logic [LANES-1:0]             s_axis_tready,
     input  logic [LANES-1:0][DATA_W-1:0] s_axis_tdata,
     input  logic [LANES-1:0][KEEP_W-1:0] s_axis_tkeep,
     input  logic [LANES-1:0]             s_axis_tlast,
-    input  logic [LANES-1:0][63:0]       s_leave_ns,
     output logic                         tx_tvalid,
     input  logic                         tx_tready,
     output logic [DATA_W-1:0]            tx_tdata,
@@ -52,13 +56,15 @@ module link_release
     lane     = '0;
     earliest = '1;
     for (int unsigned i = 0; i < LANES; i++) begin
-      if (s_axis_tvalid[i] && (!any || s_leave_ns[i] < earliest)) begin
+      if (s_head_valid[i] && (!any || s_leave_ns[i] < earliest)) begin
         any      = 1'b1;
         lane     = lane_t'(i);
         earliest = s_leave_ns[i];
       end
     end
+    s_chosen      = '0;
     s_axis_tready = '0;
+    if (busy_q) s_chosen[lane_q] = 1'b1;
     if (busy_q) s_axis_tready[lane_q] = out_ready;
     user              = '0;
     user.port         = port;
@@ -74,7 +80,7 @@ module link_release
 
   always_ff @(posedge clk) begin
     if (!busy_q) begin
-      busy_q <= due;
+      busy_q <= due && !hold;
       lane_q <= lane;
       now_q  <= time_ns;
     end else if (sent) begin

@@ -695,6 +695,8 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("link_decide", {"ROOM_W": 0}),
     ("link_heap", {"DEPTH": 100}),
     ("link_heap", {"REST_W": 0}),
+    ("link_soon", {"DATA_W": 20}),
+    ("link_soon", {"DEPTH": 100}),
     ("link_far", {"SLOTS": 100}),
     ("link_release", {"LANES": 0}),
     ("link_card", {"PORTS": 3}),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from link_bench import PARAMETERS, SEED, LinkBench
 from link_model import ONES, LinkModel, Settings
@@ -12,7 +14,7 @@ from link_model import ONES, LinkModel, Settings
 from headrace.card import Frame
 from headrace.cards.link.card import open_link_card
 from headrace.cards.link.service import Service
-from headrace.engines.netem import Loss, Netem, parse_netem, table_of
+from headrace.engines.netem import SCALE, Loss, Netem, jitter_step, parse_netem, table_of
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.link import measure_delay, measure_loss, measure_rate
 
@@ -62,7 +64,7 @@ def test_packets_are_lost_duplicated_and_corrupted_as_in_the_model(bench: LinkBe
         p=round(10 * PERCENT),
         duplicate=round(8 * PERCENT),
         corrupt=round(20 * PERCENT),
-        rho=(round(25 * PERCENT), 0, round(50 * PERCENT), 0, 0),
+        rho=(round(25 * PERCENT), 0, round(50 * PERCENT), 0),
     )
     frames = numbered(400)
     model = LinkModel(settings, seeds())
@@ -79,7 +81,9 @@ def test_jitter_has_the_distribution_that_is_named(bench: LinkBench, distributio
     """Each packet's delay to 2 us, as the model has it; and so the order in which they leave."""
     bench.links.set(0, parse_netem(f"delay 10ms 1ms 20% distribution {distribution}"))
     shaped = distribution != "uniform"
-    settings = Settings(delay_ns=10_000_000, jitter_ns=1_000_000, shaped=shaped, rho=(0, 0, 0, 0, round(20 * PERCENT)))
+    settings = Settings(
+        delay_ns=10_000_000, jitter_ns=1_000_000, jitter_step=jitter_step(0.2, distribution), shaped=shaped
+    )
     model = LinkModel(settings, seeds(), table_of(distribution) if shaped else [])
     frames = numbered(300)
     delays = [model.arrive(0, data)[0].leave_ns for data in frames]
@@ -93,6 +97,40 @@ def test_jitter_has_the_distribution_that_is_named(bench: LinkBench, distributio
         expected = start + sent[frame.data] + delays[int.from_bytes(frame.data[:4], "big")]
         assert abs(frame.timestamp_ns - expected) < 2_000
     assert [frame.data for frame in got] != frames
+
+
+def test_short_delays_with_jitter_are_kept(bench: LinkBench) -> None:
+    """Each packet leaves within 0.1 us of its time, those that overtake others too."""
+    bench.links.set(0, parse_netem("delay 3us 2us"))
+    model = LinkModel(Settings(delay_ns=3_000, jitter_ns=2_000), seeds())
+    frames = numbered(400)
+    ends = wire_ends(frames, 1e9)
+    leaves = [end + model.arrive(0, data)[0].leave_ns for data, end in zip(frames, ends, strict=True)]
+    bench.card.source(0, frames, timing=1e9)
+    bench.card.run()
+    got = bench.card.received(1)
+    order = [int.from_bytes(frame.data[:4], "big") for frame in got]
+    assert sorted(order) == list(range(400)) != order
+    off = [frame.timestamp_ns - leaves[number] for frame, number in zip(got, order, strict=True)]
+    assert max(off) - min(off) < 100
+    times = [leaves[number] for number in order]
+    assert all(later > earlier - 10 for earlier, later in pairwise(times))  # the source's own times are whole cycles
+
+
+@pytest.mark.parametrize("correlation", [0.25, 0.9])
+@pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", "paretonormal"])
+def test_correlated_jitter_keeps_its_distribution(distribution: str, correlation: float) -> None:
+    """The model, which the card is held to above, with what the driver sets: mean, deviation, correlation."""
+    table = table_of(distribution) if distribution != "uniform" else []
+    step = jitter_step(correlation, distribution)
+    model = LinkModel(
+        Settings(delay_ns=10**9, jitter_ns=5_000_000, jitter_step=step, shaped=bool(table)), seeds(), table
+    )
+    jitter = np.array([model.arrive(0, b"")[0].leave_ns for _ in range(40_000)]) - 1e9
+    alone = np.array(table) / SCALE if table else np.linspace(-1, 1, 1000)
+    assert abs(jitter.mean() / 5e6 - alone.mean()) < 0.06
+    assert abs(jitter.std() / 5e6 - alone.std()) < 0.06 * alone.std()
+    assert abs(np.corrcoef(jitter[1:], jitter[:-1])[0, 1] - correlation) < 0.03
 
 
 def wire_ends(frames: list[bytes], bits_per_s: float) -> list[float]:
@@ -165,7 +203,8 @@ def test_long_packets_go_by_host_memory(bench: LinkBench) -> None:
 
 
 def test_the_same_seed_repeats_a_run(bench: LinkBench) -> None:
-    bench.links.set(0, parse_netem("delay 3ms 2ms loss 20% duplicate 10%"))
+    bench.links.set(0, parse_netem("delay 3ms 2ms 50% loss 20% 50% duplicate 10% 20%"))
+    bench.links.seed(SEED)
     frames = numbered(100)
     first = bench.send(frames)
     bench.links.seed(SEED)

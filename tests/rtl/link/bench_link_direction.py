@@ -195,7 +195,8 @@ def any_settings() -> Settings:
         duplicate=a_threshold(),
         corrupt=a_threshold(),
         reorder=0,
-        rho=tuple(random.choice((0, random.getrandbits(32))) for _ in range(5)),  # type: ignore[arg-type]
+        rho=tuple(random.choice((0, random.getrandbits(32))) for _ in range(4)),  # type: ignore[arg-type]
+        jitter_step=random.choice((0, random.getrandbits(32))),
         lead_ns=LEAD_NS,
     )
 
@@ -259,12 +260,27 @@ async def a_reordered_frame_overtakes_those_that_wait(dut: Any) -> None:
 @behaviour()
 async def jitter_has_the_tables_distribution(dut: Any) -> None:
     table = sorted(random.Random(3).randint(-32768, 32767) for _ in range(4096))
-    settings = Settings(delay_ns=9000, jitter_ns=1500, shaped=True, rho=(0, 0, 0, 0, ONES // 3), lead_ns=LEAD_NS)
+    settings = Settings(delay_ns=9000, jitter_ns=1500, shaped=True, jitter_step=ONES // 3, lead_ns=LEAD_NS)
     bench = a_bench(dut)
     await bench.begin(settings, table)
     frames = some_frames(80, 80)
     found = await bench.run(frames, pause=lambda: 40)
     check(bench, found, settings, frames, table)
+
+
+@behaviour()
+@cocotb.parametrize(trial=range(4))
+async def short_delays_with_jitter_are_kept(dut: Any, trial: int) -> None:
+    """Frames that wait for less than a fetch from host memory takes overtake each other, as their times say."""
+    random.seed(trial)
+    settings = Settings(delay_ns=900, jitter_ns=450, duplicate=a_threshold(0.2), reorder=0, lead_ns=LEAD_NS)
+    bench = a_bench(dut)
+    await bench.begin(settings)
+    frames = some_frames(120, 100)
+    found = await bench.run(frames, pause=lambda: random.choice((0, 20, 60)), leaps=trial > 1)
+    check(bench, found, settings, frames)
+    order = [[data for data, _ in frames].index(data) for data, _ in found]
+    assert order != sorted(order)
 
 
 @behaviour()
@@ -342,9 +358,17 @@ async def bad_frames_and_those_that_are_too_long_are_dropped(dut: Any) -> None:
 @cocotb.parametrize(hold=[0, 1])
 async def frames_that_come_too_fast_are_dropped_or_held_off(dut: Any, hold: int) -> None:
     """One decision after the other, each with a multiplication for every setting."""
-    rho = (ONES // 2,) * 5
     settings = Settings(
-        delay_ns=3000, loss=1, p=1, corrupt=1, duplicate=1, jitter_ns=9, byte_time=1, rho=rho, lead_ns=LEAD_NS
+        delay_ns=3000,
+        loss=1,
+        p=1,
+        corrupt=1,
+        duplicate=1,
+        jitter_ns=9,
+        jitter_step=ONES // 2,
+        byte_time=1,
+        rho=(ONES // 2,) * 4,
+        lead_ns=LEAD_NS,
     )
     bench = a_bench(dut)
     await bench.begin(settings)

@@ -21,3 +21,8 @@ def test_link_direction(parameters: dict[str, int]) -> None:
 @pytest.mark.parametrize("depth", [4, 64])
 def test_link_heap(depth: int) -> None:
     simulation.simulate("link_heap", folder="link", sources=SOURCES[:-1], DEPTH=depth, REST_W=16)
+
+
+@pytest.mark.parametrize("depth", [16, 512])
+def test_link_soon(depth: int) -> None:
+    simulation.simulate("link_soon", folder="link", sources=SOURCES[:-1], DATA_W=64, DEPTH=depth)
