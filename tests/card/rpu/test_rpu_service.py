@@ -44,6 +44,59 @@ WRONGS = {
 }  # fmt: skip
 
 
+# More of it. A flood is no fault: the packets are its own
+MORE_HEAD = f"""#include "headrace.h"
+{HEAD}
+IN_BROADCAST volatile int shout;
+int deep(int n) {{
+  volatile int a[64];
+  a[0] = n;
+  return deep(n + 1) + a[0];
+}}
+"""
+MORE: dict[str, tuple[str, str | None]] = {
+    "call to a supervisor": ('asm volatile("ecall");', "environment call"),
+    "jump to half an instruction": ("((void (*)(void))0x02000002)();", "no multiple of 4"),
+    "its own code": ("for (volatile int *at = (int *)0x02000000;; at++) *at = 0;", "access beyond instruction memory"),
+    "stack": ("turns = deep(1);", "stopped at .*access beyond"),
+    "nowhere": (
+        "((char *)0x7FFFFFFF)[turns] = 1; while (1);",
+        "access beyond registers; last wrong address 0x7ffffffc",
+    ),
+    "accelerator that isn't there": ("turns = *(volatile int *)0x00400010;", "the unit has no accelerator"),
+    "store to an accelerator that isn't there": (
+        "*(volatile int *)0x00400010 = 1; while (1);",
+        "the unit has no accelerator",
+    ),
+    "port": ("packet.port = 5; pkt_send(&packet); while (1);", "error of invalid descriptor"),
+    "slot": ("packet.tag = 200; pkt_send(&packet); while (1);", "error of invalid descriptor"),
+    "length": ("packet.data = (unsigned char *)0x0107FFF0; pkt_send(&packet); while (1);", "error of invalid desc"),
+    "slots entered again": ("init_slots(4, 0, 4096); while (1);", "error of duplicate slot"),
+    "slots that aren't there": (
+        "rpu_enter_slots(200, 0, 128, 0); while (1);",
+        "error of duplicate slot and invalid slot",
+    ),
+    "end of main": ("return turns;", r"stuck at .*: takes no packets, 4 in all"),
+    "timer that never rests": (
+        "TIMER_INTERVAL = 1; set_masks(0xFFFF); while (1) turns++;",
+        "stuck at .*: takes no packets",
+    ),
+    "host memory that isn't there": (
+        "unsigned long long at = 0xDEAD0000000; packet.len = 64; dram_read_req(&at, &packet); while (1);",
+        r"error of host memory; last wrong host address 0xdead0000000",
+    ),
+    "flood of its own packets": (
+        "packet.tag = 0; packet.port = 1; packet.len = 60; while (1) pkt_send(&packet);",
+        None,
+    ),
+    "flood of broadcasts": ("while (1) shout++;", r"stuck at .*: takes no packets"),
+    "flood to other units": (
+        "packet.tag = 0; packet.port = 3; packet.len = 60; while (1) pkt_send(&packet);",
+        None,
+    ),
+}
+
+
 @pytest.fixture
 def card() -> Iterator[Card]:
     # The model of test_rpu_card
@@ -117,6 +170,29 @@ def test_what_a_program_does_wrong_is_told_and_costs_only_its_own_packets(
     after = service.answer({"command": "stats"})["units"][BAD]
     assert after["fault"] is None and after["program"] == "forwarder"
     assert after["tx_packets"] - before.tx_packets >= len(more) // 5
+
+
+def test_no_program_keeps_the_others_from_theirs(card: Card, tmp_path: Path) -> None:
+    """One wrong program after the other in a unit of a card that goes on."""
+    service = service_of(card)
+    card.sink(1, "memory")
+    packets = frames(60)
+    for name, (text, told) in MORE.items():
+        source = tmp_path / "wrong.c"
+        source.write_text(f"{MORE_HEAD}int main(void) {{\n  init_slots(4, 0, 4096);\n{WAIT}  {text}\n}}\n")
+        path = str(program.build([source], said=lambda _: None))
+        service.answer({"command": "load", "units": [BAD], "program": name, "path": path, "force": True})
+        before = service.driver.counters(BAD).rx_packets
+        card.source(0, packets, timing=10e9)
+        card.run(until=None, cycles=5_000)
+        service.answer({"command": "stats"})
+        card.run(until=None, cycles=35_000)
+        units = service.answer({"command": "stats"})["units"]
+        missing = Counter(packets) - Counter(frame.data for frame in card.received(1))
+        assert missing.total() <= units[BAD]["rx_packets"] - before < 0.3 * len(packets)
+        assert [unit["fault"] for unit in units[:BAD]] == [None] * BAD
+        fault = units[BAD]["fault"]
+        assert fault is None if told is None else re.search(told, fault), (name, fault)
 
 
 def test_a_unit_is_loaded_anew_while_packets_go_through_the_others(card: Card) -> None:
