@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
 from headrace.evaluate.loads.switch_network import (
+    ALL_BY_CONTROLLER,
     FAUCET,
     LEARNING,
     ROUTING,
     SWITCHES,
+    TESTCONTROLLER,
     Reached,
     Switch,
     controlled,
@@ -33,6 +36,13 @@ def test_os_kens_simple_switch_learns_the_hosts(switch: Switch) -> None:
         assert reached(hosts) == ALL
         learned = re.findall(r"priority=1,in_port=\d+,dl_src=\S+,dl_dst=\S+ actions=output:\d+", ofctl("dump-flows"))
         assert len(learned) == 6
+
+
+@pytest.mark.skipif(shutil.which(TESTCONTROLLER) is None, reason="ovs-testcontroller is not installed")
+def test_long_packets_come_to_a_controller_whole(switch: Switch) -> None:
+    with controlled(ALL_BY_CONTROLLER, switch) as (one, two, _):
+        assert all(one.pings(two, 1, size=1000) for _ in range(4))
+        assert "priority=1" not in ofctl("dump-flows"), "each of them went by the controller"
 
 
 @pytest.mark.skipif(not FAUCET.exists(), reason="faucet is not installed")

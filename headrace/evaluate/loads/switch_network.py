@@ -44,6 +44,7 @@ PARAMETERS: Mapping[str, Any] = {"PORTS": 4, "TABLES": 9, "DATA_W": 256, "EXACT"
 """Of the smallest card on which faucet has its tables. All tests share it, as it takes minutes to build."""
 
 FAUCET = paths.share() / ".venv-faucet/bin/faucet"
+TESTCONTROLLER = "ovs-testcontroller"
 SIMPLE_SWITCH = paths.share() / "examples/controller/simple_switch.py"
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
@@ -106,17 +107,10 @@ class Host:
             raise HeadraceError(f"no answer from {other.address}")
         return int(found[1])
 
-    def pings(self, other: Host, count: int = 3, wait_s: int = PATIENCE_S) -> int:
-        """How many of so many pings, one after the other, are answered within ``wait_s``."""
-        words = [
-            "ping",
-            "-n",
-            "-c",
-            "1",
-            "-W",
-            str(wait_s),
-            other.address,
-        ]  # of several it gives up the last ones early
+    def pings(self, other: Host, count: int = 3, wait_s: int = PATIENCE_S, size: int = 56) -> int:
+        """How many of so many pings with ``size`` bytes, one after the other, are answered within ``wait_s``."""
+        # of several it gives up the last ones early
+        words = ["ping", "-n", "-c", "1", "-s", str(size), "-W", str(wait_s), other.address]
         return sum(" 1 received" in self.run(*words).stdout for _ in range(count))
 
     def sends(self, other: Host, port: int = 5000, wait_s: float = PATIENCE_S) -> bool:
@@ -295,6 +289,15 @@ def _by_simple_switch(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _by_testcontroller(folder: Path) -> Iterator[None]:
+    """Which has all packets come to it, and sends each on."""
+    words = ["-O", "OpenFlow13", "--noflow", f"--unixctl={folder}/unixctl", f"ptcp:{CONTROLLER}:127.0.0.1"]
+    with logged([TESTCONTROLLER, *words], folder / "controller.log") as alive:
+        until(lambda: alive() and "CONTROLLER" in ofctl("dump-flows"), "the controller's flow")
+        yield
+
+
 FAUCET_CONFIG = f"""
 acls:
   no-5001:
@@ -338,6 +341,7 @@ def _by_faucet(folder: Path) -> Iterator[None]:
 
 _ONE_NETWORK = ("10.0.0.1/24", "10.0.0.2/24", "10.0.0.3/24")
 OFCTL = Controlled("ovs-ofctl", _ONE_NETWORK, _by_ofctl)
+ALL_BY_CONTROLLER = Controlled(TESTCONTROLLER, _ONE_NETWORK, _by_testcontroller, programs=(TESTCONTROLLER,))
 LEARNING = Controlled("os-ken's simple switch", _ONE_NETWORK, _by_simple_switch)
 ROUTING = Controlled(
     "faucet with 2 VLANs, a router and an ACL",
