@@ -49,7 +49,9 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     if os.geteuid() != 0:
         words += ["--user", "--preserve-credentials"]
     if files:
-        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={'/' if answer['system'] else Path.cwd()}"]
+        here = Path.cwd()
+        hidden = answer["system"] or any(here.is_relative_to(own) for own in ("/run", "/proc"))
+        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={'/' if hidden else here}"]
     return [*words, "--"]
 
 

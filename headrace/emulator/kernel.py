@@ -6,9 +6,12 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import re
 import select
+import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +26,9 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (1 << bit for bit in (17, 26, 2
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _MS_NOSUID, _MS_NODEV = 2, 4
 _MNT_DETACH = 2
+_MOUNT_SETATTR, _MOUNT_ATTR_RDONLY = 442, 1  # the number is that of all architectures
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_LONGEST_COPY = 1 << 20  # of a file, where no overlay can be
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 _PDEATHSIG, _SET_NAME, _TIMER_SLACK, _SUBREAPER, _IS_SUBREAPER = 1, 15, 29, 36, 37
 _SET_SCHEDULER = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
@@ -127,7 +133,79 @@ def overlay(where: str, kept: Path) -> None:
     for folder in (upper, work):
         folder.mkdir(parents=True, exist_ok=True)
     upper.chmod(Path(where).stat().st_mode & 0o7777)
-    mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
+    try:
+        mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
+    except HeadraceError:
+        if not (below := [place for place in _mounted() if Path(where) in place.parents]):
+            raise
+        _overlay_parts(Path(where), upper, work, below)
+        bind(upper, where, whole=True)
+
+
+def _mounted() -> list[Path]:
+    """Where something is mounted."""
+    lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    return [Path(os.fsdecode(re.sub(rb"\\([0-7]{3})", _octal, line.split()[4]))) for line in lines]
+
+
+def _octal(found: re.Match[bytes]) -> bytes:
+    return bytes([int(found[1], 8)])
+
+
+def _overlay_parts(where: Path, upper: Path, work: Path, below: Sequence[Path]) -> None:
+    """Fills ``upper`` with what is in a folder that can't be under an overlay as a whole: without root the kernel takes
+    none with something mounted ``below``. Folders are overlays, or parts again, small files are copies, and what else
+    there is can't be written to. What ``upper`` has already stays. Raises HeadraceError."""
+    for entry in sorted(os.scandir(where), key=lambda entry: entry.name):
+        place, there = where / entry.name, upper / entry.name
+        try:
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode):
+                there.mkdir(exist_ok=True)
+                _overlay_part(place, there, work / entry.name, mode, below)
+            elif os.path.lexists(there):
+                continue
+            elif stat.S_ISLNK(mode):
+                there.symlink_to(os.readlink(place))
+            elif stat.S_ISREG(mode) and entry.stat().st_size <= _LONGEST_COPY and os.access(place, os.R_OK):
+                shutil.copy2(place, there)
+            else:
+                there.touch()
+                fix(place, there)
+        except FileNotFoundError:  # it has gone meanwhile
+            continue
+        except OSError as error:
+            raise HeadraceError(f"{place}: {error.strerror}") from None
+
+
+def _overlay_part(where: Path, upper: Path, work: Path, mode: int, below: Sequence[Path]) -> None:
+    """A folder of ``_overlay_parts``; the whole becomes visible at ``upper``."""
+    upper.chmod(stat.S_IMODE(mode))
+    work.mkdir(parents=True)
+    if any(where in place.parents for place in below):
+        try:
+            _overlay_parts(where, upper, work, below)
+        except PermissionError:
+            fix(where, upper)
+        return
+    folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in (where, upper, work)]
+    lower, changed, scratch = (f"/proc/self/fd/{folder}" for folder in folders)  # names may have commas and colons
+    try:
+        mount("overlay", upper, f"lowerdir={lower},upperdir={changed},workdir={scratch},userxattr")
+    except HeadraceError:
+        if where.exists():
+            fix(where, upper)
+    finally:
+        for folder in folders:
+            os.close(folder)
+
+
+def fix(source: Path, where: Path) -> None:
+    """Makes a file or folder appear in another place, where it can't be written to. Raises HeadraceError."""
+    bind(source, where, whole=True)
+    read_only = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, 0, 0)
+    arguments = (ctypes.c_long(_MOUNT_SETATTR), _AT_FDCWD, os.fsencode(where), _AT_RECURSIVE, read_only, len(read_only))
+    _call("syscall", f"{where} for reading", *arguments)
 
 
 def change_root(folder: Path) -> None:

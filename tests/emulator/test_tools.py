@@ -31,15 +31,27 @@ RECEIVE = (
 NOBODY = 65534
 WITHOUT_ROOT = """
 import os, sys
+from pathlib import Path
 from headrace.emulator.client import Emulation
 assert os.geteuid() != 0
+folder = Path(sys.argv[1]).parent
+shared = {path: path.read_text() for path in (folder / "here/inside", folder / "plain/file", Path("/etc/hostname"))}
 with Emulation(sys.argv[1], hold=True) as emulation:
+    for path, text in shared.items():
+        assert emulation.run("n1", ["cat", str(path)]).stdout == text
+    for path in (folder / "here/inside", folder / "here/deep/new", folder / "new", folder / "plain/file"):
+        done = emulation.run("n1", ["sh", "-c", f"echo mine > {path} && cat {path}"])
+        assert done.stdout == "mine\\n", (path, done)
+        assert emulation.run("n2", ["cat", str(path)]).stdout != "mine\\n"
+    assert emulation.run("n1", ["touch", "/etc/mine", "/var/mine"]).returncode == 0
     assert emulation.run("n1", ["ping", "-c", "1", "n3"]).returncode == 0
     assert emulation.run("n1", ["touch", "/tmp/mine"]).returncode == 0
     emulation.jam("n2:n3")
     assert emulation.run("n1", ["ping", "-c", "1", "-W", "1", "n3"]).returncode != 0
     assert emulation.ask("delay-line")["delay_line"]["frames"] > 0
-assert not os.path.exists("/tmp/mine")
+assert {path: path.read_text() for path in shared} == shared
+for path in ("/tmp/mine", "/etc/mine", "/var/mine", folder / "new", folder / "here/deep/new"):
+    assert not os.path.exists(path)
 print("all of it")
 """
 
@@ -61,6 +73,9 @@ def test_exec_takes_its_command_behind_two_dashes_too(tmp_path: Path) -> None:
             ]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stdout) == (7, "n2\nn2 10.0.0.2\n")
+        for folder, there in ((str(tmp_path), f"{tmp_path}\n"), ("/run", "/\n")):  # the node has a /run of its own
+            words = [*HEADRACE, "emulate", "exec", "--name", emulation.name, "n2", "pwd"]
+            assert subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder).stdout == there
 
 
 def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Path) -> None:
@@ -146,9 +161,27 @@ def test_a_partial_jam_loses_its_part_on_its_link_alone(tmp_path: Path) -> None:
         assert answered("n1", "n2") == 300
 
 
-def test_it_needs_no_root(open_folder: Path) -> None:
+MOUNTED = """
+set -e
+echo mounted > "$0/name"
+mount --bind "$0/name" /etc/hostname
+mount --bind "$0/name" /etc/hosts
+mount -t tmpfs none /var/lib
+mount --bind "$0/there" "$0/here"
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("mounted", [False, True], ids=["alone", "mounts-below"])
+def test_it_needs_no_root(mounted: bool, open_folder: Path) -> None:
+    for name in ("here/deep", "there/deep", "plain"):
+        (open_folder / name).mkdir(parents=True)
+    for name in ("here/inside", "there/inside", "plain/file"):
+        (open_folder / name).write_text(f"{name}\n")
     path = scenario(open_folder, [(0, 0), (60_000, 0), (120_000, 0)], SHORTEST, "range_m = 90e3")
     path.chmod(0o644)
+    for each in (open_folder, *open_folder.rglob("*")):
+        os.chown(each, NOBODY, NOBODY)
     as_nobody = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
     if subprocess.run([*as_nobody, "unshare", "--user", "--map-root-user", "--net", "true"], check=False).returncode:
         pytest.skip("this machine has no user namespaces for others than root")
@@ -160,6 +193,8 @@ def test_it_needs_no_root(open_folder: Path) -> None:
     else:
         pytest.skip("others than root have no Python for this environment")
     words += [WITHOUT_ROOT, str(path)]
+    if mounted:
+        words = ["unshare", "--mount", "sh", "-c", MOUNTED, str(open_folder), *words]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=open_folder, env=env)
     assert done.stdout == "all of it\n", done
 
