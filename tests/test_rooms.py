@@ -1,11 +1,13 @@
 """The packages of headrace are layers: each uses only those before it, and no card knows another."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 import headrace
+from headrace import paths
 
 ROOT = Path(headrace.__file__).parent
 ORDER = (
@@ -66,3 +68,32 @@ def test_benchmarks_may_use_studies_and_both_use_loads_but_never_the_other_way(p
         return
     after = EVALUATE[EVALUATE.index(room) + 1 :]
     assert not {name for name in imported(path) for later in after if f"{name}.".startswith(f"evaluate.{later}.")}
+
+
+# RTL: each layer uses only those before its own; those of one line nothing of each other.
+LAYERS = (
+    ("pkg",),
+    ("memory", "stream"),
+    ("filter", "capture", "bridge", "rpu", "switch"),
+    ("host",),
+    ("nic", "link", "pcie"),
+    ("card",),
+)
+PARTS = {path.stem: path for path in sorted((paths.share() / "rtl").rglob("*.sv"))}
+
+
+def test_a_layer_of_rtl_uses_only_those_before_it() -> None:
+    place = {folder: number for number, line in enumerate(LAYERS) for folder in line}
+    used = set()
+    for path in PARTS.values():
+        text = re.sub(r"//.*", "", path.read_text())
+        names = re.findall(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", text, re.MULTILINE) + re.findall(r"\b(\w+_pkg)::", text)
+        used |= {(folder(path), folder(PARTS[name])) for name in names if name in PARTS}
+    assert {one for one, _ in used} == set(place) - {"pkg"}
+    together = {("memory", "stream"), ("stream", "memory")}
+    assert all(place[other] < place[one] for one, other in used - together if one != other)
+
+
+def folder(path: Path) -> str:
+    """The layer of a file."""
+    return path.relative_to(paths.share() / "rtl").parts[0]
