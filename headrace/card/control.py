@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from headrace.card.lines import Clients
 from headrace.card.process import Tell
 from headrace.errors import HeadraceError
 
 _LONGEST = 1 << 16  # bytes of a line
-_CLIENT_S = 0.5  # that a client may take for its line
 _ANSWER_S = 120.0
 
 
@@ -92,7 +92,7 @@ class ControlSocket:
             self._link.close()
             raise HeadraceError(f"{self.path}: {error.strerror or error}") from None
         self._link.listen()
-        self._link.setblocking(False)
+        self._clients = Clients(self._link, _LONGEST)
 
     def _remove_stale(self) -> None:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -110,24 +110,12 @@ class ControlSocket:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._link.close()
+        self._clients.close()
         self.path.unlink(missing_ok=True)
 
     def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
         """Answers those who wait, and says how many; what ``answer`` raises as HeadraceError is told them."""
-        count = 0
-        while True:
-            try:
-                client, _ = self._link.accept()
-            except BlockingIOError:
-                return count
-            count += 1
-            with client:
-                client.settimeout(_CLIENT_S)
-                try:
-                    client.sendall(json.dumps(_answered(_line(client), answer)).encode() + b"\n")
-                except OSError:
-                    pass  # who has gone needs no answer
+        return self._clients.serve(lambda request: (answer(request), None))
 
 
 @contextmanager
@@ -149,23 +137,10 @@ def open_control(owner: Owner, path: str | None, live: bool, tell: Tell) -> Iter
         yield control
 
 
-def _answered(line: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    try:
-        request = json.loads(line)
-        if not isinstance(request, dict):
-            raise ValueError
-    except ValueError:
-        return {"error": "not a JSON object in one line", "exit_code": 2}
-    try:
-        return answer(request)
-    except HeadraceError as error:
-        return {"error": str(error), "exit_code": error.exit_code}
-
-
 def _line(link: socket.socket) -> bytes:
     data = b""
-    while not data.endswith(b"\n") and len(data) < _LONGEST:
-        part = link.recv(4096)
+    while not data.endswith(b"\n"):
+        part = link.recv(1 << 16)
         if not part:
             break
         data += part

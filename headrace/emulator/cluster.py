@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -273,8 +273,9 @@ class _Controller:
     def loop(self, listener: socket.socket) -> None:
         """Until it ends. Raises HeadraceError."""
         signals = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop)
-        with kernel.Wakeup(signals) as wakeup, selectors.DefaultSelector() as selector:
-            for file in (listener, wakeup):
+        clients = control.clients(listener)
+        with closing(clients), kernel.Wakeup(signals) as wakeup, selectors.DefaultSelector() as selector:
+            for file in (clients, wakeup):
                 selector.register(file, selectors.EVENT_READ)
             while not self._stopping:
                 due = math.inf if self._hold else self._start_s + (self._number + 1) * self.scenario.step_s
@@ -287,8 +288,8 @@ class _Controller:
                 until = min(due, self._asked_s + _RENEW_S)
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, until - time.monotonic()))]
                 wakeup.clear()
-                if listener in ready:
-                    control.serve(listener, self._answer)
+                if clients in ready:
+                    clients.serve(self._answer)
 
     def _stop(self) -> None:
         self._stopping = True

@@ -9,25 +9,21 @@ import json
 import os
 import socket
 import struct
-import time
-from collections.abc import Callable
 from typing import Any
 
+from headrace.card.lines import Answer, Clients
 from headrace.errors import HeadraceError
+
+__all__ = ["Answer", "Ended", "ask", "clients", "is_up", "listen"]
 
 _LONGEST = 1 << 24
 _LONGEST_ADDRESS = 108  # bytes of a UNIX socket's (unix(7))
-_CLIENT_S = 2.0
 _ANSWER_S = 600.0
 _CREDENTIALS = struct.Struct("iII")
 
 
 class Ended(HeadraceError):
     """The emulation doesn't run, or no longer."""
-
-
-Answer = tuple[dict[str, Any], int | None]
-"""What is said, and a file descriptor to go with it."""
 
 
 def _address(name: str) -> str:
@@ -46,7 +42,6 @@ def listen(name: str) -> socket.socket:
         link.close()
         raise HeadraceError(f"an emulation {name} runs already: stop it, or choose another --name") from None
     link.listen(64)
-    link.setblocking(False)
     return link
 
 
@@ -86,47 +81,11 @@ def ask(name: str, **request: Any) -> dict[str, Any]:
     return answer
 
 
-def serve(link: socket.socket, answer: Callable[[dict[str, Any]], Answer]) -> None:
-    """Answers those who wait; what ``answer`` raises as HeadraceError is told them."""
-    while True:
-        try:
-            client, _ = link.accept()
-        except BlockingIOError:
-            return
-        with client:
-            try:
-                _serve_one(client, answer)
-            except OSError:
-                pass  # who has gone needs no answer
+def clients(link: socket.socket) -> Clients:
+    """Those who ask an emulation by the socket of ``listen``."""
+    return Clients(link, _LONGEST, _is_the_user)
 
 
-def _serve_one(client: socket.socket, answer: Callable[[dict[str, Any]], Answer]) -> None:
+def _is_the_user(client: socket.socket) -> bool:
     peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
-        return
-    data, deadline = b"", time.monotonic() + _CLIENT_S
-    while not data.endswith(b"\n") and len(data) < _LONGEST:
-        client.settimeout(max(deadline - time.monotonic(), 0))  # of the whole request: bytes that drip hold up nobody
-        part = client.recv(1 << 16)
-        if not part:
-            return
-        data += part
-    client.settimeout(_CLIENT_S)
-    descriptor = None
-    try:
-        request = json.loads(data)
-        if not isinstance(request, dict):
-            raise ValueError
-        said, descriptor = answer(request)
-    except (ValueError, RecursionError):
-        said = {"error": "not a JSON object in one line", "exit_code": 2}
-    except HeadraceError as error:
-        said = {"error": str(error), "exit_code": error.exit_code}
-    line = json.dumps(said).encode() + b"\n"
-    if descriptor is None:
-        client.sendall(line)
-        return
-    try:
-        socket.send_fds(client, [line], [descriptor])
-    finally:
-        os.close(descriptor)
+    return int(_CREDENTIALS.unpack(peer)[1]) == os.geteuid()

@@ -55,7 +55,7 @@ class World:
         network: int = -1,
         roots: Mapping[int, Path] | None = None,
     ) -> None:
-        self.scenario, self._keeper, self._listener = scenario, keeper, listener
+        self.scenario, self._keeper, self._clients = scenario, keeper, control.clients(listener)
         self._hold, self._record = hold, record
         self._share, self._network, self._roots = share, network, roots or {}
         self._nodes: list[Node] = []  # that are here
@@ -258,7 +258,7 @@ class World:
         ):
             for node in self._nodes:
                 selector.register(node, selectors.EVENT_READ, node)
-            for file in (self._listener, self._keeper, wakeup):
+            for file in (self._clients, self._keeper, wakeup):
                 selector.register(file, selectors.EVENT_READ)
             for descriptor in self._links.fabric.files():
                 selector.register(descriptor, selectors.EVENT_READ, "fabric")
@@ -291,8 +291,8 @@ class World:
                 self._hear(key.data)
             elif key.data == "fabric":
                 fabric.attend()
-            elif key.fileobj is self._listener:
-                control.serve(self._listener, self._answer)
+            elif key.fileobj is self._clients:
+                self._clients.serve(self._answer)
             elif key.fileobj is self._keeper:
                 self._keeper.recv(1)
                 self._stop()

@@ -11,7 +11,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from headrace.emulator import control, kernel
+from headrace.card.lines import Clients
+from headrace.emulator import kernel
 from headrace.emulator.node import Node
 from headrace.emulator.world import World
 
@@ -31,12 +32,12 @@ def test_a_message_that_a_step_has_heard_is_not_waited_for_again(monkeypatch: py
         listener.recv(1)
         hear(node)
 
+    clients: Any = Mock(spec=Clients, fileno=listener.fileno, serve=serve)
     monkeypatch.setattr(kernel, "ended_children", lambda: [])
-    monkeypatch.setattr(control, "serve", serve)
-    world: Any = SimpleNamespace(_links=Mock(), _nodes=[node], _listener=listener, _answer=None, _hear=hear)
+    world: Any = SimpleNamespace(_links=Mock(), _nodes=[node], _clients=clients, _answer=None, _hear=hear)
     with selectors.DefaultSelector() as selector, ours, theirs, listener, client:
         keys = [
-            selector.register(listener, selectors.EVENT_READ),
+            selector.register(clients, selectors.EVENT_READ),
             selector.register(ours, selectors.EVENT_READ, node),
         ]
         client.send(b"\1")

@@ -49,6 +49,18 @@ def asked(emulation: Emulation, data: bytes) -> Any:
     return json.loads(answer) if answer else None
 
 
+def test_who_is_silent_holds_up_nobody(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, LINE), hold=True) as emulation, socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(control._address(emulation.name))
+        assert emulation.status()["nodes"]
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.recv(1)  # it is still there, so nobody has waited for it
+        silent.setblocking(True)
+        silent.sendall(b'{"command": "none"}\n')
+        assert b"error" in silent.recv(1 << 16)
+
+
 def test_wrong_requests_end_their_own_session(tmp_path: Path) -> None:
     rng = random.Random(29)
     with Emulation(scenario(tmp_path, LINE, 'phys = 2\nrouting = "shortest"'), hold=True) as emulation:

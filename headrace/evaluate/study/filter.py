@@ -79,6 +79,7 @@ class PartRow:
     luts: int
     flip_flops: int
     brams: float
+    dsps: int | None
 
 
 @dataclass(frozen=True)
@@ -189,18 +190,20 @@ def _cores(found: Mixed) -> CoresRow:
 
 
 def parts(quick: bool) -> list[PartRow]:
-    """FFShark's table V, and what finds the cores for packets and the whole card take here. ``quick``: not the whole.
-    A core's own size is bench size's."""
+    """FFShark's table V, and what a core, what finds the cores for packets and the whole card take here. ``quick``:
+    not the core and the whole."""
     rows = [PartRow(part, "FFShark, Vivado", *each) for part, each in published.SIZES.items()]
     jobs = [("chopper", "Headrace, filter_dispatch", "filter_dispatch", WHOLE)]
     if not quick:
         jobs += [
+            ("core", "Headrace, 128 KB", "bpf_core", {}),
+            ("core", "Headrace, 32 KB", "bpf_core", WIRE),
             ("whole", "Headrace, six cores of 128 KB", "filter_card", WHOLE),
             ("whole", "Headrace, six cores of 32 KB", "filter_card", WHOLE | WIRE),
         ]
     for part, what, module, parameters in jobs:
         total = synth.run(module, "xcup", parameters, hierarchy=False).total
-        rows.append(PartRow(part, what, total.luts, total.ffs, total.rams))
+        rows.append(PartRow(part, what, total.luts, total.ffs, total.rams, int(total.dsps)))
     return rows
 
 

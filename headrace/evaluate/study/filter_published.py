@@ -25,12 +25,13 @@ CORE_CLOCK_HZ = 100e6
 CPI = 4
 CORE_GBIT_S = 51.2
 SIZES = {
-    "core": (3_600, 1_161, 23.5),
-    "chopper": (4_112, 8_122, 0.0),
-    "whole": (56_250, 72_509, 251.0),
-    "device": (522_720, 1_045_440, 986.0),
+    "core": (3_600, 1_161, 23.5, 0),
+    "chopper": (4_112, 8_122, 0.0, 0),
+    "whole": (56_250, 72_509, 251.0, 0),
+    "device": (522_720, 1_045_440, 986.0, None),
 }
-"""Table V: LUTs, flip-flops, BRAM36 by Vivado; the whole has six cores."""
+"""Table V: LUTs, flip-flops, BRAM36 by Vivado, and DSPs, of which section V-C says that none were used; the whole has
+six cores."""
 
 
 def insertion_us(size: int) -> float:

@@ -98,11 +98,15 @@ def cores_table(study: FilterStudy) -> str:
 
 
 def parts_table(study: FilterStudy) -> str:
-    """LUTs, flip-flops and RAMs by part."""
+    """LUTs, flip-flops, RAMs and DSPs by part."""
     lines = [
-        [f"{row.part}: {row.what}", f"{row.luts:,}", f"{row.flip_flops:,}", f"{row.brams:g}"] for row in study.parts
+        [
+            *(f"{row.part}: {row.what}", f"{row.luts:,}", f"{row.flip_flops:,}", f"{row.brams:g}"),
+            "" if row.dsps is None else f"{row.dsps:,}",
+        ]
+        for row in study.parts
     ]
-    return grid(["UltraScale+", "LUTs", "flip-flops", "BRAM36"], lines)
+    return grid(["UltraScale+", "LUTs", "flip-flops", "BRAM36", "DSPs"], lines)
 
 
 def summary_table(study: FilterStudy) -> Table:
