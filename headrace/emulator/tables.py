@@ -13,6 +13,12 @@ from headrace.errors import HeadraceError
 
 T = TypeVar("T")
 
+MOST_DB = 300.0
+"""Of a power, a gain or a spread: more than there is anywhere."""
+
+_SMALLEST, _LARGEST = 1e-18, 1e18
+_OUT_OF_SIZE = f"neither 0 nor from {_SMALLEST:g} to {_LARGEST:g} in size"
+
 
 class Values:
     """The values of a table. ``where``: its name in messages."""
@@ -68,6 +74,8 @@ class Values:
             raise self.wrong(key, "not a number")
         if math.isinf(value) and not endless:
             raise self.wrong(key, "not a finite number")
+        if value and not math.isinf(value) and not _SMALLEST <= abs(value) <= _LARGEST:
+            raise self.wrong(key, _OUT_OF_SIZE)
         for bad, what in (
             (value <= above, f"not above {above:g}"),
             (value < least, f"not at least {least:g}"),
@@ -107,4 +115,6 @@ class Values:
             raise self.wrong(key, f"not {what}") from None
         if found.ndim != dimensions or not found.size or found.shape[-1] not in lengths or not np.isfinite(found).all():
             raise self.wrong(key, f"not {what}")
+        if (np.abs(found) > _LARGEST).any() or (np.abs(found[found != 0]) < _SMALLEST).any():
+            raise self.wrong(key, _OUT_OF_SIZE)
         return found

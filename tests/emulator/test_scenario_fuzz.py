@@ -77,8 +77,8 @@ may_fail = true
 """
 VALUES = [
     '""', '"x"', '"\\u0000"', f'"{"n" * 90}"', '"../.."', "0", "-1", "0.5", "9" * 401, "-" + "9" * 30, "1e308",
-    "-1e-308", "inf", "-inf", "nan", "true", "[]", "[[]]", "[[[[[1]]]]]", "[1]", "[nan]", "[[1, 2], 3]", '["a", "a"]',
-    "{}", "{a = 1}", "1979-05-27", "[" * 200 + "]" * 200,
+    "-1e-308", "1e-300", "-1e155", "1e18", "-1e18", "1e-18", "4e3", "inf", "-inf", "nan", "true", "[]", "[[]]",
+    "[[[[[1]]]]]", "[1]", "[nan]", "[[1, 2], 3]", '["a", "a"]', "{}", "{a = 1}", "1979-05-27", "[" * 200 + "]" * 200,
 ]  # fmt: skip
 
 
@@ -94,6 +94,7 @@ def values(text: str) -> list[tuple[int, int, int, str]]:
 FEW = EXAMPLE.replace("nodes = 32 ", "nodes = 6 ").replace("duration_s = 600 ", "duration_s = 20 ")
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("text", [FEW, OTHER, TWO_RAY], ids=["example", "other", "two-ray"])
 def test_any_value_is_right_or_told_with_line_and_key(text: str, tmp_path: Path) -> None:
     path, lines = tmp_path / "wrong.toml", text.splitlines()

@@ -11,7 +11,7 @@ import numpy as np
 
 from headrace.emulator.movement import Movement, read_movement
 from headrace.emulator.movement.base import LOCAL, Frame
-from headrace.emulator.tables import Values
+from headrace.emulator.tables import MOST_DB, Values
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_jammer(
         origins = {frame.origin_deg, moves.frame.origin_deg} - {None}
         if moves.frame.earth != frame.earth or len(origins) > 1:
             raise values.wrong("movement", "not in the nodes' frame, or with another origin")
-    power = values.number("power_dbm") if "power_dbm" in table else None
+    power = values.number("power_dbm", least=-MOST_DB, most=MOST_DB) if "power_dbm" in table else None
     reach = values.number("range_m", above=0, endless=True) if "range_m" in table else None
     if (power is None) == (reach is None):
         raise values.wrong("power_dbm", "there must be either power_dbm or range_m")

@@ -18,7 +18,7 @@ from headrace.emulator.radio.obstacles import Obstacle
 from headrace.emulator.radio.propagation import LIGHT_MPS, Floats, PathLoss, Shadowing
 from headrace.emulator.radio.scene import Scene
 from headrace.emulator.radio.state import LinkState, Pair, Way
-from headrace.emulator.tables import Values
+from headrace.emulator.tables import MOST_DB, Values
 
 MOST_CHANNELS = 1000
 MODELS = ("range", "free-space", "log-distance", "two-ray")
@@ -291,7 +291,10 @@ def _signal_radio(values: Values, model: str, names: Sequence[str], more: Mappin
         path_loss = propagation.LogDistance(frequency, exponent, reference_m)
     else:
         path_loss = propagation.TwoRay(frequency, values.number("antenna_m", 1.5, above=0))
-    sigma, decorrelation = values.number("shadowing_db", 0.0, least=0), values.number("shadowing_m", 50.0, above=0)
+    sigma, decorrelation = (
+        values.number("shadowing_db", 0.0, least=0, most=MOST_DB),
+        values.number("shadowing_m", 50.0, above=0),
+    )
     seed = values.whole("seed", 0)
     gear = _gear(values, Gear())
     signal = Signal(
@@ -311,9 +314,9 @@ def _signal_radio(values: Values, model: str, names: Sequence[str], more: Mappin
 
 def _gear(values: Values, default: Gear) -> Gear:
     return Gear(
-        values.number("power_dbm", default.power_dbm),
-        values.number("gain_dbi", default.gain_dbi),
-        values.number("noise_figure_db", default.noise_figure_db, least=0),
+        values.number("power_dbm", default.power_dbm, least=-MOST_DB, most=MOST_DB),
+        values.number("gain_dbi", default.gain_dbi, least=-MOST_DB, most=MOST_DB),
+        values.number("noise_figure_db", default.noise_figure_db, least=0, most=MOST_DB),
     )
 
 
