@@ -28,7 +28,7 @@ _MS_NOSUID, _MS_NODEV = 2, 4
 _MNT_DETACH = 2
 _MOUNT_SETATTR, _MOUNT_ATTR_RDONLY = 442, 1  # the number is that of all architectures
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
-_LONGEST_COPY = 1 << 20  # of a file, where no overlay can be
+_ROOM = 4 << 20  # bytes of files that are copied of a folder with mounts below
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 _PDEATHSIG, _SET_NAME, _TIMER_SLACK, _SUBREAPER, _IS_SUBREAPER = 1, 15, 29, 36, 37
 _SET_SCHEDULER = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
@@ -127,19 +127,28 @@ def bind(source: Path, where: Path | str, whole: bool = False) -> None:
     _call("mount", f"bind {where}", *arguments)
 
 
-def overlay(where: str, kept: Path) -> None:
-    """What is written below a folder goes into ``kept``, a folder of a tmpfs. Raises HeadraceError."""
-    upper, work = kept / "upper", kept / "work"
+def overlay(where: Path | str, kept: Path) -> None:
+    """What is written below a folder, also where something is mounted, goes into ``kept``, a folder of a tmpfs. Raises
+    HeadraceError."""
+    where, upper, work = Path(where).resolve(), kept / "upper", kept / "work"
     for folder in (upper, work):
         folder.mkdir(parents=True, exist_ok=True)
-    upper.chmod(Path(where).stat().st_mode & 0o7777)
-    try:
-        mount("overlay", where, f"lowerdir={where},upperdir={upper},workdir={work},userxattr")
-    except HeadraceError:
-        if not (below := [place for place in _mounted() if Path(where) in place.parents]):
-            raise
-        _overlay_parts(Path(where), upper, work, below)
+    _be_like(upper, where.stat())
+    if below := [place for place in _mounted() if where in place.parents]:
+        _fill(upper, where, work, below)
         bind(upper, where, whole=True)
+    else:
+        _overlay(where, where, upper, work)
+
+
+def _overlay(where: Path, lower: Path, upper: Path, work: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        names = []  # without the commas and colons that paths can have
+        for folder in (lower, upper, work):
+            opened = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+            stack.callback(os.close, opened)
+            names.append(f"/proc/self/fd/{opened}")
+        mount("overlay", where, "lowerdir={},upperdir={},workdir={},userxattr".format(*names))
 
 
 def _mounted() -> list[Path]:
@@ -152,55 +161,59 @@ def _octal(found: re.Match[bytes]) -> bytes:
     return bytes([int(found[1], 8)])
 
 
-def _overlay_parts(where: Path, upper: Path, work: Path, below: Sequence[Path]) -> None:
-    """Fills ``upper`` with what is in a folder that can't be under an overlay as a whole: without root the kernel takes
-    none with something mounted ``below``. Folders are overlays, or parts again, small files are copies, and what else
-    there is can't be written to. What ``upper`` has already stays. Raises HeadraceError."""
-    for entry in sorted(os.scandir(where), key=lambda entry: entry.name):
-        place, there = where / entry.name, upper / entry.name
+def _fill(upper: Path, lower: Path, work: Path, below: Sequence[Path]) -> None:
+    """Makes ``upper`` look like a folder with mounts ``below``: an overlay doesn't show those, and without root the
+    kernel takes none over those of others. Its folders are overlays, or filled in turn; its files are copies, or can't
+    be written to where that would take much; sockets and FIFOs have nobody at their other end, as in an overlay. What
+    is in ``upper`` already stays. Raises HeadraceError."""
+    room = _ROOM
+    for entry in sorted(os.scandir(lower), key=lambda entry: entry.name):
+        place, there = lower / entry.name, upper / entry.name
         try:
-            mode = entry.stat(follow_symlinks=False).st_mode
-            if stat.S_ISDIR(mode):
+            info = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(info.st_mode):
                 there.mkdir(exist_ok=True)
-                _overlay_part(place, there, work / entry.name, mode, below)
             elif os.path.lexists(there):
                 continue
-            elif stat.S_ISLNK(mode):
+            elif stat.S_ISLNK(info.st_mode):
                 there.symlink_to(os.readlink(place))
-            elif stat.S_ISREG(mode) and entry.stat().st_size <= _LONGEST_COPY and os.access(place, os.R_OK):
+            elif stat.S_ISSOCK(info.st_mode) or stat.S_ISFIFO(info.st_mode):
+                os.mknod(there, info.st_mode)
+            elif stat.S_ISREG(info.st_mode) and info.st_size <= room and os.access(place, os.R_OK):
                 shutil.copy2(place, there)
+                room -= info.st_size
             else:
                 there.touch()
-                fix(place, there)
-        except FileNotFoundError:  # it has gone meanwhile
+                _show(place, there)
+                continue
+            _be_like(there, info)
+            if stat.S_ISDIR(info.st_mode):
+                _fill_folder(there, place, work / entry.name, below)
+        except (FileNotFoundError, PermissionError):  # it has gone meanwhile, or isn't for this user to look at
             continue
         except OSError as error:
             raise HeadraceError(f"{place}: {error.strerror}") from None
 
 
-def _overlay_part(where: Path, upper: Path, work: Path, mode: int, below: Sequence[Path]) -> None:
-    """A folder of ``_overlay_parts``; the whole becomes visible at ``upper``."""
-    upper.chmod(stat.S_IMODE(mode))
+def _be_like(path: Path, info: os.stat_result) -> None:
+    with contextlib.suppress(OSError):  # without root there are no other owners
+        os.chown(path, info.st_uid, info.st_gid, follow_symlinks=False)
+    if not stat.S_ISLNK(info.st_mode):
+        path.chmod(stat.S_IMODE(info.st_mode))
+
+
+def _fill_folder(upper: Path, lower: Path, work: Path, below: Sequence[Path]) -> None:
     work.mkdir(parents=True)
-    if any(where in place.parents for place in below):
-        try:
-            _overlay_parts(where, upper, work, below)
-        except PermissionError:
-            fix(where, upper)
-        return
-    folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in (where, upper, work)]
-    lower, changed, scratch = (f"/proc/self/fd/{folder}" for folder in folders)  # names may have commas and colons
     try:
-        mount("overlay", upper, f"lowerdir={lower},upperdir={changed},workdir={scratch},userxattr")
-    except HeadraceError:
-        if where.exists():
-            fix(where, upper)
-    finally:
-        for folder in folders:
-            os.close(folder)
+        if any(lower in place.parents for place in below):
+            _fill(upper, lower, work, below)
+        else:
+            _overlay(upper, lower, upper, work)
+    except (HeadraceError, PermissionError):  # unreadable, or of a kind that no overlay can be over
+        _show(lower, upper)
 
 
-def fix(source: Path, where: Path) -> None:
+def _show(source: Path, where: Path) -> None:
     """Makes a file or folder appear in another place, where it can't be written to. Raises HeadraceError."""
     bind(source, where, whole=True)
     read_only = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, 0, 0)

@@ -29,11 +29,11 @@ RECEIVE = (
     "import socket; s = socket.create_server(('', 9)); c, _ = s.accept()\nwhile c.recv(1 << 16): pass\nc.sendall(b'.')"
 )
 NOBODY = 65534
-WITHOUT_ROOT = """
+ALL_OF_IT = """
 import os, sys
 from pathlib import Path
 from headrace.emulator.client import Emulation
-assert os.geteuid() != 0
+assert os.geteuid() == int(sys.argv[2])
 folder = Path(sys.argv[1]).parent
 shared = {path: path.read_text() for path in (folder / "here/inside", folder / "plain/file", Path("/etc/hostname"))}
 with Emulation(sys.argv[1], hold=True) as emulation:
@@ -172,31 +172,46 @@ exec "$@"
 """
 
 
+def _try_all_of_it(folder: Path, mounted: bool, user: int, python: str = sys.executable) -> None:
+    for name in ("here/deep", "there/deep", "plain"):
+        (folder / name).mkdir(parents=True)
+    for name in ("here/inside", "there/inside", "plain/file"):
+        (folder / name).write_text(f"{name}\n")
+    path = scenario(folder, [(0, 0), (60_000, 0), (120_000, 0)], SHORTEST, "range_m = 90e3")
+    path.chmod(0o644)
+    for each in (folder, *folder.rglob("*")):
+        os.chown(each, user, user)
+    words = [*_as(user), python, "-c", ALL_OF_IT, str(path), str(user)]
+    if mounted:
+        words = ["unshare", "--mount", "sh", "-c", MOUNTED, str(folder), *words]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=_env())
+    assert done.stdout == "all of it\n", done
+
+
+def _as(user: int) -> list[str]:
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
+
+
+def _env() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 @pytest.mark.parametrize("mounted", [False, True], ids=["alone", "mounts-below"])
 def test_it_needs_no_root(mounted: bool, open_folder: Path) -> None:
-    for name in ("here/deep", "there/deep", "plain"):
-        (open_folder / name).mkdir(parents=True)
-    for name in ("here/inside", "there/inside", "plain/file"):
-        (open_folder / name).write_text(f"{name}\n")
-    path = scenario(open_folder, [(0, 0), (60_000, 0), (120_000, 0)], SHORTEST, "range_m = 90e3")
-    path.chmod(0o644)
-    for each in (open_folder, *open_folder.rglob("*")):
-        os.chown(each, NOBODY, NOBODY)
-    as_nobody = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-    if subprocess.run([*as_nobody, "unshare", "--user", "--map-root-user", "--net", "true"], check=False).returncode:
+    spaces = ["unshare", "--user", "--map-root-user", "--net", "true"]
+    if subprocess.run([*_as(NOBODY), *spaces], check=False).returncode:
         pytest.skip("this machine has no user namespaces for others than root")
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for python in (sys.executable, "/usr/bin/python3"):  # root's own can be closed to others
-        words = [*as_nobody, "sh", "-c", 'exec "$0" "$@"', python, "-c"]
-        if not subprocess.run([*words, "import headrace.emulator.world"], env=env, cwd="/", check=False).returncode:
+        words = [*_as(NOBODY), "sh", "-c", 'exec "$0" "$@"', python, "-c", "import headrace.emulator.world"]
+        if not subprocess.run(words, env=_env(), cwd="/", check=False).returncode:
             break
     else:
         pytest.skip("others than root have no Python for this environment")
-    words += [WITHOUT_ROOT, str(path)]
-    if mounted:
-        words = ["unshare", "--mount", "sh", "-c", MOUNTED, str(open_folder), *words]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=open_folder, env=env)
-    assert done.stdout == "all of it\n", done
+    _try_all_of_it(open_folder, mounted, NOBODY, python)
+
+
+def test_what_is_mounted_is_seen_in_nodes_and_stays_as_it_is(open_folder: Path) -> None:
+    _try_all_of_it(open_folder, mounted=True, user=0)
 
 
 @pytest.mark.parametrize("program", ["ovs-vswitchd", "ovsdb-server"])
