@@ -190,14 +190,14 @@ def filter_load(kind: str, **point: Any) -> Any:
 def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filter_study, "run_points", run_here(filter_load))
     monkeypatch.setattr(filter_study.filter_loads, "build", lambda _cores: None)
-    monkeypatch.setattr(filter_study, "parts", lambda _quick: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5)])
+    monkeypatch.setattr(filter_study, "parts", lambda _quick: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5, 0)])
     assert main(["study", "filter", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
     found = slots((tree / "docs/study-filter.md").read_text())
     assert lines_of(found["filter.sizes"])["60 bytes"] == ["1,000", "0", "0"]
     assert lines_of(found["filter.insertion"])["1,572 bytes"] == ["456", "126", "330", "2", "4.0"]
     assert lines_of(found["filter.classes"])["table III: HTTP with data"] == ["5%", "28", "7"]
     assert lines_of(found["filter.cores"])["table III, 1 core of ours"] == ["6", "6", "8", "20,000", "10,000", "1.00"]
-    assert lines_of(found["filter.parts"])["core: FFShark, Vivado"] == ["3,600", "1,161", "23.5"]
+    assert lines_of(found["filter.parts"])["core: FFShark, Vivado"] == ["3,600", "1,161", "23.5", "0"]
     assert stale([MEASUREMENTS["study filter"]], tree) == []
 
 

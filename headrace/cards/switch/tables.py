@@ -55,8 +55,8 @@ class FlowTable:
 
     def count(self) -> TableCount:
         """Of packets since the beginning."""
+        missed = self._hardware.count_entry(self._number, self._missed).packets  # first: packets go on meanwhile
         found = self._hardware.count_table(self._number)
-        missed = self._hardware.count_entry(self._number, self._missed).packets
         return TableCount(found.looked_up, found.matched - missed)
 
     # ------------------------------------------------------------------------------------------------- memories
