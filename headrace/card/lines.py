@@ -54,9 +54,12 @@ class Clients:
 
     def serve(self, answer: Callable[[dict[str, Any]], Answer]) -> int:
         """Answers those whose line is there, and says how many; what ``answer`` raises as HeadraceError is told."""
-        self._accept()
+        events = self._epoll.poll(0)
+        if any(number == self._link.fileno() for number, _ in events):
+            self._accept()
+            events = self._epoll.poll(0)  # what those who have just come have said already
         count = 0
-        for number, _ in self._epoll.poll(0):
+        for number, _ in events:
             if (client := self._there.get(number)) is None:
                 continue
             try:

@@ -21,6 +21,7 @@ from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from headrace.card.lines import Answer
 from headrace.emulator import control, kernel, telemetry, timeline, workers
 from headrace.emulator.accounts import Accounts, Said
 from headrace.emulator.client import Emulation
@@ -303,7 +304,7 @@ class _Controller:
 
     # ------------------------------------------------------------------------------------------------- answers
 
-    def _answer(self, request: dict[str, Any]) -> control.Answer:
+    def _answer(self, request: dict[str, Any]) -> Answer:
         match request:
             case {"command": "status"}:
                 return self._status(), None

@@ -11,10 +11,8 @@ import socket
 import struct
 from typing import Any
 
-from headrace.card.lines import Answer, Clients
+from headrace.card.lines import Clients
 from headrace.errors import HeadraceError
-
-__all__ = ["Answer", "Ended", "ask", "clients", "is_up", "listen"]
 
 _LONGEST = 1 << 24
 _LONGEST_ADDRESS = 108  # bytes of a UNIX socket's (unix(7))

@@ -20,6 +20,11 @@ _SMALLEST, _LARGEST = 1e-18, 1e18
 _OUT_OF_SIZE = f"neither 0 nor from {_SMALLEST:g} to {_LARGEST:g} in size"
 
 
+def _out_of_size(values: float | NDArray[np.float64]) -> bool:
+    sizes = np.abs(values)
+    return bool(np.any((sizes > _LARGEST) | ((sizes > 0) & (sizes < _SMALLEST))))
+
+
 class Values:
     """The values of a table. ``where``: its name in messages."""
 
@@ -74,7 +79,7 @@ class Values:
             raise self.wrong(key, "not a number")
         if math.isinf(value) and not endless:
             raise self.wrong(key, "not a finite number")
-        if value and not math.isinf(value) and not _SMALLEST <= abs(value) <= _LARGEST:
+        if not math.isinf(value) and _out_of_size(value):
             raise self.wrong(key, _OUT_OF_SIZE)
         for bad, what in (
             (value <= above, f"not above {above:g}"),
@@ -115,6 +120,6 @@ class Values:
             raise self.wrong(key, f"not {what}") from None
         if found.ndim != dimensions or not found.size or found.shape[-1] not in lengths or not np.isfinite(found).all():
             raise self.wrong(key, f"not {what}")
-        if (np.abs(found) > _LARGEST).any() or (np.abs(found[found != 0]) < _SMALLEST).any():
+        if _out_of_size(found):
             raise self.wrong(key, _OUT_OF_SIZE)
         return found

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headrace.card.lines import Answer
 from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.accounts import Accounts
 from headrace.emulator.fabric import Fabric, Links, open_fabric, port_name
@@ -331,7 +332,7 @@ class World:
 
     # -------------------------------------------------------------------------------------------------- answers
 
-    def _answer(self, request: dict[str, Any]) -> control.Answer:
+    def _answer(self, request: dict[str, Any]) -> Answer:
         match request:
             case {"command": "status"}:
                 return self.status(), None

@@ -63,7 +63,7 @@ module link_soon #(
 
   // --------------------------------------------------------------------------------------------------------- frames in
   addr_t start_q;  // of the frame that comes in
-  count_t in_q, room_q;  // its beats so far
+  count_t in_q;    // its beats so far
   logic note_ready, note_valid, note_taken, notes_idle;
   logic [63:0] note_ns;
   place_t note;
@@ -163,6 +163,7 @@ module link_soon #(
   end
 
   // -------------------------------------------------------------------------------------------------------------- room
+  count_t room_q;
   logic [CELLS-1:0] read_q;  // cells that have been read and aren't free yet
   cell_t oldest_q;
   wire frees = read_q[oldest_q];
