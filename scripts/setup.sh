@@ -47,6 +47,7 @@ if [ -n "$tests" ]; then
   need iputils-ping ping -V
   need iperf3 iperf3 --version
   need openvswitch-testcontroller command -v ovs-testcontroller
+  need patch patch --version
   need qemu-system-x86 qemu-system-x86_64 --version
   need dpdk-dev command -v dpdk-testpmd
   need busybox-static busybox --help

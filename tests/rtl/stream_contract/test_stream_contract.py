@@ -3,6 +3,8 @@
 import pytest
 import simulation
 
+from headrace import synth
+
 
 def run(monkeypatch: pytest.MonkeyPatch, case: str, **parameters: int) -> None:
     """One of the bench's cases."""
@@ -32,3 +34,8 @@ def test_one_that_does_not_stops_with_a_reason(monkeypatch: pytest.MonkeyPatch, 
         run(monkeypatch, case)
     log = simulation.BUILD / "stream_contract" / "data_w64" / "bench_stream_contract.log"
     assert words in log.read_text()
+
+
+@pytest.mark.parametrize("contract", ["stream_contract", "offer_contract"])
+def test_nothing_of_a_contract_is_left_in_synthesis(contract: str) -> None:
+    assert synth.run(contract, "xcup", {}, hierarchy=False).cells == {}
