@@ -6,9 +6,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from function_card import FUNCTIONS, PARAMETERS
 from patience import until
@@ -86,48 +86,59 @@ def echo_requests(emulation: Emulation) -> int:
     return int(values[names.index("InEchos")])
 
 
-def family(pid: int) -> set[int]:
-    """A process and all that come from it."""
-    found = {pid}
-    parents = {}
+class Process(NamedTuple):
+    """``started``, in ticks since the machine's start, tells it from a later one with the same number."""
+
+    pid: int
+    started: int
+
+
+class Household(NamedTuple):
+    """Of a process: all that come from it, the network namespaces that they are in beside its own, and all who are in
+    these, whoever they come from."""
+
+    family: set[Process]
+    networks: set[str]
+    inside: set[Process]
+
+
+def household(pid: int) -> Household:
+    """As it is now. The kernel gives the number of a namespace that has gone to the next one: who is in the networks
+    is a question for the time before they end."""
+    every = {process: (parent, network) for process, parent, network in _processes()}
+    found = {process for process in every if process.pid == pid}
+    own = {every[process][1] for process in found}
+    while more := {each for each, (parent, _) in every.items() if parent in {one.pid for one in found}} - found:
+        found |= more
+    networks = {every[process][1] for process in found} - own - {""}
+    return Household(found, networks, {process for process, (_, network) in every.items() if network in networks})
+
+
+def living(of: Household) -> set[Process]:
+    """Those that haven't ended."""
+    return (of.family | of.inside) & {process for process, _, _ in _processes()}
+
+
+def nothing_left(emulation: Emulation, of: Household) -> None:
+    """Waits until all of them have ended, and the name is free."""
+    until(lambda: not living(of) and not control.is_up(emulation.name), "an emulation to leave nothing behind")
+
+
+def _processes() -> Iterator[tuple[Process, int, str]]:
+    """All that haven't ended, with their parents and their network namespaces; empty where we may not know."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if fields[0] in "ZX":
+                    continue
             except OSError:
-                pass
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
-
-
-def networks(pids: set[int]) -> set[str]:
-    """The network namespaces of processes."""
-    found = set()
-    for pid in pids:
-        try:
-            found.add(os.readlink(f"/proc/{pid}/ns/net"))
-        except OSError:
-            pass
-    return found
-
-
-def nothing_left(emulation: Emulation, pids: set[int], spaces: set[str]) -> None:
-    """Waits until there is none of these processes, nobody is in their networks, and the name is free."""
-
-    def gone() -> bool:
-        every = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
-        alive = {pid for pid in pids & every if _alive(pid)}
-        return not alive and not networks(every) & spaces and not control.is_up(emulation.name)
-
-    until(gone, "an emulation to leave nothing behind")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+                continue
+            try:
+                network = os.readlink(entry / "ns/net")
+            except OSError:
+                network = ""
+            yield Process(int(entry.name), int(fields[19])), int(fields[1]), network
 
 
 def loses_each_way_by_itself(emulation: Emulation) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, NO_CHROMIUM, Dashboard, Map, choose, chromium, dashboard, grid, text, visit
-from emulator_bench import family, networks
+from emulator_bench import household, living
 from patience import until
 from playwright.sync_api import Browser, Page, expect
 
@@ -241,12 +241,10 @@ def test_ctrl_c_ends_it_with_all_that_it_has_started(tmp_path: Path) -> None:
     name = f"{NAME}-end"
     with dashboard(str(grid(tmp_path)), "--name", name) as own:
         until(lambda: control.is_up(name) and control.ask(name, command="telemetry"), "the emulation")
-        pids = family(own.process.pid)
-        spaces = networks(pids) - networks({own.process.pid})
-        assert spaces
+        of = household(own.process.pid)
+        assert of.networks
         assert own.interrupt() == ""
         assert own.process.returncode in (0, 130, -signal.SIGINT)
         with pytest.raises(HeadraceError):
             control.ask(name, command="status")
-        every = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
-        assert not networks(every) & spaces
+        assert not living(of)

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 from emulator_bench import (
     FABRICS,
-    family,
+    household,
     know_neighbours,
     link,
     loses_each_way_by_itself,
-    networks,
     nothing_left,
     ping,
     record,
@@ -259,14 +258,13 @@ def test_short_delays_are_left_out_and_told_where_they_matter(monkeypatch: pytes
 def test_the_line_ends_with_the_emulation_and_the_emulation_with_the_line(end: str, tmp_path: Path) -> None:
     path, replay = two_nodes(tmp_path, "software", {}, [{"delay_ns": MS}])
     with Emulation(path, hold=True, replay=replay) as emulation:
-        pids = family(emulation.pid)
-        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
-        victims = [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "delay line\n"]
-        assert len(victims) == 1 and len(spaces) == 4  # the fabric's, the line's, two nodes'
+        of = household(emulation.pid)
+        victims = [pid for pid, _ in of.family if Path(f"/proc/{pid}/comm").read_text() == "delay line\n"]
+        assert len(victims) == 1 and len(of.networks) == 4  # the fabric's, the line's, two nodes'
         if end == "kill":
             os.kill(victims[0], signal.SIGKILL)
             assert emulation.wait() == "the delay line has ended"
         else:
             assert main(["emulate", "stop", "--name", emulation.name]) == 0
             assert emulation.wait() is None
-        nothing_left(emulation, pids, spaces)
+        nothing_left(emulation, of)

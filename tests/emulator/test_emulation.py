@@ -11,7 +11,7 @@ from subprocess import DEVNULL, Popen, check_output
 from typing import Any
 
 import pytest
-from emulator_bench import FABRICS, family, link, networks, nothing_left, record, scenario, two_nodes, with_fabric
+from emulator_bench import FABRICS, household, link, nothing_left, record, scenario, two_nodes, with_fabric
 from link_bench import SWITCH_PARAMETERS
 from patience import until
 
@@ -138,11 +138,10 @@ def test_a_name_that_is_too_long_is_told(tmp_path: Path, capsys: pytest.CaptureF
 def test_stop_leaves_nothing(tmp_path: Path) -> None:
     path = scenario(tmp_path, LINE)
     with Emulation(path) as emulation:
-        pids = family(emulation.pid)
-        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
-        assert len(pids) == 6 and len(spaces) == 4  # keeper, between, first; three nodes
+        of = household(emulation.pid)
+        assert len(of.family) == 6 and len(of.networks) == 4  # keeper, between, first; three nodes
         assert main(["emulate", "stop", "--name", emulation.name]) == 0
-        nothing_left(emulation, pids, spaces)
+        nothing_left(emulation, of)
         assert emulation.wait() is None
     assert main(["emulate", "status", "--name", emulation.name]) == 1
 
@@ -159,13 +158,12 @@ def test_nothing_is_left_when_any_process_is_killed(fabric: str, apart_m: int, p
     while number < count:
         emulation = Emulation(path)
         until(lambda it=emulation: it.status()["nodes"][1]["programs"], "the program")
-        pids = family(emulation.pid)
-        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
-        count = len(pids)
+        of = household(emulation.pid)
+        count = len(of.family)
         assert count == processes
-        victim = sorted(pids)[number]
+        victim = sorted(of.family)[number].pid
         os.kill(victim, signal.SIGKILL)
-        nothing_left(emulation, pids, spaces)
+        nothing_left(emulation, of)
         said = emulation.wait()
         assert said is not None, victim
         number += 1
@@ -174,11 +172,10 @@ def test_nothing_is_left_when_any_process_is_killed(fabric: str, apart_m: int, p
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_well(number: signal.Signals, tmp_path: Path) -> None:
     emulation = Emulation(scenario(tmp_path, LINE[:2]))
-    pids = family(emulation.pid)
-    spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+    of = household(emulation.pid)
     os.kill(emulation.pid, number)
     assert emulation.wait() is None
-    nothing_left(emulation, pids, spaces)
+    nothing_left(emulation, of)
 
 
 def test_a_record_is_replayed_as_it_was(tmp_path: Path) -> None:

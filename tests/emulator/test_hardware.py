@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from emulator_bench import family, networks, nothing_left, scenario
+from emulator_bench import household, nothing_left, scenario
 from network import add_pair, host_behind, ip, own_network
 from patience import until
 
@@ -53,8 +53,7 @@ def test_a_device_is_a_node_and_its_interface_is_given_back(number: signal.Signa
             before = interface("eth7")
             emulation = Emulation(path, hold=True)
             try:
-                pids = family(emulation.pid)
-                spaces = networks(pids) - {os.readlink("/proc/thread-self/ns/net")}
+                of = household(emulation.pid)
                 for node, address in (("n1", "10.0.0.1"), ("n3", "10.0.0.3")):  # beside the device on either side
                     assert emulation.run(node, ["ping", "-c", "1", "box"]).returncode == 0, node
                     assert pings(there, address)
@@ -66,7 +65,7 @@ def test_a_device_is_a_node_and_its_interface_is_given_back(number: signal.Signa
             finally:
                 os.kill(emulation.pid, number)
                 emulation.wait()
-            nothing_left(emulation, pids, spaces)
+            nothing_left(emulation, of)
             until(lambda: interface("eth7") == before, "the interface as it was")  # the kernel takes its time
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator_bench import family, link, networks, nothing_left, record, scenario
+from emulator_bench import household, link, nothing_left, record, scenario
 from patience import until
 
 from headrace.cli import main
@@ -137,11 +137,10 @@ def test_nothing_is_left_when_any_of_a_nodes_processes_is_killed(tmp_path: Path)
     path = scenario(tmp_path, SQUARE[:2], MANET.replace("2", "1") + 'coordinator = "n1"', RADIO)
     for role in ("control", "messenger", "phy0", "mphy"):
         emulation = Emulation(path, hold=True)
-        pids = family(emulation.pid)
-        spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
-        assert len(pids) == 3 + 2 * 5 and len(spaces) == 1 + 2 * 5
+        of = household(emulation.pid)
+        assert len(of.family) == 3 + 2 * 5 and len(of.networks) == 1 + 2 * 5
         emulation.run("n2", ["kill", "-KILL", str(emulation.processes("n2")[role]["pid"])])
-        nothing_left(emulation, pids, spaces)
+        nothing_left(emulation, of)
         assert emulation.wait() == f"node n2: program {role} was killed by signal 9"
 
 
@@ -149,11 +148,11 @@ def test_nothing_is_left_when_any_of_a_nodes_processes_is_killed(tmp_path: Path)
 def test_traffic_goes_over_plain_ip_by_any_routing(kind: str, tmp_path: Path) -> None:
     path = scenario(tmp_path, SQUARE[:3], 'phys = 2\nrouting = "shortest"', RADIO)
     with Emulation(path, hold=True) as emulation:
-        before = len(family(emulation.pid))
+        before = len(household(emulation.pid).family)
         stream = ended(emulation, "n1", "n3", kind=kind, size=20_000, interval_s=0.02, count=20)
         assert stream["sent"] == stream["received"] == 20 and stream["bytes"] == 400_000 and conserved(stream)
         assert 0 < stream["latency_s"]["p50"] <= stream["latency_s"]["max"]
-        assert len(family(emulation.pid)) == before + 2  # a process at each end
+        assert len(household(emulation.pid).family) == before + 2  # a process at each end
 
 
 def test_what_a_link_loses_is_lost_or_sent_again(tmp_path: Path) -> None:
@@ -189,8 +188,7 @@ def test_the_command_waits_and_says_how_messages_came(tmp_path: Path, capsys: py
 
 def test_a_signal_ends_a_run_with_processes_well(tmp_path: Path) -> None:
     emulation = Emulation(scenario(tmp_path, SQUARE, MANET, RADIO))
-    pids = family(emulation.pid)
-    spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
+    of = household(emulation.pid)
     os.kill(emulation.pid, signal.SIGTERM)
     assert emulation.wait() is None
-    nothing_left(emulation, pids, spaces)
+    nothing_left(emulation, of)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from emulator_bench import family, networks, nothing_left, scenario
+from emulator_bench import household, nothing_left, scenario
 from patience import until
 from terminal import talk_to_shell
 
@@ -219,13 +219,12 @@ def test_nothing_is_left_of_open_vswitch_when_it_is_killed(program: str, tmp_pat
     if reason := ovs.available():
         pytest.skip(reason)
     emulation = Emulation(scenario(tmp_path, PAIR, 'phys = 1\nfabric = "ovs"'), hold=True)
-    pids = family(emulation.pid)
-    spaces = networks(pids) - {os.readlink("/proc/self/ns/net")}
-    victims = [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text().strip() == program]
+    of = household(emulation.pid)
+    victims = [pid for pid, _ in of.family if Path(f"/proc/{pid}/comm").read_text().strip() == program]
     assert len(victims) == 1
     os.kill(victims[0], signal.SIGKILL)
     if program == "ovsdb-server":  # without which the switch goes on
         emulation.stop()
     else:
         assert emulation.wait() == "Open vSwitch has ended"
-    nothing_left(emulation, pids, spaces)
+    nothing_left(emulation, of)
