@@ -155,7 +155,7 @@ class FilterDriver:
             lambda: self._regs.status["set1_busy" if spare else "set0_busy"] == 0, "keeps packets of old programs"
         )
         for number, place in places.items():
-            if self._slots.get(number) != slots[number]:
+            if (self._slots.get(number), self._places.get(number)) != (slots[number], place):
                 self._write_program(place, slots[number].program)
         for number in range(SLOTS):
             used = slots.get(number)
@@ -214,25 +214,35 @@ class FilterDriver:
         return {index: pair for index, pair in enumerate(pairs) if pair[0]}
 
     def _place(self, slots: Mapping[int, Slot]) -> dict[int, int]:
-        """Finds words for new programs beside the running ones; unchanged programs stay where they are."""
+        """Finds words for programs beside the running ones. Those that stay are written anew only where that is needed
+        to have them all in one half: whatever fits into the other one can then take their place."""
+        half, end = self.imem_words // 2, self.imem_words
+        halves = [(stay, *bounds) for stay in (True, False) for bounds in ((0, half), (half, end))]
+        for stay, *bounds in (*halves, (True, 0, end), (False, 0, end)):
+            if (places := self._fit(slots, *bounds, stay=stay)) is not None:
+                return places
+        raise HeadraceError(
+            f"the programs do not fit into the card's {self.imem_words:,} words of instruction memory beside those "
+            f"that run: build it with a larger IMEM_WORDS"
+        )
+
+    def _fit(self, slots: Mapping[int, Slot], begin: int, end: int, *, stay: bool) -> dict[int, int] | None:
+        """The lowest places from ``begin`` to ``end``; with ``stay`` unchanged programs keep theirs. None: no room."""
         taken = sorted((place, place + len(self._slots[number].program)) for number, place in self._places.items())
         places = {}
         for number, slot in slots.items():
-            if self._slots.get(number) == slot:
-                places[number] = self._places[number]
-                continue
-            place = 0
-            for start, end in taken:
-                if place + len(slot.program) <= start:
-                    break
-                place = max(place, end)
-            if place + len(slot.program) > self.imem_words:
-                raise HeadraceError(
-                    f"the programs do not fit into the card's {self.imem_words:,} words of instruction memory: "
-                    f"build it with a larger IMEM_WORDS"
-                )
+            place = begin
+            if stay and self._slots.get(number) == slot:
+                place = self._places[number]
+            else:
+                for start, stop in taken:
+                    if place + len(slot.program) <= start:
+                        break
+                    place = max(place, stop)
+                taken = sorted([*taken, (place, place + len(slot.program))])
+            if not begin <= place <= end - len(slot.program):
+                return None
             places[number] = place
-            taken = sorted([*taken, (place, place + len(slot.program))])
         return places
 
     def _write_program(self, place: int, program: Program) -> None:
