@@ -84,8 +84,9 @@ def test_what_a_file_does_not_know_is_refused_in_tcpdumps_words(expression: str,
 
 def test_what_only_linux_knows_of_a_live_packet_is_refused(tmp_path: Path) -> None:
     live = bpf.LinkFormat(live=True)
-    with pytest.raises(FilterError, match=r"^outbound and tcp: asks for what only Linux knows .* iface:any$"):
-        bpf.Expression("outbound and tcp").compiled(live)
+    for expression in ("outbound and tcp", "inbound", "ifindex 1"):
+        with pytest.raises(FilterError, match=rf"^{expression}: asks for what only Linux knows .* iface:any$"):
+            bpf.Expression(expression).compiled(live)
     (tmp_path / "program").write_text("2\n40 0 0 4294963244\n6 0 0 9\n")  # tcpdump -ddd vlan, on an interface
     with pytest.raises(FilterError, match=r"^.*program: asks for what only Linux knows"):
         bpf.load_file(tmp_path / "program")

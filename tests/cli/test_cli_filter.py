@@ -128,6 +128,7 @@ def test_rates(card: Stand, capture: str, text: str, rate: str | float) -> None:
 
 
 def test_files_belong_to_filters_in_turn(card: Stand, capture: str) -> None:
+    assert [output.path for output in job_of(card, "tcp", capture, "--also", "udp").outputs] == [None, None]
     job = job_of(card, "tcp", capture, "-w", "1", "--also", "udp", "-w", "2", "--also", "arp", "-w", "-")
     assert [(output.program.source, output.path) for output in job.outputs] == [
         ("tcp", "1"),

@@ -30,6 +30,8 @@ from network import (
 )
 from oracle import random_packets
 from patience import HANG_S, until
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from headrace.build.models import build_card
 from headrace.net import bpf
@@ -176,6 +178,55 @@ def test_the_counts_are_shown_while_a_run_goes_on_and_the_background_ends_with_s
     until(lambda: said_at_sigusr1(running, counts) == 20, "the counts")
     _, said = end(running)
     assert running.returncode == 0 and "40 (" in said and frames(out) == numbered(40)[::2]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_the_kernel_holds_goes_through_unless_it_is_asked_again(again: bool, tmp_path: Path) -> None:
+    out, sent = tmp_path / "out.pcap", numbered(20_000 if again else 3000, size=1500)
+    running = start("filter", "", "iface:card0", "-w", out)
+    wait_for(out, HEADER)
+    running.send_signal(signal.SIGSTOP)
+    stat = Path(f"/proc/{running.pid}/stat")
+    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
+    send("peer0", sent, receiver="card0")
+    running.send_signal(signal.SIGINT)
+    running.send_signal(signal.SIGCONT)
+    if again:
+        assert running.stderr is not None
+        assert any("are still to go through" in line for line in iter(running.stderr.readline, ""))
+        time.sleep(0.6)  # a signal right after the first is the same request
+        running.send_signal(signal.SIGINT)
+    running.communicate()
+    captured = frames(out)
+    assert running.returncode == 0 and captured == sent[: len(captured)]
+    assert (len(captured) < len(sent)) == again
+
+
+@pytest.mark.parametrize("kind", ["iface", "xdp"])
+def test_filters_see_frames_with_their_tags(kind: str, tmp_path: Path) -> None:
+    plain, tagged = tmp_path / "plain.pcap", tmp_path / "tagged.pcap"
+    one = bytes(Ether(dst="02:00:00:00:00:01") / IP(dst="10.9.9.9") / UDP(dport=9) / bytes(30))
+    other = one[:12] + b"\x81\x00\x00\x07" + one[12:]
+    running = start("filter", "udp", f"{kind}:card0", "-w", plain, "--also", "vlan 7 and udp", "-w", tagged)
+    wait_for(tagged, HEADER)
+    send("peer0", [one, other, one])
+    until(lambda: said_at_sigusr1(running, r"headrace: (\d+) packets, ") == 3, "the packets")
+    end(running)
+    assert (frames(plain), frames(tagged)) == ([one, one], [other])
+
+
+@pytest.mark.parametrize(("linktype", "number"), [("LINUX_SLL2", 276), ("LINUX_SLL", 113)])
+def test_all_interfaces_at_once_have_linuxs_header(linktype: str, number: int, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    chosen = [] if linktype == "LINUX_SLL2" else ["-y", linktype]
+    running = start("filter", "outbound", "iface:any", "-w", out, *chosen)
+    wait_for(out, HEADER)
+    send("peer0", numbered(50))
+    until(lambda: said_at_sigusr1(running, r"headrace: (\d+) packets, ") == 100, "the packets, out of one and into one")
+    end(running)
+    assert struct.unpack_from("<I", out.read_bytes(), 20)[0] == number
+    header = 20 if number == 276 else 16
+    assert [frame[header:] for frame in frames(out)] == [frame[14:] for frame in numbered(50)]
 
 
 @pytest.mark.parametrize("command", [["filter", "tcp"], ["measure", "size"], ["capture", "-i"]])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -16,10 +17,12 @@ from oracle import HTTP_WITH_DATA, Packet, make_capture, random_packets
 from patience import until
 from scapy.utils import RawPcapReader
 
+from headrace import paths
 from headrace.build.models import build_card
 from headrace.cards.filter import measurements
 from headrace.cli import main
 from headrace.net import bpf
+from headrace.traffic import realistic_capture
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 
@@ -236,3 +239,39 @@ def test_returned_values_out_of_range_are_counted_apart(
     found = json.loads(capsys.readouterr().out)
     assert found["out_of_range"]["packets"] == sum(packet.wirelen > 1023 for packet in packets)
     assert found["packets"] == len(packets)
+
+
+def test_the_manuals_example_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (paths.share() / "docs" / "filter-card.md").read_text()
+    found = re.search(r"```python\n((?:(?!```).)*open_filter_card.*?)```\n.*?```\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    monkeypatch.chdir(tmp_path)
+    realistic_capture(Path("in.pcap"), 5_000, method="made")
+    exec(compile(found[1], "filter-card.md", "exec"), {})
+    assert capsys.readouterr().out == found[2]
+
+
+def test_a_longer_frame_than_the_filters_inspect_is_told_and_exits_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = make_capture(tmp_path / "in.pcap", [Packet(bytes(size), size) for size in (60, 65_601, 60, 65_600)])
+    assert main(["filter", "", str(long), "--json", "-"]) == 1
+    said = capsys.readouterr()
+    assert "1 packets are longer than 65,600 bytes and were not inspected" in said.err
+    report = json.loads(said.out)
+    assert (report["packets"], report["matched"], report["uninspected"]) == (4, 3, 1)
+
+
+def test_the_rate_of_the_line_shows_what_a_filter_is_too_slow_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("\n".join(["201", *["4 0 0 1"] * 200, "6 0 0 262144"]))
+    reports = {}
+    for rate in ("line", "lossless"):
+        assert main(["filter", "-F", str(slow), "gen:size=60,count=3000", "--rate", rate, "--json", "-"]) == 0
+        reports[rate] = json.loads(capsys.readouterr().out)
+    assert reports["line"]["uninspected"] > 1000 and reports["line"]["held_ns"] == 0
+    assert reports["lossless"]["uninspected"] == reports["lossless"]["lost"] == 0 < reports["lossless"]["held_ns"]

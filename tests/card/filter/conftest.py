@@ -44,7 +44,9 @@ class Bench:
 
 @pytest.fixture
 def filter_bench() -> Iterator[Callable[..., Bench]]:
-    """Opens filter cards that check their passthrough and keep the monitor's frames in memory unless told otherwise."""
+    """Opens filter cards that check their passthrough and keep the monitor's frames in memory unless told otherwise.
+    What came in must be where the counters say it is, when the test ends, too."""
+    benches: list[Bench] = []
     with ExitStack() as stack:
 
         def open_bench(monitor: str = "memory", **parameters: int) -> Bench:
@@ -54,6 +56,9 @@ def filter_bench() -> Iterator[Callable[..., Bench]]:
             card.sink(WEST, "null")
             card.sink(EAST, "null")
             card.sink(MONITOR, monitor)
-            return Bench(card, driver_of(card))
+            benches.append(Bench(card, driver_of(card)))
+            return benches[-1]
 
         yield open_bench
+        for bench in benches:
+            bench.check_conservation()

@@ -559,3 +559,26 @@ async def only_divisions_and_stolen_turns_take_more_than_one_slot(dut: Any) -> N
     await core.run([Frame(random.randbytes(60)) for _ in range(16)])
     assert int(dut.instructions.value) - done == 16 * 3
     assert int(dut.slots.value) - slots > 16 * 3
+
+
+@behaviour()
+async def a_division_takes_40_cycles_or_more_of_its_thread_and_none_of_the_others(dut: Any) -> None:
+    core = Core(dut, forward=0)
+    await core.start()
+
+    async def cycles_of(text: str, some: list[Frame]) -> int:
+        await core.load({0: assemble(text)})
+        count, sending = 0, cocotb.start_soon(core.run(some))
+        while not sending.done():
+            await core.edge
+            count += 1
+        return count
+
+    divides, adds, many = "div #1\n" * 20 + "ret a", "add #1\n" * 20 + "ret a", "add #1\n" * 200 + "ret a"
+    longer = [await cycles_of(text, [Frame(bytes(60))]) for text in (divides, adds)]
+    assert longer[0] - longer[1] >= 20 * (40 - 8)  # a thread has every eighth cycle
+    # One frame that divides beside seven that add.
+    eight = [Frame(bytes([number]) * 60) for number in range(8)]
+    before = int(dut.instructions.value)
+    taken = await cycles_of(f"ldb [0]\njeq #0, some\n{many}\nsome: {divides}", eight)
+    assert int(dut.instructions.value) - before > 0.8 * taken

@@ -164,7 +164,9 @@ async def one_port_gets_a_core_every_cycle(dut: Any) -> None:
     await bench.run(400)
     if bench.cores >= 8:
         assert bench.ports[0].missed == 0
-        assert max(bench.used.values()) - min(bench.used.values()) <= 2
+        for half in (0, 1):  # they take turns
+            counts = [bench.used[core] for core in range(half, bench.cores, 2)]
+            assert max(counts) - min(counts) <= 2
     # A core has its next frame 7 cycles after the last at best: no cycle is wasted.
     assert bench.ports[0].inspected >= 400 * min(bench.cores, 8) // 8
 
@@ -214,5 +216,6 @@ async def neither_port_starves_when_cores_are_scarce(dut: Any) -> None:
         await bench.run(4000)
         counts = [port.inspected for port in bench.ports]
         assert min(counts) > 0.4 * sum(counts), counts
+        assert bench.cores > 1 or abs(counts[0] - counts[1]) <= 1
         dut.rst.value = 1
         await RisingEdge(dut.clk)

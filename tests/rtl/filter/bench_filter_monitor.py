@@ -222,6 +222,18 @@ async def one_beat_a_cycle_goes_through(dut: Any, length: int) -> None:
 
 
 @behaviour()
+@cocotb.parametrize(matched=[0b0001, 0b1010, 0b0111, 0b1111])
+async def a_copy_takes_a_cycle_for_each_program_that_accepts_it(dut: Any, matched: int) -> None:
+    same = (Packet(1, 0xFFFF, matched, 0, index % 4096) for index in range(300))
+    bench = Bench(dut, same, never(), never(), never())
+    await bench.start(flow_control=True)
+    await bench.feed()
+    await bench.settle()
+    times = bench.sink.times_ps[50:]
+    assert round((times[-1] - times[0]) / PERIOD_PS / (len(times) - 1), 2) == matched.bit_count()
+
+
+@behaviour()
 @cocotb.parametrize(length=[1, 1000, 9216])
 async def the_store_fills_up_before_anything_is_dropped(dut: Any, length: int) -> None:
     bench = Bench(dut, (Packet(length, 0xFFFF, 1, 0, 0) for _ in range(600)), never(), closed, never())

@@ -5,6 +5,6 @@ from filter.building import simulate
 from soak import soak
 
 
-@pytest.mark.parametrize("cores", [1, soak(2), 3, soak(8)])
+@pytest.mark.parametrize("cores", [1, soak(2), soak(3), soak(8), 9])
 def test_filter_dispatch(cores: int) -> None:
     simulate("filter_dispatch_driven", "bench_filter_dispatch", CORES=cores)
