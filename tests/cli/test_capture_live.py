@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 from network import add_pair, host_behind, ip, numbered, own_network, send, stream, tcp_bytes, wait_for
 from patience import HANG_S, until
-from scapy.layers.inet import IP
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import RawPcapReader
 
 from headrace.build.models import build_card
+from headrace.cli import common, main
 from headrace.net import bpf
 from headrace.net.netlink import best_interface, interfaces
 
@@ -237,20 +239,36 @@ def test_what_the_kernel_holds_when_a_capture_is_stopped_is_written_and_told(kin
 
 
 @pytest.mark.parametrize("kind", ["iface", "xdp"])
-def test_a_second_request_leaves_out_what_the_kernel_holds(kind: str, tmp_path: Path) -> None:
+def test_a_second_request_leaves_out_what_the_kernel_holds(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The card stands still while a line is told."""
     sent = numbered(20_000, size=1500)
-    child = start("-i", f"{kind}:{HERE}", "-w", tmp_path / "out", "--path", "wire")
+
+    def interrupt(line: str) -> None:
+        if "listening" in line:
+            send(THERE, sent, HERE)
+        else:
+            assert "are still to go through" in line
+            time.sleep(0.6)  # a signal right after the first is the same request
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(common, "tell", interrupt)
+    assert main(["capture", "-i", f"{kind}:{HERE}", "-w", str(tmp_path / "out"), "--path", "wire"]) == 0
+    captured = packets(tmp_path / "out")
+    assert f"{len(captured)} packets captured" in capsys.readouterr().err.splitlines()
+    assert captured == sent[: len(captured)] and len(captured) < len(sent)
+
+
+def test_what_the_kernel_had_no_room_for_is_counted(tmp_path: Path) -> None:
+    child = start("-i", f"iface:{HERE},buffer=1", "-w", tmp_path / "out")
     hold(child)
-    send(THERE, sent, HERE)
+    send(THERE, numbered(3000, size=1000), HERE)
     child.send_signal(signal.SIGINT)
     child.send_signal(signal.SIGCONT)
-    assert child.stderr is not None and "are still to go through" in child.stderr.readline()
-    time.sleep(0.6)  # a signal right after the first is the same request
-    child.send_signal(signal.SIGINT)
-    lines = finish(child, number=None)
-    captured = packets(tmp_path / "out")
-    assert child.returncode == 0 and f"{len(captured)} packets captured" in lines
-    assert captured == sent[: len(captured)]
+    captured, received, missed, _ = (int(line.split()[0]) for line in finish(child, number=None)[-4:])
+    assert captured == received == len(packets(tmp_path / "out")) > 0
+    assert missed == 3000 - received > 1000
 
 
 def test_the_counts_are_shown_while_a_capture_goes_on(tmp_path: Path) -> None:
@@ -293,6 +311,17 @@ def test_ingress_and_egress_can_be_told_apart(direction: str, size: int, tmp_pat
     send(HERE, outgoing)
     finish(child, 20)
     assert packets(tmp_path / "out") == (incoming if direction == "in" else outgoing)
+
+
+@pytest.mark.parametrize(("expression", "kept"), [("udp", [0]), ("udp or (vlan and udp)", [0, 1])])
+def test_a_filter_sees_frames_with_their_tags(expression: str, kept: list[int], tmp_path: Path) -> None:
+    """Where Linux takes them off before the card gets the frames."""
+    datagram = IP(dst="10.0.0.2") / UDP(dport=9) / bytes(40)
+    sent = [bytes(header / datagram) for header in (Ether(), Ether() / Dot1Q(vlan=7))]
+    child = start("-i", f"iface:{HERE}", "-w", tmp_path / "out", "--cores", CORES, expression)
+    send(THERE, sent)
+    finish(child, 2)
+    assert packets(tmp_path / "out") == [sent[number] for number in kept]
 
 
 def test_a_capture_ends_by_itself_after_so_many_packets(tmp_path: Path) -> None:

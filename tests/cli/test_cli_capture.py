@@ -218,6 +218,8 @@ def test_frames_of_more_than_65600_bytes_are_told_and_left_out(
     assert (tmp_path / "out").read_bytes() == tcpdump(capture, "less", "65600")
     told = json.loads(report.read_text())
     assert (told["captured"], told["dropped"]["oversize"], told["fault"]) == (2, 2, words)
+    assert run("-q", "-i", capture, "--path", "wire", "--rate", "line") == 0
+    assert capsys.readouterr().err == f"headrace: warning: {words}\n"
 
 
 def test_packets_of_more_than_65600_bytes_in_host_memory_are_told_and_cut(
@@ -329,6 +331,16 @@ def test_what_is_not_written_is_counted(capture: Path, capsys: pytest.CaptureFix
     assert set(report["dropped"].values()) == {0}
 
 
+@pytest.mark.parametrize("way", ["memory", "wire"])
+def test_what_comes_after_the_last_packet_that_is_wanted_is_counted(
+    way: str, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-i", capture, "-c", 7, "--path", way, "--json", "-") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["captured"], report["missing"], report["fault"]) == (7, 0, None)
+    assert report["unwritten"] == report["received"] - 7 > 0
+
+
 def tcpdump_lines(capture: Path, *arguments: str) -> list[str]:
     shown = subprocess.run(["tcpdump", "-nr", str(capture), *arguments], capture_output=True, text=True, check=True)
     return shown.stdout.splitlines()
@@ -337,16 +349,23 @@ def tcpdump_lines(capture: Path, *arguments: str) -> list[str]:
 def test_frames_that_the_wire_brings_too_fast_are_dropped_by_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["-i", "gen:count=2000,size=1514", "--rate", "line", "-B", "64", "-w", tmp_path / "out"]
+    out = tmp_path / "out.pcapng"
+    arguments = ["-i", "gen:count=2000,size=1514", "-B", "64", "-P", "MEM_W=32", "-w", out]
     build_card("capture", {"CORES": 0, "MEM_W": 32}, progress=False)
     capsys.readouterr()
-    assert run(*arguments, "-P", "MEM_W=32") == 0
+    assert run(*arguments, "--rate", "line") == 0
     captured, received, dropped = capsys.readouterr().err.splitlines()
     match = re.fullmatch(r"(\d+) packets dropped by card: (.*)", dropped)
     assert match is not None
     assert (received, int(match[1])) == ("2000 packets received by filter", 2000 - int(captured.split()[0]))
     assert sum(int(cause.split()[0]) for cause in match[2].split(", ")) == int(match[1])
-    assert len(records(tmp_path / "out")) == int(captured.split()[0]) > 0
+    assert len(records(out)) == int(captured.split()[0]) > 0
+    data = out.read_bytes()
+    before_packets = re.findall(rb"\x04\0\x08\0(.{4})\0{8}", data, re.DOTALL)  # epb_dropcount, opt_endofopt
+    assert 0 < sum(int.from_bytes(count, "little") for count in before_packets) <= int(match[1])
+    assert struct.pack("<HHQHHQ", 4, 8, 2000, 5, 8, int(match[1])) in data[-100:]  # isb_ifrecv, isb_ifdrop
+    assert run(*arguments) == 0
+    assert capsys.readouterr().err.splitlines()[2] == "0 packets dropped by card"
 
 
 # Pipes and signals
@@ -448,18 +467,19 @@ def test_a_broken_capture_is_named_and_everything_before_the_fault_is_written(
 ) -> None:
     capture.write_bytes(capture.read_bytes()[:-7])
     assert run("-i", capture, "-w", tmp_path / "out", "--path", way, "-q") == 1
-    assert re.match(rf"headrace: {capture}: packet 500 at byte \d+: truncated dump file", capsys.readouterr().err)
+    told = rf"headrace: {capture}: packet 500 at byte \d+: truncated dump file.*\n"
+    assert re.fullmatch(told, capsys.readouterr().err)
     assert (tmp_path / "out").read_bytes() == make_capture(tmp_path / "expected", packets[:-1]).read_bytes()
 
 
 def test_packets_that_are_longer_than_the_ring_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lengths = [100, 2000, 100]
+    lengths = [100, 4096 - 16, 4096 - 15, 100]
     capture = make_capture(tmp_path / "in", [Packet(bytes(n), n, 10**18) for n in lengths])
-    assert run("-i", capture, "-w", tmp_path / "out", "-B", 1) == 1
-    assert [len(data) for data, _ in records(tmp_path / "out")] == [100, 100]
+    assert run("-i", capture, "-w", tmp_path / "out", "-B", 3) == 1
+    assert [len(data) for data, _ in records(tmp_path / "out")] == [100, 4096 - 16, 100]
     assert capsys.readouterr().err.splitlines()[2:] == [
         "1 packet dropped by card: 1 too long",
-        "headrace: 1 packets are longer than the ring of 1,024 bytes: use a larger -B",
+        "headrace: 1 packets are longer than the ring of 4,096 bytes: use a larger -B",
     ]
 
 

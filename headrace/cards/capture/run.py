@@ -84,7 +84,7 @@ class CaptureReport:
     ``captured`` are in ``files``; ``received`` came into the card, its filter ``rejected`` some; ``dropped`` says by
     cause what the card dropped, ``dropped_by_kernel`` what a live source lost before it (None: no live source).
     ``unwritten``: captured, but after the last one that was wanted, or not in the file since it could not be written.
-    ``missing``: what the counters can't account for, 0 unless the card is faulty. Cycles are those of the simulated
+    ``missing``: what the counters and the files can't account for, 0 unless something is faulty. Cycles are those of the simulated
     card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early, or why it is not complete.
     """
 
@@ -338,7 +338,10 @@ class _Capture:
         counters = self._driver.counters()
         stats, files = self._card.stats(), self._files.totals
         rejected, uninspected = self._filtered(counters)
+        unwritten = counters.records - files.packets
         missing = counters.missing(rejected + uninspected)
+        if fault is None and not self._files.done:
+            missing, unwritten = missing + unwritten, 0
         gaps = self._gaps(counters, uninspected)
         if missing and fault is None:
             fault = f"the card's counters don't add up: {missing:+,} packets"
@@ -351,7 +354,7 @@ class _Capture:
             rejected=rejected,
             dropped={**counters.dropped, "not_inspected": uninspected},
             dropped_by_kernel=self._feed.missed if self._job.source.live else None,
-            unwritten=counters.records - files.packets,
+            unwritten=unwritten,
             missing=missing,
             captured_bytes=files.captured_bytes,
             wire_bytes=files.wire_bytes,

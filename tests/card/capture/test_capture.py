@@ -13,6 +13,7 @@ from headrace.card.host_memory import HostMemory
 from headrace.card.packet_memory import PacketMemory
 from headrace.cards.capture.driver import CaptureDriver
 from headrace.cards.capture.run import CaptureJob, CaptureProgress, CaptureReport, run_capture
+from headrace.cards.capture.savefiles import SaveFiles
 from headrace.net.source import Source, parse_source
 
 
@@ -82,6 +83,16 @@ def test_counters_that_do_not_add_up_are_a_fault(
     monkeypatch.setattr("headrace.cards.capture.driver.CaptureCounters.received", property(lambda _: 101))
     report = capture(tmp_path, packets)
     assert (report.missing, report.fault) == (1, "the card's counters don't add up: +1 packets")
+
+
+def test_packets_that_are_not_in_the_file_though_nothing_ended_it_are_a_fault(
+    packets: list[Packet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = SaveFiles.write
+    monkeypatch.setattr(SaveFiles, "write", lambda files, ring, start, end, *rest: write(files, ring, end, end, *rest))
+    report = capture(tmp_path, packets)
+    assert (report.captured, report.unwritten, report.missing) == (0, 0, 100)
+    assert report.fault == "the card's counters don't add up: +100 packets"
 
 
 def test_progress_is_told_while_packets_come(tmp_path: Path) -> None:
