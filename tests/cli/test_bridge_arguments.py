@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from headrace.card import Card
-from headrace.cards.bridge.host import PROFILES, parse_host
+from headrace.cards.bridge.host import PROFILES, Host, parse_host
 from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.net.source import check_link
@@ -135,6 +136,16 @@ def test_a_host_is_given_by_what_it_costs() -> None:
     host = parse_host("message=5us,s2h-message=.5s,packet=0ns")
     assert (host.h2s_message_ns, host.s2h_message_ns, host.packet_ns, host.jitter) == (5_000, 5e8, 0, 0)
     assert parse_host("embednet") is PROFILES["embednet"]
+
+
+def test_jitter_varies_each_cost_in_the_same_way_in_every_run() -> None:
+    def costs() -> list[int]:
+        host = Host(Mock(), Mock(), parse_host("message=100us,jitter=10%"))
+        return [host._cost(100_000) for _ in range(100)]
+
+    first = costs()
+    assert first == costs() and len(set(first)) > 90
+    assert 90_000 <= min(first) < 91_000 and 109_000 < max(first) <= 110_000
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from scapy.utils import RawPcapReader
 
 from headrace.build.models import build_card
 from headrace.cards.bridge.blocks import with_crc
-from headrace.cli import main
+from headrace.cards.bridge.driver import BridgeCounters
+from headrace.cli import common, main
 from headrace.traffic.triangle import read_frame
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
@@ -129,6 +130,16 @@ def test_the_card_adapts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     data = json.loads(report.read_text())
     assert data["adaptation"]["bytes"] > 0 and data["batches"] > 2000 * 1012 / 65536 + 3
     assert "the card's last choice: " in capsys.readouterr().out
+
+
+def test_what_the_driver_did_wrong_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(BridgeCounters, "complaints", property(lambda _: ["posts are lost"]))
+    assert run("recv", 2, 10, 20, "--link", "gen:count=20", "-q") == 1
+    assert capsys.readouterr().err == "headrace: posts are lost\n"
+    assert run("run", "--control", tmp_path / "c") == 1
+    assert capsys.readouterr().err.endswith("\nposts are lost\n")
 
 
 def test_trace_follows_the_traffic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,7 +268,9 @@ def test_blocks_move_in_a_running_bridge(
     running.append(bridge)
     for block, side in (("one", "sw"), ("two", "sw"), ("one", "hw"), ("two", "hw"), ("two", "sw")):
         assert bridge.map(block, side) == 0
-        assert f"{block} is in {side}; packets were held for " in capsys.readouterr().out
+        words = rf"{block} is in {side}; packets were held for ([\d.]+) us of card time\n"
+        told = re.fullmatch(words, capsys.readouterr().out)
+        assert told is not None and float(told[1]) > 0
         time.sleep(0.3)
     status = bridge.status(capsys)
     assert [(block["name"], block["side"]) for block in status["blocks"]] == [("one", "hw"), ("two", "sw")]
@@ -296,6 +309,15 @@ def test_a_second_bridge_needs_a_socket_of_its_own(
     stale.bind(str(bridge.control))
     stale.close()  # what a bridge that was killed leaves
     assert run("run", "--control", bridge.control, "-q") == 0
+
+
+def test_a_move_that_has_dropped_packets_says_how_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(common, "ask", lambda *_, **__: {"held_ns": 900, "dropped": 3000})
+    assert run("map", "crc32", "hw") == 0
+    told = "crc32 is in hw; packets were held for 0.9 us of card time, 3,000 packets found no room\n"
+    assert capsys.readouterr().out == told
 
 
 def test_what_is_no_request_is_told(running: list[Running], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -360,6 +382,22 @@ def test_a_bridge_that_is_stopped_tells_what_is_still_to_go_through_and_answers(
         time.sleep(0.6)  # a signal right after the first is the same request
         received = re.search(r"port 0: ([\d,]+) frames received", bridge.end())
         assert received is not None and first["frames"] <= int(received[1].replace(",", "")) < 16_000
+
+
+@pytest.mark.live
+def test_a_bridge_that_is_stopped_brings_through_what_its_links_have_for_it(
+    running: list[Running], tmp_path: Path
+) -> None:
+    with own_network():
+        bridge = Running(tmp_path, "--link", "tap:hr0", "--sink1", f"pcap:{tmp_path / 'out.pcap'}")
+        running.append(bridge)
+        hold(bridge)
+        send("hr0", numbered(500), pause_every=1000)
+        bridge.process.send_signal(signal.SIGTERM)
+        bridge.process.send_signal(signal.SIGCONT)
+        _, errors = bridge.process.communicate(timeout=HANG_S)
+    assert bridge.process.returncode == 0 and "port 0: 500 frames received" in errors
+    assert frames(tmp_path / "out.pcap") == numbered(500)
 
 
 @pytest.mark.live

@@ -12,6 +12,7 @@ from patience import HANG_S
 from headrace.build.models import build_card
 from headrace.cache import cache_root
 from headrace.cli import main
+from headrace.engines.filter import FilterDriver
 from headrace.extcap import program as extcap
 from headrace.net import bpf
 from headrace.net import netlink as network
@@ -180,6 +181,20 @@ def test_tshark_gets_from_a_capture_what_the_cards_filter_matches(card: str, tmp
     assert len(wanted) == 10
     times = [f"{p.time_ns // 10**9}.{p.time_ns % 10**9 // 1000:06}000\t{min(p.wirelen, 2**31 - 1)}" for p in wanted]
     assert (result.returncode, result.stdout.splitlines()) == (0, times)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_the_card_runs_the_capture_filter(
+    card: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = [], FilterDriver.load
+    monkeypatch.setattr(FilterDriver, "load", lambda driver, slots: loaded.append(slots) or load(driver, slots))
+    capture = make_capture(tmp_path / "in.pcap", random_packets(seed=11, count=20))
+    words = ["--file", str(capture), "--fifo", str(tmp_path / "out"), "--cores", str(CORES)]
+    answer(capsys, "--extcap-interface", card, "--capture", "--extcap-capture-filter", "tcp port 80", *words)
+    assert [slot.program.instructions for slots in loaded for slot in slots.values()] == [
+        bpf.compile("tcp port 80").instructions
+    ]
 
 
 @pytest.mark.usefixtures("installed")

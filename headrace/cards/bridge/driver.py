@@ -146,8 +146,8 @@ class BridgeDriver:
         self.wait(self.settling(), "packets of the epoch before stay on the network on chip", work)
 
     def draining(self) -> Iterator[None]:
-        """Goes on, step by step, until software has got every packet that is in H2S now. Somebody must take batches
-        meanwhile."""
+        """Goes on, step by step, until software has done with every packet that is in H2S now. Somebody must take
+        batches meanwhile, and release them."""
         self.h2s.flush()
         yield from self.settling()  # a packet that was coming in is in: its batch is closed now
         mark = self.h2s.closed()

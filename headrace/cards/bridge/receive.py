@@ -92,7 +92,7 @@ class Receiver:
         self.lost = 0  # in batches that are broken
         self.write_errors = 0  # batches that did not get into host memory
         self.refused = 0  # buffers that came back because they were too small
-        self._taken: dict[Lane, int] = self.closed()
+        self._returned: dict[Lane, int] = self.closed()  # batches that software has done with
 
     def start(self, settings: ReceiveSettings | None = None, buffer_bytes: int | None = None) -> None:
         """Gives the card its buffers, of ``buffer_bytes`` (None: large enough for any batch), and lets it go."""
@@ -156,8 +156,8 @@ class Receiver:
         return {"bulk": self._regs.closed.read(), "express": self._regs.express_closed.read()}
 
     def reached(self, mark: dict[Lane, int]) -> bool:
-        """Whether software has got so many batches, those that were lost on the way included."""
-        return all((self._taken[lane] - count) % MODULO < MODULO // 2 for lane, count in mark.items())
+        """Whether software has done with so many batches, those that were lost on the way included."""
+        return all((self._returned[lane] - count) % MODULO < MODULO // 2 for lane, count in mark.items())
 
     def take(self, lane: Lane) -> Batch | None:
         """The oldest batch that is there, or None. A broken one is empty and has its ``error``."""
@@ -171,7 +171,6 @@ class Receiver:
             self.refused += 1
             self._buffers[lane, tag] = self._new_buffer(self.max_batch)  # one that is large enough
             return Batch([], lane, tag, 0, "the host buffer was too small")
-        self._taken[lane] = (self._taken[lane] + 1) % MODULO
         if packets == 0:
             self.write_errors += 1
             return Batch([], lane, tag, 4 * words, "the card could not write into the host buffer")
@@ -184,7 +183,9 @@ class Receiver:
         return Batch(found, lane, tag, 4 * words)
 
     def release(self, batch: Batch) -> None:
-        """Gives the buffer of a batch back to the card."""
+        """Gives the buffer of a batch back to the card, once its packets are where they go."""
+        if batch.bytes:  # not one that the card has refused
+            self._returned[batch.lane] = (self._returned[batch.lane] + 1) % MODULO
         self._post(batch.lane, batch.tag)
 
     def receive(self) -> list[Batch]:

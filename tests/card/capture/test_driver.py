@@ -398,6 +398,19 @@ def test_rings_begin_at_multiples_of_their_size(opened: Card) -> None:
         driver.setup(CaptureSettings(ring_bytes=1 << 16))
 
 
+def test_memory_for_a_ring_is_allocated_once_for_each_size(opened: Card) -> None:
+    card, asked = opened, []
+
+    def allocate(size: int) -> int:
+        asked.append(size)
+        return card.memory.allocate(size)
+
+    driver = CaptureDriver(card.regs.capture, card.memory, allocate, list, lambda: None)
+    for size in (1 << 16, 1 << 16, 1 << 17, 1 << 16):
+        driver.setup(CaptureSettings(ring_bytes=size, descriptor_slots=16))
+    assert asked == [1 << 16, 16 * 16, 1 << 17]
+
+
 def test_another_engine_is_refused(opened: Card) -> None:
     engine = SimpleNamespace(fields=lambda: {"magic": 0x4652, "version": 1})
     with pytest.raises(HeadraceError, match="no capture engine of version 1: 0x4652, version 1 is there"):
