@@ -22,6 +22,8 @@ from patience import HANG_S, until
 from scapy.utils import RawPcapReader
 
 from headrace.build.models import build_card
+from headrace.card import Card
+from headrace.cards.bridge import service
 from headrace.cards.bridge.blocks import with_crc
 from headrace.cards.bridge.driver import BridgeCounters
 from headrace.cli import common, main
@@ -409,6 +411,22 @@ def test_sigusr1_shows_the_status_of_a_bridge_that_goes_on(running: list[Running
         assert bridge.process.stderr is not None
         assert bridge.process.stderr.readline().startswith("generic: in hw; sent 0 in hardware")
         assert "port 0: 0 frames received" in bridge.end()
+
+
+@pytest.mark.live
+def test_ports_are_let_go_for_live_links_unless_there_is_a_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And software may stand still for 100 ms."""
+    free: list[Card] = []
+    limits: list[int] = []
+    monkeypatch.setattr(service, "let_go", free.append)
+    monkeypatch.setattr(service, "_serve", lambda _, host, *__: limits.append(host.driver.h2s.settings.wait_limit_ns))
+    with own_network():
+        for words in (["tap:hr0", "--rate", "1G"], ["gen:count=1"], ["tap:hr0"]):
+            assert not free
+            assert run("run", "-q", "--control", tmp_path / "c", "--link", *words) == 0
+    assert len(free) == 1 and limits == [100_000_000] * 3
 
 
 @pytest.mark.live

@@ -84,8 +84,9 @@ class CaptureReport:
     ``captured`` are in ``files``; ``received`` came into the card, its filter ``rejected`` some; ``dropped`` says by
     cause what the card dropped, ``dropped_by_kernel`` what a live source lost before it (None: no live source).
     ``unwritten``: captured, but after the last one that was wanted, or not in the file since it could not be written.
-    ``missing``: what the counters and the files can't account for, 0 unless something is faulty. Cycles are those of the simulated
-    card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early, or why it is not complete.
+    ``missing``: what the counters and the files can't account for, 0 unless something is faulty. Cycles are those of
+    the simulated card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early, or why it is
+    not complete.
     """
 
     captured: int

@@ -89,7 +89,7 @@ def test_packets_that_are_not_in_the_file_though_nothing_ended_it_are_a_fault(
     packets: list[Packet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = SaveFiles.write
-    monkeypatch.setattr(SaveFiles, "write", lambda files, ring, start, end, *rest: write(files, ring, end, end, *rest))
+    monkeypatch.setattr(SaveFiles, "write", lambda files, ring, _, end, *rest: write(files, ring, end, end, *rest))
     report = capture(tmp_path, packets)
     assert (report.captured, report.unwritten, report.missing) == (0, 0, 100)
     assert report.fault == "the card's counters don't add up: +100 packets"
