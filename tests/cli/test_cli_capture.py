@@ -154,6 +154,15 @@ def test_a_time_that_pcapng_cannot_have_is_told(way: str, tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("way", ["memory", "wire"])
+def test_times_may_be_the_cards(way: str, capture: Path, tmp_path: Path) -> None:
+    options = ["--timestamps", "card", "--time-stamp-precision", "nano", "--path", way]
+    assert run("-q", "-i", capture, "-w", tmp_path / "out", *options) == 0
+    with RawPcapReader(str(tmp_path / "out")) as reader:
+        times = [meta.sec * 10**9 + meta.usec for _, meta in reader]
+    assert times == sorted(times) and times[0] > 0 and times[-1] < 10**9  # since the card's begin
+
+
+@pytest.mark.parametrize("way", ["memory", "wire"])
 def test_a_copy_says_how_long_the_fcs_is(way: str, capture: Path, tmp_path: Path) -> None:
     with capture.open("r+b") as file:
         file.seek(20)
