@@ -21,6 +21,7 @@ from headrace.errors import CardError
 
 RING = 0x1000
 HALF = SIZE // 2
+SEGMENTATION = 0b111 << 11  # HOST_TSO4, HOST_TSO6, HOST_ECN
 
 
 def region(guest: int = GUEST, size: int = SIZE, user: int = USER, offset: int = 0) -> bytes:
@@ -160,6 +161,24 @@ def test_a_queue_whose_doorbell_becomes_something_else_stops(room: Room) -> None
     assert "no eventfd" in room.told[0]
     room.functions.stop.assert_called_once_with(Side.TRANSMIT, 0)
     room.functions.card.unbind_doorbell.assert_called_once()
+
+
+def test_the_queues_of_a_front_end_that_goes_stop(room: Room) -> None:
+    front = room.front()
+    set_up(front)
+    kick(front)
+    front.close()
+    room.back.poll()
+    room.functions.stop.assert_called_once_with(Side.TRANSMIT, 0)
+
+
+def test_a_card_that_cuts_no_segments_offers_no_segmentation(room: Room) -> None:
+    for longest, bits in ((65536, SEGMENTATION), (0, 0)):
+        room.back.close()
+        room.functions.longest_cut = longest
+        room.back = VhostUser(room.functions, 0, str(room.path), room.told.append)
+        offered = int.from_bytes(room.front().ask(1, answers=True), "little")
+        assert offered & SEGMENTATION == bits
 
 
 def test_a_queue_that_fails_signals_its_eventfd_of_errors(room: Room) -> None:

@@ -17,6 +17,7 @@ from headrace.card.control import ControlSocket, default_path, open_control
 from headrace.cards.bridge.service import CONTROL
 from headrace.cards.rpu import service as rpu
 from headrace.cards.switch import service as switch
+from headrace.cli import main
 from headrace.errors import HeadraceError
 
 NO_RUNTIME_FOLDER = pytest.mark.skipif(
@@ -53,6 +54,15 @@ def test_the_socket_is_the_users_alone_from_its_first_moment(tmp_path: Path, mon
         assert link.path == default_path(CONTROL) == tmp_path / "headrace" / "bridge.sock"
         assert link.path.parent.stat().st_mode & 0o777 == 0o700
     assert modes == [0o600]
+
+
+def test_where_two_cards_with_functions_run_the_command_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with ControlSocket(switch.CONTROL, None), ControlSocket(rpu.CONTROL, None):
+        assert main(["vf", "list"]) == 2
+    assert "choose one by --control" in capsys.readouterr().err
 
 
 @NO_RUNTIME_FOLDER

@@ -119,6 +119,9 @@ def test_what_is_set_is_listed(running: Running, capsys: pytest.CaptureFixture[s
     running.set(2, "vlan 7 proto 802.1AD qos 3 min_tx_rate 0 query_rss off")
     rules |= {"proto": "802.1ad"}
     assert shown(running, capsys, "list") == [*before[:2], before[2] | rules]
+    running.set(2, "vlan 8")
+    assert shown(running, capsys, "list") == [*before[:2], before[2] | rules | {"vlan": 8, "qos": 0, "proto": "802.1Q"}]
+    running.set(2, "vlan 7 proto 802.1AD qos 3")
     assert running.vf("list") == 0
     text = capsys.readouterr().out
     assert re.search(r"2 +4 +- +down +02:00:00:00:00:0a +7 qos 3 proto 802\.1ad +2500 Mbit/s +on +on", text), text
@@ -195,6 +198,7 @@ def test_functions_come_and_go_while_the_switch_runs(running: Running, capsys: p
     running.port_is(1, down=True)
     running.quiet()
     capsys.readouterr()
+    assert shown(running, capsys, "list")[1]["vlan"] == 9
     assert running.vf("stats", 1) == 0
     assert re.search(r"^sent +60$", capsys.readouterr().out, re.MULTILINE)
 
@@ -215,8 +219,12 @@ def test_a_functions_link_is_up_as_is_set(running: Running, capsys: pytest.Captu
     running.port_is(1, down=True)
     running.set(1, "state auto")
     running.port_is(1, down=False)
+    running.set(1, "state enable")
+    running.quiet()
     assert running.vf("unplug", 1) == 0
     running.port_is(1, down=True)
+    assert not shown(running, capsys, "list")[1]["up"]
+    running.set(1, "state auto")
     running.quiet()
 
 

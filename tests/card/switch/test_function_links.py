@@ -15,7 +15,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from headrace.card.functions import Side
+from headrace.card.functions import Policy, Side
 from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.flows import Action, ActionKind, Flow, Instructions, RefusedError
 from headrace.cards.switch.hardware import HardwareDatapath
@@ -99,6 +99,11 @@ def test_functions_come_and_go_beside_the_traffic_of_others(functions: FunctionC
     functions.frames(ports[0])
     card.run()
     assert functions.frames(ports[0]) == frames[1]
+    dropped = functions.functions.counters(Side.RECEIVE, 1).dropped_off
+    functions.functions.set_policy(1, Policy(link_state="disable"))
+    card.send(ports[0], frames[0][:20])
+    card.run()
+    assert functions.functions.counters(Side.RECEIVE, 1).dropped_off == dropped + 20
     with pytest.raises(HeadraceError, match="function 1 is in use"):
         functions.plugs.plug(1, "queue:")
     with pytest.raises(HeadraceError, match="functions 0 to 2"):

@@ -95,9 +95,21 @@ def test_a_rate_holds_to_a_thousandth_in_the_cards_time(functions: FunctionCard,
     assert functions.functions.counters(Side.TRANSMIT, 2)[:3] == (200, sum(map(len, frames)), 0)
 
 
+def test_who_has_been_silent_sends_a_burst_at_once(functions: FunctionCard) -> None:
+    port, rate = functions.link(0), 1000
+    functions.functions.set_policy(0, Policy(rate=rate))
+    functions.card.run(until=None, cycles=2 * BURST_NS)
+    for count in (5, 20):
+        begun = functions.card.stats().time_ns
+        run(functions, port, [bytes(1500)] * count)
+        took, owed = functions.card.stats().time_ns - begun, 1500 * (count - 1) * 8000 / rate
+        assert (took < 10_000) == (owed < BURST_NS)
+        assert took >= owed - BURST_NS
+
+
 def test_the_register_of_a_rate_is_exact_to_its_rounding() -> None:
     for rate in (*range(1, 1_000_000, 997), 1_000_000):
-        assert Policy(rate=rate).byte_time * rate / 8000 / (1 << 19) == pytest.approx(1, abs=0.00012)
+        assert Policy(rate=rate).byte_time * rate / 8000 / (1 << 19) == pytest.approx(1, abs=0.00012 * rate / 1e6)
 
 
 def test_what_cannot_be_set(functions: FunctionCard) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import struct
@@ -135,10 +136,12 @@ def test_the_next_front_end_begins_anew(functions: FunctionCard, socket_path: Pa
     assert second.received() == [b"\3" * 60]
 
 
-def test_a_guest_that_lies_stops_itself_alone(functions: FunctionCard, socket_path: Path) -> None:
+def test_a_queue_that_lies_fails_alone_and_signals_its_eventfd(functions: FunctionCard, socket_path: Path) -> None:
     other, third = functions.link(1), functions.link(2)
     guest = connect(functions, socket_path)
     guest.start()
+    errors = os.eventfd(0, os.EFD_NONBLOCK)
+    guest.ask(14, struct.pack("<Q", 1), [errors])
     guest.drivers[1].add([Buffer(GUEST + SIZE, 60)])  # behind its memory
     guest.send(b"\1" * 60)
     functions.card.send(third, [b"\7" * 60] * 10)
@@ -148,6 +151,12 @@ def test_a_guest_that_lies_stops_itself_alone(functions: FunctionCard, socket_pa
     assert functions.frames(third) == [b"\7" * 60] * 10
     assert not functions.frames(other)
     assert functions.functions.counters(Side.TRANSMIT, 0).packets == 0
+    assert os.eventfd_read(errors) == 1
+    os.close(errors)
+    guest.post(1)
+    functions.card.send(other, [b"\3" * 60])
+    pump(functions)
+    assert guest.received() == [b"\3" * 60]
     guest.close()
     functions.plugs.poll()
 

@@ -217,7 +217,7 @@ async def ready_does_not_pass_through(dut: Any) -> None:
 
 
 @behaviour()
-async def reset_empties_it(dut: Any) -> None:
+async def reset_empties_it_and_takes_nothing(dut: Any) -> None:
     await start(dut)
     source = Source(Channel.axis(dut, "s"), frames(dut, [2, 1]).words, never())
     await source.run()
@@ -225,6 +225,7 @@ async def reset_empties_it(dut: Any) -> None:
     dut.rst.value = 1
     await cycles(dut.clk, 3)
     assert not dut.m_axis_tvalid.value and dut.idle.value
+    assert int(dut.s_axis_tready.value) == int(dut.DROP_WHEN_FULL.value)
     dut.rst.value = 0
     bench = Bench(dut, frames(dut, [1, 2, 3, 4]), seldom(), never())
     await bench.run()

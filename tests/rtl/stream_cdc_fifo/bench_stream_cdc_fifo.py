@@ -20,7 +20,8 @@ CLOCKS = [
 
 
 async def start(dut: Any, clocks: tuple[int, int, int], first_out_of_reset: str = "s") -> None:
-    """Start both clocks and reset both sides; one of them leaves reset 20 slow cycles before the other."""
+    """Start both clocks and reset both sides, which take and offer nothing; one of them leaves reset 20 slow cycles
+    before the other."""
     s_period, m_period, delay = clocks
     slow = max(s_period, m_period)
     for signal in (dut.s_valid, dut.s_data, dut.m_ready):
@@ -31,6 +32,7 @@ async def start(dut: Any, clocks: tuple[int, int, int], first_out_of_reset: str 
         await Timer(delay, "ps")
     Clock(dut.m_clk, m_period, "ps", impl="gpi").start()
     await Timer(slow * (int(dut.SYNC_STAGES.value) + 2), "ps")
+    assert not dut.s_ready.value and not dut.m_valid.value
     for side in (first_out_of_reset, "m" if first_out_of_reset == "s" else "s"):
         await cycles(getattr(dut, f"{side}_clk"), 1)
         getattr(dut, f"{side}_rst").value = 0

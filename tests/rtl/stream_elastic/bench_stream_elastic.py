@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
-from streams import Channel, Sink, Stalls, bursts, cycles, frame_words, frames_of, mostly, never, seldom
+from streams import Channel, Sink, Stalls, bursts, cycles, frame_words, frames_of, mostly, never, seldom, watch_no_path
 
 CLOCKS = [(10_000, 10_002), (10_002, 10_000), (10_000, 10_000), (10_000, 3_104)]  # periods in ps
 
@@ -138,10 +138,11 @@ async def a_slow_side_loses_frames_in_the_crossing_too_and_counts_them(dut: Any)
 
 
 @behaviour()
-async def without_dropping_the_input_waits(dut: Any) -> None:
+async def without_dropping_the_input_waits_and_ready_does_not_pass_through(dut: Any) -> None:
     if int(dut.DROP_WHEN_FULL.value):
         return
     mac = await Mac(dut).start((10_000, 10_002))
+    cocotb.start_soon(watch_no_path(dut.m_clk, dut.m_axis_tready, dut.s_axis_tready))
     end = sink(dut, mostly())
     for _ in range(60):
         await mac.send(random.randbytes(random.randint(1, 200)), 0, seldom())
