@@ -55,6 +55,11 @@ def test_no_card_knows_another(card: str) -> None:
         assert not others, path
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_head_of_a_file_says_what_is_in_it(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
 EVALUATE = ("points", "measured", "statements", "loads", "sweep", "conformance", "report", "demo")
 EVALUATE += ("study", "bench", "committed")
 

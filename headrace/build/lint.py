@@ -1,4 +1,4 @@
-"""Lints the RTL of a card as Verilator sees it, with every warning on."""
+"""Lints the RTL of a card as Verilator sees it, with nearly every warning on."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from headrace.build.description import CardDescription, Value, data_files, load_
 from headrace.build.ports import check_ports, meta_width
 from headrace.build.toolchain import FAST, SLOW, Show, Workshop
 from headrace.errors import HeadraceError
-from headrace.registers.compile import generate_rtl
+from headrace.registers.compile import files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
 _BUILDER_VERSION = 3
@@ -199,7 +199,7 @@ class _Job:
 
     def _inputs(self) -> list[Path]:
         data = data_files(self.sources)
-        registers = sorted(self.description.registers.parent.glob("*.rdl")) if self.description.registers else []
+        registers = files_of(self.description.registers) if self.description.registers else []
         harness = toolchain.harness_sources(model=True)
         return [*self.sources, *self.waivers, *data, *harness, *registers, self.description.path]
 

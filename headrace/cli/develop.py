@@ -20,7 +20,7 @@ def lint_command(
         str | None, typer.Argument(metavar="CARD", help="A card's name or folder; all cards without it.")
     ] = None,
 ) -> int:
-    """Lint the RTL of cards with every warning of Verilator on, and without CARD the looks of all RTL of the tree.
+    """Lint the RTL of cards as Verilator sees it, and without CARD the looks of all RTL of the tree.
 
     The exit code is 1 when there is a fault.
     """

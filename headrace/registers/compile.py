@@ -1,8 +1,8 @@
 """Registers are written once, in SystemRDL: RTL, C header, HTML manual and Python access are made from that file.
 
 ``generate_rtl``, ``generate_header`` and ``generate_html`` run PeakRDL; ``load_map`` gives the address map as data (see
-``headrace.registers.views``) and keeps a parsed copy in the cache, because the compiler takes a tenth of a second to
-load and every run of the command line needs the map.
+``headrace.registers.views``) and ``files_of`` what it is made from. A parsed copy of both is kept in the cache, because
+the compiler takes a tenth of a second to load and every run of the command line needs the map.
 
 PeakRDL's own properties ``buffer_reads``, ``buffer_writes`` and their kin may be used in any file.
 Every function raises HeadraceError with the compiler's first message and its place.
@@ -100,13 +100,22 @@ def generate_html(rdl: Path, out_dir: Path) -> None:
 
 def load_map(rdl: Path) -> RegisterMap:
     """The address map of ``rdl`` as plain data, from the cache if neither it nor a file it includes has changed."""
+    return _load(rdl)[0]
+
+
+def files_of(rdl: Path) -> list[Path]:
+    """An address map's own file, and all that it includes."""
+    return sorted(_load(rdl)[1])
+
+
+def _load(rdl: Path) -> tuple[RegisterMap, list[Path]]:
     path = Path(rdl).resolve()
     key = hashlib.sha256(f"{MAP_FORMAT} {path}".encode()).hexdigest()[:24]
     cached = cache_folder("registers") / f"{key}.json"
     try:
         entry = json.loads(cached.read_text())
         if all(_digest(Path(name)) == digest for name, digest in entry["files"].items()):
-            return RegisterMap.from_json(entry["map"])
+            return RegisterMap.from_json(entry["map"]), [Path(name) for name in entry["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         pass  # absent, unreadable or of another version: made again below
 
@@ -120,7 +129,7 @@ def load_map(rdl: Path) -> RegisterMap:
         write_atomically(cached, json.dumps(entry, separators=(",", ":")))
     except OSError:
         pass  # a cache that can't be written only costs time
-    return register_map
+    return register_map, files
 
 
 def _digest(path: Path) -> str:

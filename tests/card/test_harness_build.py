@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import until
 
 from headrace import cache as cachedir
 from headrace import paths
@@ -230,6 +232,31 @@ def test_a_file_that_is_included_from_elsewhere_makes_another_model_when_it_chan
     assert vectors == [9, 11, 9] and len(cache_list()) == 2
 
 
+def test_registers_that_are_included_from_elsewhere_make_another_model_when_they_change(
+    own_cache: Path, counted: list[str], copied: Path, tmp_path: Path
+) -> None:
+    (copied / "card.toml").write_text(f'registers = "loop.rdl"\n{(copied / "card.toml").read_text()}')
+    (copied / "loop.rdl").write_text('`include "../../elsewhere.rdl"\naddrmap loop_regs { part first; };\n')
+    for reset in (1, 2, 1):
+        text = f"regfile part {{ reg {{ field {{}} value[8] = {reset}; }} one; }};\n"
+        (tmp_path / "elsewhere.rdl").write_text(text)
+        build_card(copied, progress=False)
+    assert len(counted) == 2
+
+
+def test_a_change_of_the_harness_makes_no_other_model(
+    own_cache: Path, counted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = tmp_path / "sim"
+    shutil.copytree(paths.sim(), harness)
+    monkeypatch.setattr(paths, "sim", lambda: harness)
+    build_card(LOOP, progress=False)
+    for source in harness.glob("card/*.cpp"):
+        source.write_text("")
+    build_card(LOOP, progress=False)
+    assert len(counted) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -263,13 +290,31 @@ def test_an_untouched_cache_is_trusted(own_cache: Path, counted: list[str]) -> N
 def test_a_second_process_waits_for_the_first_and_says_so(
     own_cache: Path, counted: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    threads = [threading.Thread(target=build_card, args=(LOOP,)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
+    description = load_card(LOOP)
+    lock = build._Job(description, description.resolve(), False, False).lock
+    cachedir.make_folder(lock.parent)
+    holds = "import filelock, sys\nwith filelock.FileLock(sys.argv[1]):\n    print(flush=True)\n    input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        threads = [threading.Thread(target=build_card, args=(LOOP,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        said = ""
+
+        def told() -> bool:
+            nonlocal said
+            said += capsys.readouterr().err
+            return said.count("another process builds this card: waiting for it") == len(threads)
+
+        until(told, "all to say that they wait")
+        assert not counted
+        first.communicate("\n")
     for thread in threads:
         thread.join()
     assert len(counted) == 1
-    assert "another process builds this card: waiting for it" in capsys.readouterr().err
 
 
 def test_a_cache_that_can_not_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,15 +414,19 @@ def test_a_card_with_other_ports_is_refused(own_cache: Path, copied: Path, old: 
 def test_warnings_about_a_users_rtl_are_shown_and_do_not_stop_the_build(
     own_cache: Path, copied: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Also: a folder with spaces, a build from elsewhere, and what the terminal shows."""
-    source = copied / "loop_card.sv"
-    source.write_text(source.read_text().replace("16'd7", "15'd7"))
+    """Also: a folder with spaces, a build from elsewhere, what the terminal shows, and a contract that is broken."""
+    source, description = copied / "loop_card.sv", copied / "card.toml"
+    contract = "offer_contract of (.clk, .rst, .valid(trouble_q[5] && count_q[0]), .ready(1'b0), .data(1'b0));"
+    source.write_text(source.read_text().replace("16'd7", "15'd7").replace("endmodule", f"{contract}\nendmodule"))
+    description.write_text(description.read_text().replace('["pkg"]', '["pkg", "memory", "stream"]'))
     script = f"""
 from headrace.card import Card
 with Card.open({str(copied)!r}, {{"DATA_W": 32}}) as card:
     card.source(0, "gen:size=60-200,count=50")
     card.expect_passthrough(0, 1)
     print(card.run().stats.passthrough_mismatches)
+    card.write(8, 32)
+    card.read(8)
 """
     environment = os.environ | {"PYTHONPATH": str(paths.share())}
     result = subprocess.run(
@@ -386,6 +435,7 @@ with Card.open({str(copied)!r}, {{"DATA_W": 32}}) as card:
     assert result.stdout == "0\n", result.stderr
     assert "building card loop (DATA_W=32, MEM_W=64)" in result.stderr
     assert "%Warning-WIDTHEXPAND" in result.stderr
+    assert re.search(r"ModelError: the model stopped: .*offer_contract\.sv:\d+", result.stderr)
     assert [m.card for m in cache_list()] == ["loop"]
     assert sorted(p.suffix for p in (own_cache / "models").iterdir()) == [".json", ".lock", ".reads", ".so"]
 

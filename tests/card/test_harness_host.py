@@ -699,8 +699,8 @@ def test_the_clock_can_be_chosen_and_the_time_set(loop: Open) -> None:
     assert (stats.clock_hz, stats.time_ns) == (250_000_000, 10**18 + 4000)
 
 
-def test_cards_live_beside_each_other(loop: Open) -> None:
-    cards = [loop() for _ in range(3)]
+def test_cards_live_beside_each_other(loop: Open, mycard: Card) -> None:
+    cards = [loop(), loop(), mycard]
     for n, card in enumerate(cards):
         card.source(0, f"gen:count={10 * (n + 1)}")
     for card in cards:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from headrace import paths
+from headrace.build import description
 from headrace.build.style import LICENCE, faults, faults_of_tree
+from headrace.cli import main
 
 GOOD = f"{LICENCE}\n// What it does.\nmodule part (\n    input logic a\n);\nendmodule\n"
 
@@ -52,3 +54,15 @@ def test_a_header_of_macros_needs_no_module(tmp_path: Path) -> None:
 def test_the_tree_has_none() -> None:
     root = paths.share()
     assert faults_of_tree(root / "rtl", root / "tests", root / "examples") == []
+
+
+def test_lint_fails_where_a_file_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(description, "list_cards", lambda: [])
+    monkeypatch.setattr(paths, "share", lambda: tmp_path)
+    (tmp_path / "rtl").mkdir()
+    for text, code in ((GOOD, 0), (GOOD + "\n", 1)):
+        (tmp_path / "rtl" / "part.sv").write_text(text)
+        assert main(["lint"]) == code
+    assert "part.sv:7: blank line at the end of the file" in "".join(capsys.readouterr())

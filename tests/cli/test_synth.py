@@ -304,6 +304,18 @@ def test_a_changed_header_is_a_changed_source(tmp_path):
     assert luts[1] < luts[0]
 
 
+def test_registers_that_are_included_from_elsewhere_are_a_source(tmp_path, monkeypatch):
+    folder = make_card(tmp_path / "mine", "pair", PAIR)
+    (folder / "card.toml").write_text(f'registers = "pair.rdl"\n{(folder / "card.toml").read_text()}')
+    (folder / "pair.rdl").write_text('`include "../part.rdl"\naddrmap pair_regs { part first; };\n')
+    keys = []
+    monkeypatch.setattr(flow, "_load", lambda path: keys.append(path) or "report")
+    for reset in (1, 2, 1):
+        (tmp_path / "part.rdl").write_text(f"regfile part {{ reg {{ field {{}} value[8] = {reset}; }} one; }};\n")
+        synth.run(folder, "ecp5", pnr=False, hierarchy=False)
+    assert keys[0] == keys[2] != keys[1]
+
+
 # The platform's own RTL
 
 

@@ -131,6 +131,7 @@ class Bus:
                 early = [self.memory.read(address + beat * size, size) for beat in range(beats)]
                 due_at = cycle + self.latency(user)
                 assert all(read.id != number for read in open_reads), "an ID is used twice"
+                assert all(read.address >> 32 != address >> 32 for read in open_reads), "two fetches of a queue"
                 open_reads.append(Read(number, address, due_at, early))
                 self.reads += 1
                 self.most = max(self.most, len(open_reads))

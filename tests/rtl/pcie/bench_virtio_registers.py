@@ -39,7 +39,7 @@ BELL, BEGIN, STOP, LOOK, FAULT = range(5)
 # What 5.1.3 and 6 name: CSUM, GUEST_CSUM, HOST_TSO4, HOST_TSO6, HOST_ECN, MRG_RXBUF, STATUS, INDIRECT_DESC, EVENT_IDX,
 # VERSION_1, ACCESS_PLATFORM, RING_PACKED, ORDER_PLATFORM, NOTIFICATION_DATA, RING_RESET
 OFFERED = sum(1 << bit for bit in (0, 1, 11, 12, 13, 15, 16, 28, 29, 32, 33, 34, 36, 38, 40))
-MAC = 1 << 5
+MTU, MAC = 1 << 3, 1 << 5
 STRUCTURES = {
     1: Structure(0, 0x0000, 0x40),
     2: Structure(0, 0x3000, 0x1000, 4),
@@ -514,13 +514,13 @@ async def software_gives_devices_their_configuration(dut: Any) -> None:
         for offset in range(6):
             await bench.write(0, 4, 16 * function + offset, 1, mac[offset])
         await bench.write(0, 4, 16 * function + 10, 2, mtu)
-        await bench.write(0, 4, 16 * function + 12, 4, (OFFERED | MAC | 1 << 27) & 0xFFFF_FFFF)
+        await bench.write(0, 4, 16 * function + 12, 4, (OFFERED | MAC | MTU | 1 << 27) & 0xFFFF_FFFF)
         assert bytes([await driver.config(offset, 1) for offset in range(6)]) == mac
         assert await driver.config(10, 2) == mtu
         assert await driver.config(12, 4) == 0
         assert await bench.read(0, 4, 16 * function, 4) == int.from_bytes(mac[:4], "little")
         assert await driver.get("config_generation") == (before + 8) % 256
-        assert await driver.offered() == OFFERED | MAC, "what there isn't is not offered"
+        assert await driver.offered() == OFFERED | MAC | MTU, "what there isn't is not offered"
         where = STRUCTURES[4]
         await bench.write(bench.first + function, 0, where.offset, 4, 0)
         assert await driver.config(0, 1) == mac[0], "a driver can't write it"
