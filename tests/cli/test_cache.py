@@ -69,6 +69,13 @@ def test_a_cache_of_another_user_is_refused(cache: Path) -> None:
         cache_folder("models")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders of root's")
+def test_a_cache_of_roots_is_anybodys(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.mkdir(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert cache_folder("models") == cache / "models"
+
+
 def test_threads_that_write_the_same_file_do_not_meet(cache: Path) -> None:
     path = cache_folder("registers") / "map.json"
     texts = [str(n) * 5000 for n in range(8)]

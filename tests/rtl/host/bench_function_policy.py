@@ -329,7 +329,7 @@ async def a_policy_holds_from_the_next_frame_on_in_whole(dut: Any, name: str) ->
         soon = [policy for time, policy in history if begun - 2 * PERIOD_PS < time <= begun + 20 * PERIOD_PS]
         became = [policy.sends(data) if name == "sent" else policy.receives(data) for policy in (*before[-1:], *soon)]
         if got and got[0] in became:
-            seen.add((len(got.pop(0)) - len(data)))
+            seen.add(len(got.pop(0)) - len(data))
         else:
             assert any(isinstance(each, str) for each in became), (data, became)
             seen.add("dropped")
