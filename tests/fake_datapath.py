@@ -3,7 +3,7 @@ eth_src and eth_type, and outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headrace.cards.switch import flows
 from headrace.cards.switch.flows import (
@@ -22,6 +22,7 @@ from headrace.cards.switch.flows import (
     RefusedError,
     TableCount,
 )
+from headrace.cards.switch.openflow.oxm import FIELDS
 
 SECOND = 1_000_000_000
 
@@ -29,8 +30,8 @@ SECOND = 1_000_000_000
 class FakeDatapath:
     """Time stands still unless a test moves ``time_ns``. What was done last is in ``sent`` (port, packet)."""
 
-    def __init__(self, ports: int = 4, tables: int = 4, entries: int = 100) -> None:
-        self.ports, self.tables, self.entries = ports, tables, entries
+    def __init__(self, ports: int = 4, tables: int = 4, entries: int = 100, fields: Iterable[int] = FIELDS) -> None:
+        self.ports, self.tables, self.entries, self.fields = ports, tables, entries, frozenset(fields)
         self.groups, self.meters, self.bands = 8, 8, 2
         self.time_ns = 1000 * SECOND
         self.flows: list[Flow] = []

@@ -14,6 +14,7 @@ from switch_parser.oracle import expected
 
 from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
 from headrace.cards.switch.layout import ACTION, EFFECT, ENTRY, FLOW_COMMAND, MATCH, NO_TABLE, TICK_NS
+from headrace.cards.switch.openflow.oxm import FIELDS
 from headrace.cards.switch.registers import Answer, Received, TimedOut
 
 SET_ENTRY, CHANGE_ENTRY, SET_EFFECT, SET_MASK, INSERT, CHANGE, REMOVE, SET, CLEAR, MOVE, EXACT_ADD, ADD = range(12)
@@ -83,7 +84,7 @@ class ModelCard:
         self.ports, self.tables, self.exact, self.ternary = ports, tables, exact, ternary
         self.effects, self.program_words, self.groups, self.counters = 256, words, 16, 64
         self.meters, self.bands = 8, 2
-        self.matched = (1 << MATCH.width) - 1
+        self.fields = frozenset(FIELDS)
         self.custom = 3
         self.full = full
         self.table = [Table() for _ in range(tables)]

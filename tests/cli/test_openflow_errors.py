@@ -11,6 +11,7 @@ import pytest
 from fake_datapath import FakeDatapath
 from openflow_controller import OS_KEN_TESTS, PROTOCOL, Controller, flow_mod, ofproto, output, parser, switch
 
+from headrace.cards.switch.fields import NARROW_FIELDS
 from headrace.cards.switch.openflow.actions import EXPERIMENTER
 
 (HELLO, REQUEST, ACTION, INSTRUCTION, MATCH, FLOW, GROUP, PORT, TABLE, QUEUE, CONFIG, ROLE, METER, FEATURES) = range(14)
@@ -332,10 +333,28 @@ def test_a_full_switch_says_of_what() -> None:
 
 
 def test_an_unmatched_field_can_not_be_set_either() -> None:
-    controller = Controller(switch(FakeDatapath(), fields=(0, 3, 4, 5)))
+    controller = Controller(switch(FakeDatapath(fields=(0, 3, 4, 5))))
     assert controller.refused(flow(match(IPV6 + oxm(26, bytes(16))))) == (MATCH, ofproto.OFPBMC_BAD_FIELD)
     assert controller.refused(acting(setting(VLAN), VLAN)) == (MATCH, ofproto.OFPBMC_BAD_FIELD)
     assert controller.refused(acting(setting(oxm(8, b"\1")), IPV4)) == (ACTION, ofproto.OFPBAC_BAD_SET_TYPE)
+
+
+def test_what_a_narrow_key_has_not_can_not_be_matched_or_written() -> None:
+    controller = Controller(switch(FakeDatapath(fields=NARROW_FIELDS)))
+    for fields in (
+        *(IPV6 + oxm(number, b"\1") for number in (8, 9, 10)),
+        IPV6 + oxm(26, bytes(16)),
+        ARP + oxm(21, b"\0\1"),
+        ARP + oxm(22, bytes(4)),
+        MPLS + oxm(35, b"\1"),
+        oxm(2, bytes(8)),
+        oxm(38, bytes(8)),
+    ):
+        assert controller.refused(flow(match(fields))) == (MATCH, ofproto.OFPBMC_BAD_FIELD)
+    write_metadata = struct.pack("!HH4xQQ", 2, 24, 1, 1)
+    assert controller.refused(flow(match(), write_metadata)) == (INSTRUCTION, ofproto.OFPBIC_UNSUP_METADATA)
+    for fields in (IPV6, ARP, MPLS, TCP, IPV4 + oxm(8, b"\1")):
+        controller.fine(flow(match(fields)))
 
 
 @pytest.mark.parametrize(

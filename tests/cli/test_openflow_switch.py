@@ -401,7 +401,7 @@ def test_each_port_has_one_queue(controller: Controller) -> None:
 
 
 def test_table_features_have_all_that_controllers_ask_for() -> None:
-    controller = Controller(switch(FakeDatapath(), fields=(F.IN_PORT, F.ETH_TYPE, F.VLAN_VID)))
+    controller = Controller(switch(FakeDatapath(fields=(F.IN_PORT, F.ETH_TYPE, F.VLAN_VID))))
     (reply,) = controller.send(parser.OFPTableFeaturesStatsRequest(PROTOCOL, 0, []))
     assert [features.table_id for features in reply.body] == [0, 1, 2, 3]
     for features in reply.body:
@@ -416,6 +416,7 @@ def test_table_features_have_all_that_controllers_ask_for() -> None:
             ("eth_type", 0),
             ("vlan_vid", 1),
         ]
+        assert (features.metadata_match, features.metadata_write) == (0, 0)
         assert [one.type for one in found[14].oxm_ids] == ["eth_type", "vlan_vid"]
         actions = {one.type for one in found[6].action_ids}
         assert ofproto.OFPAT_PUSH_PBB not in actions

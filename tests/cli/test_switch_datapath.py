@@ -31,14 +31,12 @@ from headrace.cards.switch.flows import (
     Group,
     GroupKind,
     Instructions,
-    Match,
     Meter,
     Oxm,
     PacketIn,
     RefusedError,
 )
 from headrace.cards.switch.hardware import HardwareDatapath
-from headrace.cards.switch.layout import MATCH
 from headrace.cards.switch.openflow.constants import NO_BUFFER, FlowCommand, FlowFlag
 from headrace.cards.switch.openflow.requests import FlowMod
 
@@ -686,15 +684,8 @@ def test_custom_actions_that_the_card_does_not_have_are_refused() -> None:
     datapath.check(Flow(0, 1, (), to(1)))
 
 
-def test_fields_that_the_card_does_not_look_at_are_refused() -> None:
-    card = ModelCard(PORTS, 1)
-    card.matched &= ~MATCH.pack(src=MATCH.ones("src"))
-    datapath = HardwareDatapath(card)
-    match: Match = (Oxm(5, 0x800), Oxm(11, 1))
-    with pytest.raises(RefusedError) as error:
-        datapath.check(Flow(0, 1, match, to(1)))
-    assert (error.value.kind, error.value.code) == (4, 6)
-    datapath.check(Flow(0, 1, match[:1], to(1)))
+def test_a_table_that_is_not_there_is_refused() -> None:
+    datapath = HardwareDatapath(ModelCard(PORTS, 1))
     with pytest.raises(RefusedError) as error:
         datapath.check(Flow(1, 1, (), to(1)))
     assert (error.value.kind, error.value.code) == (5, 2)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from headrace.cards.switch import flows
@@ -32,7 +32,7 @@ from headrace.cards.switch.openflow.errors import (
     TableModFailed,
     refused,
 )
-from headrace.cards.switch.openflow.oxm import FIELDS, F
+from headrace.cards.switch.openflow.oxm import F
 from headrace.cards.switch.openflow.requests import AsyncConfig, Request
 from headrace.cards.switch.ports import PortInfo, Ports
 from headrace.cards.switch.statistics import Statistics
@@ -128,7 +128,7 @@ class Connection:
 
 
 class OpenFlowSwitch:
-    """The switch. ``ports`` are numbered as the datapath's; ``fields``: those that it can match, by default all."""
+    """The switch. ``ports`` are numbered as the datapath's."""
 
     def __init__(
         self,
@@ -136,22 +136,19 @@ class OpenFlowSwitch:
         datapath_id: int,
         ports: Sequence[PortInfo],
         *,
-        fields: Iterable[int] = FIELDS,
         description: str = "",
     ) -> None:
         self.datapath, self.datapath_id = datapath, datapath_id
         self.ports = Ports(datapath, ports)
         self.groups: dict[int, Group] = {}
         self.meters: dict[int, MeterEntry] = {}
-        numbers = tuple(sorted(fields))
-        self.checks = Checks(self.ports, datapath.tables, frozenset(numbers), self.groups, self.meters)
+        self.checks = Checks(self.ports, datapath.tables, datapath.fields, self.groups, self.meters)
         self.flow_tables = FlowTables(datapath, self.checks, self._flow_removed)
         self._group_table = GroupTable(datapath, self.groups, self.flow_tables, self.checks, self.ports)
         self._meter_table = MeterTable(datapath, self.meters, self.flow_tables)
         self._statistics = Statistics(
             datapath,
             description,
-            numbers,
             self.ports,
             self.flow_tables,
             self.groups,

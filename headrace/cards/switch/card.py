@@ -10,18 +10,19 @@ import numpy as np
 
 from headrace.card import Card
 from headrace.card.rings import Receiver, Ring
+from headrace.cards.switch.fields import NARROW_FIELDS
 from headrace.cards.switch.flows import Count, Meter, MeterCount, PortCount, TableCount
 from headrace.cards.switch.layout import (
     ACTION_BITS,
     BAND,
     FLOW_COMMAND,
     FLOW_COUNT,
-    MATCH,
     METER,
     TICK_NS,
     BandKind,
 )
 from headrace.cards.switch.openflow.actions import CUSTOM_ACTIONS
+from headrace.cards.switch.openflow.oxm import FIELDS
 from headrace.cards.switch.registers import Received, TimedOut
 from headrace.errors import HeadraceError
 
@@ -57,7 +58,7 @@ class CardHardware:
         self.ports: int = regs.sizes.ports
         self.tables: int = regs.sizes.tables
         self.bands: int = regs.sizes.bands
-        self.matched: int = _narrow() if regs.sizes.narrow else (1 << MATCH.width) - 1
+        self.fields = NARROW_FIELDS if regs.sizes.narrow else frozenset(FIELDS)
         self.custom: int = CUSTOM_ACTIONS if regs.sizes.custom else 0
         self.exact: int = regs.exact_entries.read()
         self.ternary: int = regs.ternary_entries.read()
@@ -241,15 +242,6 @@ class CardHardware:
     def now_ns(self) -> int:
         """The card's time."""
         return self.card.stats().time_ns
-
-
-def _narrow() -> int:
-    """The bits of ``MATCH`` that narrow tables compare: ``narrow_match_t``."""
-    whole = (
-        *("in_port", "eth_dst", "eth_src", "eth_type", "vlan", "vlan_vid", "vlan_pcp", "l3", "l4"),
-        *("ip_dscp", "ip_ecn", "ip_proto", "l4_src", "l4_dst"),
-    )
-    return MATCH.pack(**{name: MATCH.ones(name) for name in whole}, src=0xFFFF_FFFF, dst=0xFFFF_FFFF)
 
 
 def _words(word: int, count: int) -> tuple[int, ...]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from headrace.cards.switch import flows
-from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match
+from headrace.cards.switch.flows import Action, ActionKind, Instructions, Match, Oxm
 from headrace.cards.switch.openflow.errors import BadAction, BadInstruction, BadMatch, MeterModFailed, refused
 from headrace.cards.switch.openflow.oxm import FIELDS, VLAN_PRESENT, F
 
 _IP = (0x0800, 0x86DD)
+_OF_BOTH_IPS = {F.IP_DSCP, F.IP_ECN, F.IP_PROTO}
 _MPLS = (0x8847, 0x8848)
 _RESERVED = (flows.IN_PORT, flows.FLOOD, flows.ALL, flows.CONTROLLER)
 _SET_ORDER = (
@@ -47,8 +48,9 @@ class Checks:
     def match(self, match: Match) -> None:
         """A port is its own physical port. Raises RefusedError."""
         in_port = None
+        not_found = _OF_BOTH_IPS if Oxm(F.ETH_TYPE, 0x86DD) in match and F.IPV6_SRC not in self._fields else ()
         for field, value, _ in match:
-            if field not in self._fields:
+            if field not in self._fields or field in not_found:
                 raise refused(BadMatch.BAD_FIELD, f"no field {field}")
             if field == F.IN_PORT:
                 in_port = value
@@ -61,6 +63,8 @@ class Checks:
         """Of a flow. Raises RefusedError."""
         if instructions.meter is not None and instructions.meter not in self._meters:
             raise refused(MeterModFailed.INVALID_METER, f"no meter {instructions.meter}")
+        if instructions.metadata is not None and F.METADATA not in self._fields:
+            raise refused(BadInstruction.UNSUP_METADATA, "no metadata")
         packet = _Packet(match)
         for action in instructions.apply or ():
             self._action(action)

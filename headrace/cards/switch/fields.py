@@ -63,6 +63,9 @@ PLACES: dict[int, Place] = {
     F.IPV6_EXTHDR: Place("exthdr", "l3"),
 }
 
+NARROW_FIELDS = frozenset(range(F.ICMPV4_CODE + 1)) - {F.METADATA}
+"""Those of ``narrow_match_t``; of IP only IPv4's."""
+
 
 class Key(NamedTuple):
     """What a table compares: words of ``layout.MATCH``."""

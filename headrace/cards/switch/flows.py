@@ -211,6 +211,7 @@ class Datapath(Protocol):
 
     ports: int  # 1 to this
     tables: int
+    fields: frozenset[int]  # that can be matched, by the numbers of OXM
     entries: int  # that each table has room for, at least
     groups: int  # numbers of groups can be any; that many at once
     meters: int

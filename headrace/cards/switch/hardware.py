@@ -38,7 +38,6 @@ from headrace.cards.switch.layout import ENTRY, NO_TABLE, TICK_NS, Act, FlowOp
 from headrace.cards.switch.memory import Numbers, Places, Quarantine
 from headrace.cards.switch.openflow.errors import (
     BadAction,
-    BadMatch,
     BadRequest,
     FlowModFailed,
     GroupModFailed,
@@ -107,6 +106,7 @@ class HardwareDatapath:
     def __init__(self, hardware: SwitchHardware, claim: int = CLAIM) -> None:
         self._hardware = hardware
         self.ports, self.tables, self.custom = hardware.ports, hardware.tables, hardware.custom
+        self.fields = hardware.fields
         self.entries = hardware.exact * 15 // 16 + hardware.ternary - 1  # what fits, be keys alike or not
         self.groups, self.meters, self.bands = hardware.groups, hardware.meters, hardware.bands
         self._quarantine = Quarantine(hardware.entered, hardware.left, self._collect)
@@ -145,10 +145,7 @@ class HardwareDatapath:
     def _compile(self, flow: Flow) -> tuple[Key | None, FlowCode]:
         if not 0 <= flow.table < self.tables:
             raise refused(FlowModFailed.BAD_TABLE_ID, f"there is no table {flow.table}")
-        key = key_of(flow.match)
-        if key is not None and key.mask & ~self._hardware.matched:
-            raise refused(BadMatch.BAD_FIELD, "the card does not match that field")
-        return key, flow_code(flow, flow.instructions, self)
+        return key_of(flow.match), flow_code(flow, flow.instructions, self)
 
     def add(self, flow: Flow) -> None:
         """A flow that is not there: its counters begin at 0."""

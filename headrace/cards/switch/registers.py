@@ -53,7 +53,7 @@ class SwitchHardware(Protocol):
     counters: int
     meters: int
     bands: int  # of a meter
-    matched: int  # bits of layout.MATCH that the tables compare
+    fields: frozenset[int]  # that the tables compare, by the numbers of OXM
     custom: int  # the custom actions that it has, a bit each
 
     def command(self, table: int, **members: int) -> int:

@@ -20,6 +20,7 @@ from headrace.cards.switch.openflow.errors import (
     refused,
 )
 from headrace.cards.switch.openflow.multipart import FlowRequest, QueueRequest
+from headrace.cards.switch.openflow.oxm import F
 from headrace.cards.switch.openflow.requests import Multipart
 from headrace.cards.switch.ports import Ports
 
@@ -36,7 +37,6 @@ class Statistics:
         self,
         datapath: Datapath,
         description: str,
-        fields: Sequence[int],
         ports: Ports,
         flow_tables: FlowTables,
         groups: dict[int, Group],
@@ -44,7 +44,7 @@ class Statistics:
         meters: dict[int, MeterEntry],
         meter_table: MeterTable,
     ) -> None:
-        self._datapath, self._description, self._fields = datapath, description, fields
+        self._datapath, self._description = datapath, description
         self._ports, self._flow_tables = ports, flow_tables
         self._groups, self._group_table = groups, group_table
         self._meters, self._meter_table = meters, meter_table
@@ -147,5 +147,6 @@ class Statistics:
         ]
 
     def _table_features(self, number: int) -> bytes:
-        tables, entries = self._datapath.tables, self._datapath.entries
-        return multipart.table_features(number, tables, entries, self._fields, ACTIONS, _ALL_METADATA)
+        tables, entries, fields = self._datapath.tables, self._datapath.entries, self._datapath.fields
+        metadata = _ALL_METADATA if F.METADATA in fields else 0
+        return multipart.table_features(number, tables, entries, sorted(fields), ACTIONS, metadata)

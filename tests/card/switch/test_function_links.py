@@ -17,6 +17,7 @@ from scapy.packet import Raw
 
 from headrace.card.functions import Policy, Side
 from headrace.cards.switch.card import CardHardware
+from headrace.cards.switch.fields import NARROW_FIELDS
 from headrace.cards.switch.flows import Action, ActionKind, Flow, Instructions, RefusedError
 from headrace.cards.switch.hardware import HardwareDatapath
 from headrace.errors import HeadraceError
@@ -54,9 +55,9 @@ def test_every_frame_arrives_once_and_in_order(functions: FunctionCard, memory: 
     assert not functions.told
 
 
-def test_a_card_without_custom_actions_says_so_and_refuses_them(functions: FunctionCard) -> None:
+def test_a_narrow_card_without_custom_actions_says_so_and_refuses_them(functions: FunctionCard) -> None:
     hardware = CardHardware(functions.card)
-    assert hardware.custom == 0
+    assert (hardware.custom, hardware.fields) == (0, NARROW_FIELDS)
     datapath = HardwareDatapath(hardware)
     for custom in (1, 2, 3):
         instructions = Instructions(apply=(Action(ActionKind.EXPERIMENTER, custom), Action(ActionKind.OUTPUT, 1)))

@@ -59,6 +59,7 @@ class BadInstruction(Code):
     UNKNOWN_INST = 0
     UNSUP_INST = 1
     BAD_TABLE_ID = 2
+    UNSUP_METADATA = 3
     BAD_EXPERIMENTER = 5
     BAD_LEN = 7
 
