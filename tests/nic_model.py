@@ -119,9 +119,10 @@ def plain_frame(mac: bytes, vlan: int, size: int) -> Made:
 
 
 def head_of(mac: bytes, vlan: int) -> bytes:
-    """Addresses and, in a VLAN, the tag."""
-    tag = random.choice(TAGS) + (vlan | random.randrange(8) << 13).to_bytes(2, "big") if vlan else b""
-    return mac + bytes([2]) + random.randbytes(5) + tag
+    """Addresses and, in a VLAN, its tag, in some frames with another one's behind it."""
+    vlans = [vlan, *random.sample(range(1 << 12), random.randrange(2))] if vlan else []
+    tags = [random.choice(TAGS) + (one | random.randrange(8) << 13).to_bytes(2, "big") for one in vlans]
+    return mac + bytes([2]) + random.randbytes(5) + b"".join(tags)
 
 
 def random_frame(macs: list[bytes], vlans: list[int], longest: int, shortest: int = 14) -> Made:

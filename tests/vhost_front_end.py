@@ -18,6 +18,7 @@ SIZE = 1 << 20
 GUEST, USER = 0x4000_0000, 0x7F00_1234_0000  # of its memory: as the guest sees it, and as this process would
 HEADER = 12
 PACKED = 1 << 34 | 1 << 32 | 1 << 30
+MULTIQUEUE = 1 << 22  # VIRTIO_NET_F_MQ
 ENTRIES = 16
 BUFFER = 4096
 
@@ -81,6 +82,7 @@ class FrontEnd:
         """Hands over memory."""
         offered = int.from_bytes(self.ask(1, answers=True), "little")
         assert offered & features == features
+        assert not offered & MULTIQUEUE, "it needs a control virtqueue"
         self.number(2, features)
         self.ask(3)
         region = struct.pack("<IIQQQQ", 1, 0, GUEST, SIZE, USER, 0)

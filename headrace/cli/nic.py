@@ -71,7 +71,7 @@ def run_command(
     uplink: Annotated[Values, typer.Option(metavar="N=PORT", help="Ethernet port of function N.")] = None,
     promiscuous: Annotated[
         Values,
-        typer.Option(metavar="N", help="Function N gets frames of all VLANs, and those for stations nobody knows."),
+        typer.Option(metavar="N", help="Function N gets groups' frames of all VLANs, and from the wire strangers'."),
     ] = None,
     rate: common.Rate = "lossless",
     seconds: common.Seconds = None,

@@ -34,7 +34,8 @@ def packets(destination: str, vlan: int, count: int) -> list[Ether]:
 
 
 def test_packets_of_files_go_to_functions_and_ports(tmp_path: Path) -> None:
-    """From the wire: to function 0 in VLAN 100, to it without, to nobody. From function 1: to 0, and to the wire."""
+    """From the wire: to function 0 in VLAN 100; to 1, which is promiscuous, also what is for nobody, in VLAN 100 or in
+    none. From function 1: to 0, and to the wire."""
     zero, one = "02:00:00:00:00:00", "02:00:00:00:01:01"
     wire = [*packets(zero, 100, 50), *packets(zero, 0, 20), *packets("02:00:00:00:07:07", 100, 30), *packets(one, 0, 5)]
     away = packets("ff:ff:ff:ff:ff:ff", 100, 30)
@@ -51,6 +52,8 @@ def test_packets_of_files_go_to_functions_and_ports(tmp_path: Path) -> None:
             "1=1",
             "--mac",
             f"1={one}",
+            "--promiscuous",
+            "1",
             *CARD,
             "--rate",
             "5G",
@@ -64,10 +67,10 @@ def test_packets_of_files_go_to_functions_and_ports(tmp_path: Path) -> None:
     assert report["ports"][1] == {"port": 1, "received": 105, "bad": 0, "no_room": 0, "sent": 30}
     functions = report["functions"]
     assert [(one["mac"], one["vlan"], one["uplink"]) for one in functions] == [(zero, 100, 1), (one, 0, 1)]
-    assert [(one["received"], one["received_dropped"]) for one in functions] == [(50 + 40 + 30, 0), (5, 0)]
+    assert [(one["received"], one["received_dropped"]) for one in functions] == [(50 + 40 + 30, 0), (20 + 30 + 5, 0)]
     assert [one["sent"] for one in functions] == [0, 70]
     assert report["paths"] == [
-        {"path": "from_ports", "received": 105, "extra": 0, "to_functions": 55, "to_ports": 0, "dropped": 50},
+        {"path": "from_ports", "received": 105, "extra": 0, "to_functions": 105, "to_ports": 0, "dropped": 0},
         {"path": "from_functions", "received": 70, "extra": 30, "to_functions": 70, "to_ports": 30, "dropped": 0},
     ]
 

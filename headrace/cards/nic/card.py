@@ -34,7 +34,7 @@ def mac_text(mac: int) -> str:
 @dataclass(frozen=True)
 class Setting:
     """A function: its MAC, the VLAN that it is in (0: frames without a tag), its Ethernet port, and whether it gets the
-    frames of all VLANs and those for stations that nobody knows."""
+    frames for groups in all VLANs and, from the wire, those for stations that nobody knows."""
 
     mac: int
     vlan: int = 0

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 from nic_model import NicModel
 from nic_ports import FUNCTIONS, PARAMETERS, PORTS, NicBench
+from rpu_fabric.flows import KEY
 
 from headrace.card.functions import Plugs
-from headrace.cards.nic.card import HASH_KEY, Nic, NicFunctions, open_nic_card
+from headrace.cards.nic.card import Nic, NicFunctions, open_nic_card
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def bench() -> Iterator[NicBench]:
         nic.set_ports((1 << PORTS) - 1)
         for port in range(PORTS):
             card.sink(port, "memory")
-        made = NicBench(card, nic, functions, Plugs(functions, told.append), NicModel({}, HASH_KEY), told)
+        made = NicBench(card, nic, functions, Plugs(functions, told.append), NicModel({}, KEY), told)
         yield made
         made.plugs.close()
         assert not told

@@ -71,6 +71,17 @@ def test_what_finds_no_room_is_dropped_whole_and_counted(bench: NicBench) -> Non
         assert len(got) + full == 60 - counted[number % 2].no_room
 
 
+def test_what_a_driver_has_no_buffers_for_is_dropped_and_delays_no_frame(bench: NicBench) -> None:
+    bench.card.memory.configure(write_bits_per_s=2e9)
+    port = bench.enable(1)
+    sent = [plain_frame(bench.model.functions[1].mac, 0, 1500).data for _ in range(400)]
+    bench.card.source(0, sent, timing=20e9)
+    bench.run()
+    full = bench.functions.counters(Side.RECEIVE, PAIRS).dropped_full
+    assert bench.nic.port_counters(0) == (400, 0, 0, 0)
+    assert len(bench.frames(port)) == 400 - full < 400
+
+
 def test_a_port_that_holds_its_link_off_loses_none(bench: NicBench) -> None:
     bench.nic.set_ports(3, hold=3)
     ports = [bench.enable(number) for number in range(FUNCTIONS)]
@@ -98,6 +109,38 @@ def test_functions_that_send_faster_than_their_port_wait_for_it(bench: NicBench)
     got = bench.frames(0)
     assert [data for data in got if data[5] == 0] == sent[0]
     assert [data for data in got if data[5] == 4] == sent[1]
+
+
+def test_what_waits_for_a_ports_link_delays_what_functions_send_and_nothing_from_the_wire(bench: NicBench) -> None:
+    ports = [bench.enable(number, uplink=int(number > 0)) for number in range(FUNCTIONS)]
+    macs = [one.mac for one in bench.model.functions.values()]
+    away = [plain_frame(BROADCAST, 7, 1500).data for _ in range(30)]
+    wire, near, other_port = (
+        [plain_frame(mac, 0, 100).data for _ in range(20)] for mac in (macs[1], macs[2], b"\6" * 6)
+    )
+
+    def arrivals() -> list[int]:
+        """When frames from the wire come to function 1, counted from now."""
+        start = bench.card.stats().time_ns
+        bench.card.source(1, wire, timing=2e9)
+        bench.card.run(until=None, cycles=20_000)
+        return [frame.timestamp_ns - start for frame in bench.card.received(ports[1])]
+
+    alone = arrivals()
+    bench.card.source(ports[0], away, timing="line")
+    bench.card.set_rate(0, 1e8)
+    bench.card.run(until=None, cycles=20_000)
+    bench.card.send(ports[1], near)
+    bench.card.send(ports[3], other_port)
+    beside = arrivals()
+    assert len(beside) == len(wire)
+    assert all(abs(one - other) < 200 for one, other in zip(alone, beside, strict=True))
+    assert bench.frames(ports[2]) == bench.frames(1) == []
+    bench.card.set_rate(0, 100e9)
+    bench.run()
+    assert bench.frames(0) == away
+    assert bench.frames(ports[2]) == near
+    assert bench.frames(1) == other_port
 
 
 def test_flows_are_spread_over_the_queue_pairs_that_run(bench: NicBench) -> None:
