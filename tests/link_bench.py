@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 from headrace.card import Card
@@ -13,6 +14,12 @@ SWITCH_PARAMETERS = {
     **{"LINKS": 1, "LINK_SLOTS": 64, "PROGRAM_WORDS": 1024},
 }
 SEED = 5
+
+
+def seeds(seed: int = SEED) -> list[int]:
+    """Of direction 0, as the driver makes them out of one number."""
+    rng = random.Random(seed)
+    return [rng.getrandbits(32) for _ in range(4)]
 
 
 @dataclass

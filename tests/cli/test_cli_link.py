@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from link_bench import PARAMETERS
+from link_bench import PARAMETERS, seeds
+from link_model import ONES, LinkModel, Settings
 from network import host_behind, own_network
 from patience import until
 from scapy.layers.l2 import Ether
@@ -73,17 +74,21 @@ def test_a_capture_on_stdout_has_it_alone(tmp_path: Path) -> None:
     assert json.loads(done.stderr)["links"][0]["sent"] == 50
 
 
-def test_each_direction_has_its_words(tmp_path: Path) -> None:
-    a_capture(tmp_path / "in.pcap", [10**6 * n for n in range(50)])
+def test_each_direction_has_its_words_and_its_random_numbers_of_the_seed(tmp_path: Path) -> None:
+    made = a_capture(tmp_path / "in.pcap", [10**6 * n for n in range(50)])
+    model = LinkModel(Settings(loss=1, p=ONES // 2), seeds(9))
+    through = [data for data in made if model.arrive(0, data)]
+    lost = 50 - len(through)
     done = link(
         *("run", "--port", "0=in.pcap", "--port", "1=in.pcap", "-w", "0=zero.pcap", "-w", "1=one.pcap", *CARD),
-        *("--from", "1=loss 100%", "limit", "7", "delay", "1s", "--seed", "9"),
+        *("--from", "1=loss 100%", "limit", "7", "delay", "1s", "loss", "50%", "--seed", "9"),
         folder=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert "0 -> 1: limit 7 delay 1s\n  50 received, 43 limited, 7 sent, 658 sent bytes\n" in done.stdout
+    counted = f"50 received, {lost} lost, {len(through) - 7} limited, 7 sent, 658 sent bytes"
+    assert f"0 -> 1: limit 7 delay 1s loss 50%\n  {counted}\n" in done.stdout
     assert "1 -> 0: loss 100%\n  50 received, 50 lost\n" in done.stdout
-    assert len(rdpcap(str(tmp_path / "one.pcap"))) == 7
+    assert [bytes(packet) for packet in rdpcap(str(tmp_path / "one.pcap"))] == through[:7]
     assert len(rdpcap(str(tmp_path / "zero.pcap"))) == 0
 
 
@@ -159,6 +164,8 @@ def test_what_cannot_be_is_refused_in_a_line(arguments: list[str], message: str)
         ("rate 10mhz", "rate 10mhz: not a rate"),
         ("rate 10mbit 0 48", "rate: cell size 48: cells are not emulated"),
         ("limit 0", "limit 0: not a number from 1"),
+        ("loss 1% ecn", "ecn: none of delay, "),
+        ("slot 1ms", "slot: none of delay, "),
     ],
 )
 def test_wrong_words_are_named(words: str, message: str) -> None:
@@ -170,7 +177,7 @@ def test_wrong_words_are_named(words: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "made"),
     [
-        ("", Netem()),
+        ("", Netem(limit=1000)),
         ("delay 100", Netem(delay_ns=100_000)),
         ("delay 1.5ms 100us 25%", Netem(delay_ns=1_500_000, jitter_ns=100_000, delay_correlation=0.25)),
         ("delay 1sec 2msecs distribution pareto", Netem(10**9, 2_000_000, distribution="pareto")),
@@ -201,5 +208,6 @@ def test_tables_have_their_distributions_moments() -> None:
     assert normal == sorted(normal)
     assert pareto == sorted(pareto)
     assert abs(sum(pareto)) / 4096 < 0.05 * 8192
+    assert pareto[2048] == pytest.approx((2 ** (1 / 3) - 1.5) * 4 / 3 * 8192, rel=0.01)
     assert max(pareto) == 32767
     assert min(pareto) == pytest.approx(-0.5 * 4 / 3 * 8192, rel=0.01)

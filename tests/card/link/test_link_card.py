@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from link_bench import PARAMETERS, SEED, LinkBench
+from link_bench import PARAMETERS, SEED, LinkBench, seeds
 from link_model import ONES, LinkModel, Settings
 
 from headrace.card import Frame
@@ -24,12 +24,6 @@ PERCENT = ONES / 100
 def numbered(count: int, longest: int = 200) -> list[bytes]:
     rng = random.Random(count)
     return [n.to_bytes(4, "big") + rng.randbytes(rng.randint(56, longest)) for n in range(count)]
-
-
-def seeds() -> list[int]:
-    """Of direction 0, as the driver makes them out of one number."""
-    rng = random.Random(SEED)
-    return [rng.getrandbits(32) for _ in range(4)]
 
 
 @pytest.mark.parametrize(
@@ -161,6 +155,15 @@ def test_packets_above_the_limit_are_dropped(bench: LinkBench) -> None:
     frames = numbered(100)
     assert bench.send(frames) == frames[:25]
     assert bench.links.counters(0).limited == 75
+
+
+def test_packets_that_wait_are_counted(bench: LinkBench) -> None:
+    bench.links.set(0, parse_netem("delay 1s"))
+    bench.card.source(0, numbered(20), timing=1e9)
+    bench.card.run(until=None, seconds=0.5)
+    counted = bench.links.counters(0)
+    assert (counted.received, counted.queued, counted.balance) == (20, 20, 0)
+    bench.card.run()
 
 
 def test_directions_are_set_each_by_itself(bench: LinkBench) -> None:

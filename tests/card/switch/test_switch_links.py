@@ -61,8 +61,20 @@ def test_what_leaves_by_a_port_goes_through_its_link(card: Card) -> None:
     assert all(links.counters(port).balance == 0 for port in range(1, PORTS + 1))
 
 
-def test_a_link_that_keeps_up_with_no_traffic_lets_its_ports_queue_drop(card: Card) -> None:
-    """64 slots and the RAM of a link are full; the others get all."""
+def test_packets_that_come_faster_than_their_link_decides_wait_in_the_ports_queue_which_drops(card: Card) -> None:
+    links = SwitchLinks(card)
+    links.set(2, parse_netem("loss 1% 50% duplicate 1% 50% corrupt 1% 50%"))
+    card.source(0, numbered(4000, 60), timing=30e9)
+    card.run()
+    hardware = CardHardware(card)
+    came, port, counted = hardware.count_port(1).rx_packets, hardware.count_port(2), links.counters(2)
+    assert counted.no_room == counted.limited == 0
+    assert port.tx_dropped > 0
+    assert counted.received == port.tx_packets == came - port.tx_dropped
+
+
+def test_a_link_without_room_for_what_waits_drops_it_and_the_others_get_all(card: Card) -> None:
+    """64 slots and the RAM of a link are full."""
     links = SwitchLinks(card)
     links.set(2, parse_netem("rate 1mbit limit 10000"))
     frames = numbered(300, 1000)

@@ -225,8 +225,9 @@ async def nothing_is_lost_or_changed_under_stalls(dut: Any, stalls: Any, sink_st
     await bench.begin(settings)
     frames = some_frames(50)
     found = await bench.run(frames, stalls, sink_stalls, pause=lambda: random.randint(0, 60))
-    leaving, _ = modelled(bench, settings, frames)
+    leaving, model = modelled(bench, settings, frames)
     assert Counter(data for data, _ in found) == Counter(one.data for one in leaving)
+    assert bench.told["reordered"] == model.counts["reordered"]
     bench.check_sums()
     assert bench.host.read_beats and bench.told["reordered"]
 
@@ -281,6 +282,37 @@ async def short_delays_with_jitter_are_kept(dut: Any, trial: int) -> None:
     check(bench, found, settings, frames)
     order = [[data for data, _ in frames].index(data) for data, _ in found]
     assert order != sorted(order)
+
+
+@behaviour()
+async def a_delay_below_zero_is_none(dut: Any) -> None:
+    """So the time that the rate takes counts from when a frame came."""
+    settings = Settings(delay_ns=300, jitter_ns=3000, byte_time=8 * UNIT, lead_ns=LEAD_NS)
+    bench = a_bench(dut)
+    await bench.begin(settings)
+    frames = some_frames(60, 100)
+    found = await bench.run(frames, pause=lambda: random.choice((200, 600)))
+    check(bench, found, settings, frames)
+
+
+@behaviour()
+@cocotb.parametrize(
+    (
+        ("cycles", "settings"),
+        [
+            (10, Settings()),
+            (25, Settings(0, 9, byte_time=1, loss=1, p=1, corrupt=1, duplicate=1)),
+            (41, Settings(0, 9, ONES // 2, byte_time=1, loss=1, p=1, corrupt=1, duplicate=1, rho=(ONES // 2,) * 4)),
+        ],
+    )
+)
+async def a_copy_takes_as_long_as_the_manual_says(dut: Any, cycles: int, settings: Settings) -> None:
+    bench = a_bench(dut)
+    await bench.begin(replace(settings, lead_ns=LEAD_NS))
+    dut.hold_link.value = 1
+    beats = 4
+    found = await bench.run([(random.randbytes(beats * len(dut.s_axis_tkeep)), False) for _ in range(100)])
+    assert found[-1][1] - found[50][1] == 49 * (cycles + beats) * STEP_NS
 
 
 @behaviour()
@@ -425,4 +457,7 @@ async def settings_change_between_frames(dut: Any) -> None:
     for _ in range(10):
         await RisingEdge(dut.clk)
     order = [data for data, _ in frames]
-    assert [data for data, _ in frames_with_times(sink.taken)] == order[5:] + order[:5]
+    found = frames_with_times(sink.taken)
+    assert [data for data, _ in found] == order[5:] + order[:5]
+    for arrived, (_, at) in zip(bench.arrivals, found[5:], strict=False):
+        assert arrived + settings.delay_ns <= at <= arrived + settings.delay_ns + LATE_NS
