@@ -56,6 +56,16 @@ def test_a_switch_calls_its_controllers(listener: socket.socket) -> None:
     assert peer.link.recv(1000) == b""
 
 
+def test_a_switch_calls_several_controllers(listener: socket.socket) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        room = Room(targets=[f"tcp:127.0.0.1:{port_of(each)}" for each in (listener, other)])
+        with room.controllers:
+            for peer in [accepted(room, each) for each in (listener, other)]:
+                peer.say(HELLO, BARRIER)
+                room.wait(peer, ofproto.OFPT_BARRIER_REPLY)
+            assert [status.state for status in room.controllers.status()] == ["connected"] * 2
+
+
 def test_controllers_may_call_in_several_ways(tmp_path: Path) -> None:
     room = Room(listens=["ptcp:0:127.0.0.1", "ptcp:0:[::1]", f"punix:{tmp_path}/s"])
     with room.controllers:
@@ -107,13 +117,15 @@ def test_who_has_nothing_more_to_say_is_still_answered(room: Room) -> None:
     assert room.switch.connections == []
 
 
-def test_a_wrong_length_ends_a_connection_with_its_error(room: Room) -> None:
-    peer = room.greeted()
+def test_a_wrong_length_ends_a_connection_with_its_error_and_no_other(room: Room) -> None:
+    peer, other = room.greeted(), room.greeted()
     peer.say(b"\x04\x02\x00\x07\x00\x00\x00\x09" + b"x" * 100_000)
-    room.until(lambda: not room.switch.connections, "the end of the connection")
+    room.until(lambda: len(room.switch.connections) == 1, "the end of the connection")
     (error,) = room.wait(peer, ofproto.OFPT_ERROR)
     assert error[4:12] == b"\0\0\0\x09\0\1\0\6"
     room.until(lambda: (peer.read(), peer.ended)[1], "the end of the socket")
+    other.say(BARRIER)
+    room.wait(other, ofproto.OFPT_BARRIER_REPLY)
 
 
 def test_a_wrong_version_is_answered_before_the_end(room: Room) -> None:
@@ -129,6 +141,7 @@ def test_a_wrong_version_is_answered_before_the_end(room: Room) -> None:
 
 
 def test_who_is_too_many_is_sent_away_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (module.CONNECTIONS, module.TURNED_AWAY) == (64, 16)
     monkeypatch.setattr(module, "CONNECTIONS", 2)
     monkeypatch.setattr(module, "TURNED_AWAY", 1)
     told: list[str] = []

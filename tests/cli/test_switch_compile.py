@@ -79,6 +79,7 @@ APPLIED = [
     ([to(flows.IN_PORT), to(2)], [f"output {1 << 64:#x}", "output 0x2 last"]),
     ([EDIT, to(2)], ["set_field.3 0x5 out 2 last"]),
     ([EDIT, to(2), to(3)], ["set_field.3 0x5", "output 0x6 last"]),
+    ([EDIT, Action(K.SET_FIELD, 6, 4), DEC, to(2)], ["set_field.3 0x5", "set_field.4 0x6", "dec_nw_ttl out 2 last"]),
     ([to(3), POP, to(1)], ["output 0x4", "pop_vlan out 1 last"]),
     ([DEC, to(flows.IN_PORT)], ["dec_nw_ttl", f"output {1 << 64:#x} last"]),
     ([to(flows.CONTROLLER, 128), to(1)], ["controller 0x1ffff", "output 0x1 last"]),

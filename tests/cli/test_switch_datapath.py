@@ -684,6 +684,19 @@ def test_custom_actions_that_the_card_does_not_have_are_refused() -> None:
     datapath.check(Flow(0, 1, (), to(1)))
 
 
+def test_what_was_written_before_a_label_is_popped_is_done_with_the_packet_as_it_is_then() -> None:
+    card = ModelCard(PORTS, 2)
+    datapath = HardwareDatapath(card)
+    datapath.add(Flow(0, 1, (), Instructions(write=(Action(ActionKind.OUTPUT, 3),), goto=1)))
+    below = (Action(ActionKind.POP_MPLS, 0x0800), Action(ActionKind.SET_FIELD, 0x0A00_0001, 12))
+    datapath.add(Flow(1, 1, (Oxm(5, 0x8847),), Instructions(apply=(*below, Action(ActionKind.OUTPUT, 2)))))
+    head, packet = bytes(12), bytes(IP(dst="192.0.2.1") / UDP())
+    card.run(head + b"\x88\x47" + bytes.fromhex("00064140") + packet, 1)
+    sent = sent_by_port(card)
+    assert sent == {3: [head + b"\x08\x00" + packet], 2: sent[2]}
+    assert sent[2][0][30:34] == bytes([10, 0, 0, 1])
+
+
 def test_a_table_that_is_not_there_is_refused() -> None:
     datapath = HardwareDatapath(ModelCard(PORTS, 1))
     with pytest.raises(RefusedError) as error:

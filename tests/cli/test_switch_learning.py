@@ -71,6 +71,13 @@ def test_a_known_station_is_sent_to_alone_and_then_in_hardware(network: Network)
     assert network.send(3, C, A) == [1]
 
 
+def test_each_pair_that_talks_has_a_flow(network: Network) -> None:
+    talk(network)
+    assert len(network.datapath.flows) == 1 + 2, "that for packets without one, and one for each direction"
+    assert network.send(1, C, B) == [2]
+    assert len(network.datapath.flows) == 1 + 3
+
+
 def test_a_packet_does_not_go_back_where_it_came_from(network: Network) -> None:
     network.send(1, A, ALL)
     assert network.send(1, B, A) == []

@@ -78,8 +78,9 @@ def test_a_trace_follows_a_packet_as_openflow_says(seed: int) -> None:
     assert compared > 200
 
 
-def test_a_trace_reads_table_by_table() -> None:
-    datapath = HardwareDatapath(ModelCard(PORTS, 2))
+def test_a_trace_reads_table_by_table_and_nothing_is_sent() -> None:
+    card = ModelCard(PORTS, 2)
+    datapath = HardwareDatapath(card)
     edits = (Action(K.SET_FIELD, 0x1005, 6), Action(K.DEC_NW_TTL), Action(K.OUTPUT, flows.CONTROLLER, 128))
     datapath.add(
         Flow(
@@ -90,12 +91,14 @@ def test_a_trace_reads_table_by_table() -> None:
     )
     datapath.set_group(Group(1, GroupKind.ALL, (Bucket((Action(K.POP_VLAN), Action(K.OUTPUT, 1))),)))
     datapath.add(Flow(1, 0, (), Instructions(apply=(Action(K.GROUP, 1),))))
+    commands = card.commands
     assert datapath.trace(DATA, 1).text() == TEXT
     assert (
         datapath.trace(DATA, 2)
         .text()
         .endswith("table 0: no flow matches: the packet is dropped\n\nnothing leaves the switch\n")
     )
+    assert (card.commands, card.table[0].looked_up, card.sent, list(datapath.events())) == (commands, 0, [], [])
 
 
 DATA = bytes(

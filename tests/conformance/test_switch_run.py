@@ -14,12 +14,14 @@ from headrace.evaluate.loads.switch_network import OFCTL, PARAMETERS, controlled
 from headrace.net.namespaces import own_network
 
 
-def test_no_packet_of_a_file_comes_before_its_flows(tmp_path: Path) -> None:
+def test_a_run_of_files_begins_with_its_flows_and_ends_with_the_last_timeout(tmp_path: Path) -> None:
     flows = tmp_path / "flows"
-    flows.write_text("in_port=1,actions=output:2\n")
+    flows.write_text("idle_timeout=5,in_port=1,actions=output:2\n")
     sources, sinks = {1: "gen:count=30"}, {2: str(tmp_path / "out.pcap")}
     report = run(SwitchJob(sources, sinks, flows=str(flows), parameters=PARAMETERS))
     assert [(port.received, port.sent, port.rx_dropped) for port in report.ports[:2]] == [(30, 0, 0), (0, 30, 0)]
+    assert report.flows == 0
+    assert 5 < report.cycles / 322265625 < 6
 
 
 @pytest.mark.live
@@ -37,6 +39,8 @@ def test_a_device_that_goes_takes_its_port_down_and_no_other() -> None:
         assert one.hears(three)
         three.run("ip", "link", "del", "h3")
         until(lambda: re.search(r"^ 3\(.*\n.*\n +state: +LINK_DOWN", ofctl("dump-ports-desc"), re.MULTILINE), "port 3")
+        three.run("ip", "tuntap", "add", "h3", "mode", "tap")
+        three.run("ip", "link", "set", "h3", "up")
         assert one.pings(two) == 3
         assert ofctl("dump-ports-desc").count("LINK_DOWN") == 2, "the fourth port has no link"
 

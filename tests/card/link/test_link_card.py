@@ -68,6 +68,7 @@ def test_packets_are_lost_duplicated_and_corrupted_as_in_the_model(bench: LinkBe
     assert (counted.received, counted.sent) == (400, len(expected))
     for name in ("lost", "duplicated", "corrupted"):
         assert getattr(counted, name) == model.counts[name] > 3
+    assert model.counts["lost"] < 30, "with the correlation much fewer than 10 %"
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", "paretonormal"])

@@ -17,6 +17,9 @@ import pytest
 from function_card import FUNCTIONS, PARAMETERS
 from openflow_controller import PROTOCOL, ofproto, parsed, parser, serialized
 from patience import until
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
 
 from headrace.cli import main
 
@@ -36,6 +39,11 @@ class Running:
         """A command; gives its exit code."""
         command, *rest = map(str, words)
         return main(["vf", command, "--control", str(self.control), *rest])
+
+    def switch(self, *words: str) -> int:
+        """The same of ``headrace switch``."""
+        command, *rest = words
+        return main(["switch", command, "--control", str(self.control), *rest])
 
     def set(self, function: int, settings: str) -> None:
         """``headrace vf set`` with these words."""
@@ -231,3 +239,57 @@ def test_a_functions_link_is_up_as_is_set(running: Running, capsys: pytest.Captu
 def test_nobody_runs_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vf", "list", "--control", str(tmp_path / "none")]) == 1
     assert "no switch runs at" in capsys.readouterr().err
+
+
+def test_flows_of_a_running_switch_are_added_shown_traced_and_deleted(
+    running: Running, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def told(*words: str) -> str:
+        capsys.readouterr()
+        assert running.switch(*words) == 0
+        return capsys.readouterr().out
+
+    before = json.loads(told("flows", "--json"))
+    assert [row["match"] for row in before] == ["in_port=2", "in_port=3"]
+    assert told("add-flow", "idle_timeout=60,in_port=1,udp,actions=output:2") == ""
+    assert running.switch("add-flow", "in_port=1,udp,actions=nonsense") == 1
+    text = told("flows")
+    assert re.search(
+        r"^table=0 priority=32768 in_port=1,eth_type=0x0800,ip_proto=17 -> \S.*  0 packets, 0 bytes, "
+        r"\d+\.\d s idle_timeout=60$",
+        text,
+        re.MULTILINE,
+    ), text
+    packet = bytes(Ether(dst="02:00:00:00:00:01") / IP(dst="10.0.0.1") / UDP())
+    wrpcap(str(tmp_path / "first.pcap"), [packet])
+    stats = json.loads(told("stats", "--json"))
+    assert [row["port"] for row in stats["ports"]] == [1, 2, 3, 4]
+    assert stats["tables"][0]["flows"] == 3
+    assert [row["state"] for row in stats["controllers"]] == ["connected"]
+    for words in (packet.hex(), str(tmp_path / "first.pcap")):
+        assert json.loads(told("trace", "1", words, "--json"))["outputs"] == [2]
+    assert "table 0: priority 32768" in told("trace", "1", packet.hex())
+    after = json.loads(told("stats", "--json"))
+    assert (after["ports"], after["tables"]) == (stats["ports"], stats["tables"]), "nothing is sent"
+    assert "looked up" in told("stats")
+    told("del-flows", "in_port=1")
+    assert [row["match"] for row in json.loads(told("flows", "--json"))] == ["in_port=2", "in_port=3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fir", "1", "0", "0", "0"), "the card has no FIR filter: it was built with CUSTOM=0"),
+        (("link", "1=delay 1ms"), "the switch has no emulated links: start it with -P LINKS=1, or a --link"),
+        (("link", "1=dely 1ms"), "dely: none of delay, "),
+        (("trace", "1", "xyz"), "the packet is not in hexadecimal digits"),
+        (("trace", "9", "00"), "port 9: the switch has ports 1 to 4"),
+    ],
+)
+def test_what_a_switch_can_not_do_is_one_clear_line(
+    running: Running, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert running.switch(*words) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("headrace: ") and err.count("\n") == 1
+    assert message in err

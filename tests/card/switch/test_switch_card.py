@@ -167,6 +167,27 @@ def test_packets_are_counted_where_they_go_and_where_they_are_lost(card: Card, d
     assert sent(card).keys() == {1, 2, 3, 4}
 
 
+def test_what_a_ports_queue_and_the_host_have_no_room_for_is_counted(card: Card, datapath: HardwareDatapath) -> None:
+    datapath.add(Flow(0, 10, (Oxm(ETH_DST, 2),), output(2)))
+    datapath.add(Flow(0, 5, (), output(flows.CONTROLLER)))
+    for port in (1, 2):
+        card.set_rate(port, 20e9)
+    card.send(0, [frame(2, 1500)] * 100)
+    card.send(2, [frame(3, 200)] * 600)
+    card.run(until=None, cycles=30_000)
+    two, *origins = (datapath.count_port(number) for number in (2, 1, 3))
+    came = [origin.rx_packets - origin.rx_dropped for origin in origins]
+    assert two.tx_dropped > 0
+    assert two.tx_packets + two.tx_dropped == came[0]
+    told = 0
+    while found := packet_ins(datapath):
+        told += len(found)
+        card.run(until=None, cycles=10_000)  # what has waited for buffers comes
+    dropped = CardHardware(card).host_dropped()
+    assert dropped > 0
+    assert told + dropped == came[1]
+
+
 def test_a_packet_out_leaves_and_a_packet_in_says_where_it_came(card: Card, datapath: HardwareDatapath) -> None:
     to_controller = Flow(0, 0, (), output(flows.CONTROLLER))
     datapath.add(to_controller)
@@ -200,7 +221,9 @@ def test_flows_expire_in_the_cards_time(card: Card, datapath: HardwareDatapath, 
 
 def test_a_meter_lets_its_rate_through(card: Card, datapath: HardwareDatapath) -> None:
     datapath.set_meter(Meter(5, (Band(1000, 10),), packets=True))
-    datapath.add(Flow(0, 1, (), Instructions(meter=5, apply=output(2).apply)))
+    datapath.add(Flow(0, 1, (), Instructions(meter=5, goto=1)))
+    last = Flow(1, 1, (), output(2))
+    datapath.add(last)
     for _ in range(50):
         card.send(0, [frame(1)] * 4)
         card.run(until=None, seconds=0.001)
@@ -208,6 +231,7 @@ def test_a_meter_lets_its_rate_through(card: Card, datapath: HardwareDatapath) -
     assert 55 <= through <= 65, "10 at first, and one a millisecond"
     arrived, (band, *_) = datapath.count_meter(5)
     assert (arrived.packets, band.packets) == (200, 200 - through)
+    assert datapath.count([last])[0].packets == 200, "packets are judged after all tables"
 
 
 def test_a_group_fails_over_to_the_port_that_is_live(card: Card, datapath: HardwareDatapath) -> None:
