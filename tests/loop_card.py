@@ -9,7 +9,7 @@ from headrace.card import Card
 
 COUNT, PACE, TROUBLE = 0x00, 0x04, 0x08
 ADDRESS, STRIDE, SHAPE, GO, DONE, RESULTS, SUMS = 0x10, 0x18, 0x1C, 0x20, 0x24, 0x40, 0x80
-FUNCTION, INTERRUPT, SILENT = 0x28, 0x2C, 0xF00
+FUNCTION, INTERRUPT, SILENT, FAR = 0x28, 0x2C, 0xF00, 0x80000
 READ, WRITE = 1, 2
 FIXED, INCR, WRAP, RESERVED = 0, 1, 2, 3
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -26,9 +26,10 @@ def prepare(
     burst: int = INCR,
     stride: int = 4096,
     id_mask: int = 0xF,
+    filled: bool = False,
 ) -> None:
-    """The card's bursts are to have ``length`` beats of 2**size bytes."""
-    shape = (length - 1) | size << 8 | burst << 12 | count << 16 | id_mask << 24
+    """The card's bursts are to have ``length`` beats of 2**size bytes, which are all the beat's number if ``filled``."""
+    shape = (length - 1) | size << 8 | burst << 12 | filled << 15 | count << 16 | id_mask << 24
     card.write_many([(ADDRESS, address & 0xFFFFFFFF), (ADDRESS + 4, address >> 32), (STRIDE, stride), (SHAPE, shape)])
 
 

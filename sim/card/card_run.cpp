@@ -245,7 +245,9 @@ void Card::check_progress() {
 }
 
 void Card::skip_to(Cycle cycle) {
-  skipped_ += static_cast<uint64_t>(cycle - clock_.cycle());
+  const auto cycles = static_cast<uint64_t>(cycle - clock_.cycle());
+  skipped_ += cycles;
+  trace_half_cycles_ += 2 * cycles;
   clock_.jump(cycle);
   active_ = cycle;
 }

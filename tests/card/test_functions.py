@@ -16,14 +16,30 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from loop_card import BASE, COUNT, DECERR, FUNCTION, GO, INTERRUPT, OKAY, READ, SILENT, SLVERR, WRITE, bursts, prepare
+from loop_card import (
+    BASE,
+    COUNT,
+    DECERR,
+    FAR,
+    FIXED,
+    FUNCTION,
+    GO,
+    INTERRUPT,
+    OKAY,
+    READ,
+    SILENT,
+    SLVERR,
+    SUMS,
+    WRITE,
+    bursts,
+    prepare,
+)
 from patience import HANG_S, sleeps, until
 
 from headrace.card import BusError, Card, CardError
 
 Open = Callable[..., Card]
 PAGE = mmap.PAGESIZE
-FAR = 0x80000
 OWN = (3, 7)  # function and vector of the loop card's interrupts
 
 
@@ -292,6 +308,50 @@ def test_two_processes_exchange_entries_of_a_ring(loop: Open, memfd: Callable[..
         assert answerer.wait(HANG_S) == 0
 
 
+# Looks at a word until it has changed often, or writes one of two equal halves, whose low halves add up as the high ones.
+WATCHER = f"""
+import ctypes, mmap, sys
+word = ctypes.c_uint64.from_buffer(mmap.mmap(int(sys.argv[1]), {PAGE}))
+changes = last = 0
+while changes < 100:
+    value = word.value
+    changes += value != last
+    last = value
+    assert len(set(value.to_bytes(8, "little"))) == 1, hex(value)
+"""
+WRITER = f"""
+import ctypes, mmap, sys
+word = ctypes.c_uint32.from_buffer(mmap.mmap(int(sys.argv[1]), {PAGE}))
+while True:
+    word.value = 0x00010001
+    word.value = 0
+"""
+
+
+def test_a_burst_writes_words_whole(loop: Open, memfd: Callable[..., int]) -> None:
+    card, fd = loop(), memfd(PAGE)
+    card.memory.map(BASE, PAGE, fd=fd)
+    with beside(WATCHER, fd) as watcher:
+        prepare(card, count=255, stride=0, length=16, burst=FIXED, filled=True)
+        while watcher.poll() is None:
+            card.write(GO, WRITE)
+            card.run()
+        assert watcher.returncode == 0
+
+
+def test_a_burst_reads_words_whole(loop: Open, memfd: Callable[..., int]) -> None:
+    card, fd = loop(), memfd(PAGE)
+    card.memory.map(BASE, PAGE, fd=fd)
+    with beside(WRITER, fd):
+        found = set()
+        prepare(card, count=255, stride=0, length=16, burst=FIXED, id_mask=0)
+        while len(found) < 10:
+            card.write(GO, READ)
+            card.run()
+            found.add(card.read(SUMS))
+        assert all(total >> 16 == total & 0xFFFF for total in found)
+
+
 # Interrupts
 
 
@@ -303,6 +363,8 @@ def test_a_bound_interrupt_adds_to_its_eventfd_and_the_others_wait(loop: Open, e
     for _ in range(3):
         bursts(card, READ)
     assert signals(fd) == 3 and card.irqs() == [] and card.stats().interrupts == 3
+    card.write(GO, READ)
+    assert card.run(until="interrupt").idle and signals(fd) == 1
     card.write(INTERRUPT, 3 | 8 << 16)
     bursts(card, READ)
     assert signals(fd) == 0 and [(irq.function, irq.vector) for irq in card.irqs()] == [(3, 8)]
@@ -475,7 +537,7 @@ def test_a_waiting_run_ends_at_its_limits(loop: Open, event: Callable[..., int])
     before = card.stats()
     assert card.run(seconds=0.05).reason == "cycles"
     assert card.stats().card_s - before.card_s == pytest.approx(0.05)
-    assert card.run(until=None, cycles=1000).reason == "cycles"
+    assert card.run(until=None, seconds=3600).reason == "cycles"  # which nobody waits for
 
 
 def test_ctrl_c_ends_a_waiting_run(loop: Open, event: Callable[..., int]) -> None:

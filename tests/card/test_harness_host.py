@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from loop_card import (
     BASE,
     COUNT,
     DECERR,
+    FAR,
     FIXED,
     GO,
     OKAY,
@@ -32,6 +34,7 @@ from loop_card import (
 )
 
 from headrace.card import BusError, Card, CardError, HangError, ModelError, ProtocolError
+from headrace.card.packet_memory import PacketMemory
 
 LOOP = Path(__file__).parent / "cards" / "loop"
 Open = Callable[..., Card]
@@ -79,24 +82,32 @@ def test_registers_lie_beyond_64_kb_where_the_bus_has_more_address_bits(loop: Op
 
 def test_an_access_that_is_never_answered_ends(loop: Open) -> None:
     card = loop()
+    before = card.stats().cycles
     with pytest.raises(BusError, match="the card does not answer the read of register 0x0f00"):
         card.read(SILENT)
+    assert 10_000 < card.stats().cycles - before < 10_010
     with pytest.raises(BusError, match="the card does not answer the write to register 0x0f00"):
         card.write(SILENT, 1)
+    card.write(COUNT, 7)
+    assert card.read(COUNT) < 20
 
 
 def test_registers_are_reached_in_the_middle_of_traffic(loop: Open) -> None:
     card = loop()
     card.source(0, "gen:size=60-1514,count=2000")
     card.expect_passthrough(0, 1)
-    reads = 0
+    accesses = came = 0
     while card.run(cycles=500).reason == "cycles":
-        before = card.stats().ports[0].rx_frames
-        card.read(COUNT)
-        reads += 1
-        assert card.stats().ports[0].rx_frames >= before
+        before = card.stats()
+        card.write(FAR, accesses)
+        assert card.read(FAR) == accesses
+        accesses += 1
+        after = card.stats()
+        assert after.cycles > before.cycles
+        came += after.ports[0].rx_frames - before.ports[0].rx_frames
     stats = card.stats()
-    assert reads > 20 and stats.ports[1].tx_frames == 2000 and stats.passthrough_mismatches == 0
+    assert accesses > 20 and stats.ports[1].tx_frames == 2000 and stats.passthrough_mismatches == 0
+    assert came > 0, "while the registers were reached"
     assert stats.ports[0].rx_overruns == 0
 
 
@@ -330,6 +341,27 @@ def test_a_burst_against_the_protocol_ends_the_run(
         card.run()
 
 
+@pytest.mark.parametrize(
+    ("trouble", "kind", "message"),
+    [
+        (32, WRITE, "has wlast before its last beat"),
+        (64, WRITE, "has strobes outside its address"),
+        (128, READ, "a read burst .* changed or went before it was taken"),
+        (128, WRITE, "a write burst .* changed or went before it was taken"),
+        (256, WRITE, "write data changed or went before it was taken"),
+    ],
+)
+def test_beats_and_addresses_against_the_protocol_end_the_run(
+    loop: Open, trouble: int, kind: int, message: str
+) -> None:
+    card = loop()
+    card.memory.map(BASE, 1 << 20)
+    card.memory.configure(reads=1, writes=1, read_latency_ns=500, write_latency_ns=500, write_waits=10)
+    card.write(TROUBLE, trouble)
+    with pytest.raises(ProtocolError, match=f"^m_axi: .*{message}"):
+        bursts(card, kind, count=2, size=2)
+
+
 # Interrupts
 
 
@@ -374,11 +406,11 @@ def test_a_source_can_be_ended_between_two_frames(loop: Open) -> None:
     card = loop()
     card.source(0, "gen:size=1514")
     card.sink(1, "memory")
-    card.run(cycles=1000)
+    before = card.run(cycles=1000).stats.ports[0].rx_frames
     card.end_source(0)
     assert card.run().idle
     frames = card.received(1)
-    assert len(frames) == card.stats().ports[0].rx_frames > 5
+    assert len(frames) == card.stats().ports[0].rx_frames == before + 1 > 5
     assert all(len(frame.data) == 1514 and not frame.error for frame in frames)
     with pytest.raises(CardError, match="no port 3"):
         card.end_source(3)
@@ -466,6 +498,13 @@ def test_a_card_that_stays_busy_without_doing_anything_hangs(loop: Open) -> None
     assert card.run().idle
 
 
+def test_a_card_hangs_after_5_ms_unless_told_otherwise(loop: Open) -> None:
+    card = loop()
+    card.write(TROUBLE, 1)
+    with pytest.raises(HangError, match=r"busy for 5\d{3} us"):
+        card.run()
+
+
 def test_a_hang_is_noticed_over_many_slices_of_wall_time(loop: Open) -> None:
     card = loop()
     card.hang_limit(0.01)
@@ -496,7 +535,14 @@ def test_waiting_for_a_packet_is_no_hang(loop: Open) -> None:
     assert card.stats().ports[0].rx_frames == 3
 
 
-@pytest.mark.parametrize(("trouble", "message"), [(2, "port 1: tx_tkeep"), (4, "tx_tvalid went before")])
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        (2, "port 1: tx_tkeep has a hole"),
+        (4, "port 1: tx_tvalid went before"),
+        (16, "port 1: tx_tkeep is not all ones on a beat that is not a frame's last"),
+    ],
+)
 def test_a_stream_against_the_protocol_ends_the_run(loop: Open, trouble: int, message: str) -> None:
     card = loop()
     card.set_rate(1, 1e9)
@@ -517,6 +563,41 @@ def test_a_frame_without_end_ends_the_run_and_not_the_memory(loop: Open) -> None
         card.run()
     with pytest.raises(ProtocolError, match="a frame of more than"):
         card.write(COUNT, 0)
+
+
+def test_a_card_that_can_not_go_on_gives_what_it_has_and_refuses_the_rest(loop: Open, tmp_path: Path) -> None:
+    card = loop()
+    card.memory.map(BASE, 1 << 16)
+    bursts(card, READ)
+    card.console("memory")
+    card.sink(1, "memory")
+    card.send(0, [bytes(60)])
+    card.run()
+    card.write(TROUBLE, 2)
+    card.send(0, [bytes(60)])
+    event = os.eventfd(0)
+    actions: list[Callable[[], object]] = [
+        card.run,
+        lambda: card.read(COUNT),
+        lambda: card.write(COUNT, 0),
+        lambda: card.source(0, "null"),
+        lambda: card.sink(0, "null"),
+        lambda: card.send(0, [bytes(60)]),
+        lambda: card.end_source(0),
+        lambda: card.console_write(b"x"),
+        lambda: card.bind_interrupt(0, 0, event),
+        lambda: card.bind_doorbell(event, COUNT, 0),
+        lambda: card.memory.map(0, 4096),
+        lambda: PacketMemory(card, "gen:count=1", 0x1000, 4096),
+        lambda: card.set_time(0),
+    ]
+    for action in actions:
+        with pytest.raises(ProtocolError, match="tx_tkeep has a hole"):
+            action()
+    os.close(event)
+    assert len(card.received(1)) == len(card.irqs()) == 1
+    assert card.console_read() == b"" and card.memory.read(BASE, 1) == b"\0"
+    assert card.stats().ports[1].tx_frames == 1
 
 
 def test_a_run_that_is_too_long_for_the_clock_is_refused(loop: Open) -> None:
@@ -590,9 +671,17 @@ def test_fatal_in_the_model_is_an_error_and_not_the_end_of_the_process(
     with pytest.raises(ModelError, match=r"the model stopped: .*loop_card\.sv:\d+"):
         card.write(TROUBLE, 8)
     said = capfd.readouterr()
-    assert "trouble was asked for" in said.err and said.out == ""
+    assert "trouble is near" in said.err and "trouble was asked for" in said.err and said.out == ""
     with pytest.raises(ModelError):
         card.run()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "what"), [(512, r"\$stop or"), (1024, r"\$finish"), (2048, "or a failed assertion")]
+)
+def test_a_model_that_stops_itself_is_an_error(loop: Open, trouble: int, what: str) -> None:
+    with pytest.raises(ModelError, match=rf"the model stopped: .*{what}.*loop_card\.sv:\d+"):
+        loop().write(TROUBLE, trouble)
 
 
 def test_passthrough_notices_frames_that_are_missing_or_were_never_sent(loop: Open) -> None:
@@ -711,12 +800,14 @@ def test_cards_live_beside_each_other(loop: Open, mycard: Card) -> None:
 def test_a_trace_holds_the_signals(loop: Open, tmp_path: Path) -> None:
     trace = tmp_path / "loop.fst"
     card = loop(trace=trace)
-    card.source(0, "gen:count=100")
-    assert card.run().idle
+    card.source(0, "gen:count=100,rate=1M")
+    result = card.run()
+    assert result.idle and result.stats.skipped_cycles > 0
     card.close()
     content = trace.read_bytes()
     assert content[0] == 0  # an FST header block (its length is 329)
     assert int.from_bytes(content[1:9], "big") == 329
+    assert int.from_bytes(content[17:25], "big") == pytest.approx(result.stats.time_ns * 1000, abs=10**6)  # its end
     assert len(content) > 10_000
 
 

@@ -7,17 +7,19 @@ import random
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from network import add_pair, host_behind, ip, numbered, own_network, send
+from network import add_pair, host_behind, ip, numbered, own_network, received, send
 from patience import HANG_S, until
-from scapy.layers.inet import ICMP, IP
+from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import Ether
 
 from headrace.card import CaptureError, Card, CardError
@@ -25,6 +27,7 @@ from headrace.card import CaptureError, Card, CardError
 Open = Callable[..., Card]
 LOOP = Path(__file__).parent / "cards" / "loop"
 COPIES = ["iface", "xdp"]
+MAC = "02:00:00:00:00:01"
 
 pytestmark = pytest.mark.live
 
@@ -104,14 +107,15 @@ def test_the_cards_clock_is_the_time_of_day_and_idle_time_is_skipped(loop: Open,
     assert card.stats().cycles > 0.5 * card.clock_hz > 5000 > card.stats().evaluated_cycles
 
 
-def test_a_waiting_run_needs_no_processor_and_goes_on_with_a_packet(loop: Open) -> None:
+@pytest.mark.parametrize("kind", [*COPIES, "tap"])
+def test_a_waiting_run_needs_no_processor_and_goes_on_with_a_packet(loop: Open, kind: str) -> None:
     card = loop()
-    attach(card, "iface:card0")
+    attach(card, f"{kind}:{'tap0' if kind == 'tap' else 'card0'}")
     used = time.process_time()
     assert card.run(wall_s=1).reason == "wall"
     assert time.process_time() - used < 0.5  # not of the wall
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
-        sender.bind(("peer0", 0))
+        sender.bind(("tap0" if kind == "tap" else "peer0", 0))
         for packet in numbered(20):
             sender.send(packet)
             assert card.run(packets=1).reason == "packets"
@@ -157,10 +161,11 @@ def test_the_direction_can_be_chosen(loop: Open, direction: str, expected: list[
     assert [frame.data for frame in card.received(1)] == [frames[n] for n in expected]
 
 
-def test_what_the_kernel_had_no_room_for_is_counted(loop: Open) -> None:
+def test_what_the_kernel_had_no_room_for_is_counted(loop: Open, tmp_path: Path) -> None:
     """Nobody takes the packets while they are sent, and there is room for a fraction of them."""
     card = loop()
     attach(card, "iface:card0,buffer=1")
+    card.sink(1, f"pcap:{tmp_path / 'out.pcapng'}")
     send("peer0", numbered(3000, size=1000))
     until(lambda: sum(kernel(card)) == 3000, "all packets")
     finish(card)
@@ -168,6 +173,9 @@ def test_what_the_kernel_had_no_room_for_is_counted(loop: Open) -> None:
     assert port.rx_missed > 1000 and port.rx_frames + port.rx_missed == 3000
     card.source(0, "null")
     assert card.stats().ports[0].rx_missed == port.rx_missed
+    card.close()
+    isb_ifdrop = struct.pack("<HHQ", 5, 8, port.rx_missed)
+    assert isb_ifdrop in (tmp_path / "out.pcapng").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,7 @@ def test_the_ring_holds_many_seconds_of_few_packets(
     ring = re.search(r"ring_rx\(blk_size:(\d+),blk_nr:(\d+),frm_size:\d+,frm_nr:\d+,tmo:(\d+)", told)
     assert ring is not None, told
     size, blocks, timeout = map(int, ring.groups())
-    assert (size * blocks >> 20, timeout) == (buffer_mib, timeout_ms)
+    assert (size, size * blocks >> 20, timeout) == (256 << 10, buffer_mib, timeout_ms)
 
 
 @pytest.mark.parametrize("kind", COPIES)
@@ -265,6 +273,17 @@ def test_the_memory_for_packets_that_xdp_hands_over_can_be_chosen(loop: Open) ->
     card.stop_sources()
     assert card.run().idle
     assert card.stats().ports[0].rx_frames == 512
+
+
+def test_a_rate_holds_live_packets_back(loop: Open) -> None:
+    """84 byte times at 1 Mb/s are 672 us."""
+    card = loop()
+    card.source(0, "tap:tap0", timing=1e6)
+    card.sink(1, "memory", timestamps="card")
+    send("tap0", [bytes(60)] * 10)
+    finish(card)
+    times = [frame.timestamp_ns for frame in card.received(1)]
+    assert [after - before for before, after in pairwise(times)] == pytest.approx([672_000] * 9, abs=4)
 
 
 def test_several_live_sources_at_once(loop: Open, later: Callable[..., None]) -> None:
@@ -385,18 +404,25 @@ time.sleep(60)
 
 
 def test_all_receive_queues_are_served_or_one(loop: Open) -> None:
-    ip("link", "add", "card1", "numrxqueues", "2", "type", "veth", "peer", "name", "peer1", "numtxqueues", "2")
+    ip("link", "add", "card1", "numrxqueues", "2", "numtxqueues", "2", "type", "veth", "peer", "name", "peer1")
     for name in ("card1", "peer1"):
         ip("link", "set", name, "up")
-    card = loop()
-    attach(card, "xdp:card1")
-    send("peer1", numbered(100))
-    card.run(packets=100)
-    finish(card)
-    assert len(card.received(1)) == 100
-    for queue in (0, 1):
+    flows = [
+        bytes(Ether(src=MAC, dst=MAC) / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=1000 + n) / b"hi")
+        for n in range(200)
+    ]
+    card, found = loop(), []
+    for queues in ("", ",queue=0", ",queue=1"):
         card.source(0, "null")
-        card.source(0, f"xdp:card1,queue={queue}")
+        attach(card, f"xdp:card1{queues}")
+        before = received("card1")
+        send("peer1", flows)
+        until(lambda: received("card1") == before + 200, "all packets")
+        finish(card)
+        found.append([frame.data for frame in card.received(1)])
+        card.close_files()
+    both, first, second = found
+    assert first and second and sorted(first + second) == sorted(both) == sorted(flows)
     with pytest.raises(CardError, match="queue=2: card1 has receive queues 0 to 1"):
         card.source(0, "xdp:card1,queue=2")
 
@@ -448,9 +474,13 @@ def compiled(source: str, target: Path) -> Path:
 def test_a_program_of_the_users_picks_the_packets(loop: Open, tmp_path: Path) -> None:
     card, packets = loop(), numbered(100)
     attach(card, f"xdp:card0,program={compiled(PICK_EVEN, tmp_path / 'pick.o')}")
-    send("peer0", packets, "card0")
-    card.run(packets=50)
-    finish(card)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5)) as owner:
+        owner.bind(("card0", 0x88B5))
+        owner.settimeout(HANG_S)
+        send("peer0", packets, "card0")
+        card.run(packets=50)
+        finish(card)
+        assert [owner.recv(2000) for _ in range(50)] == packets[1::2], "what goes on to its owner"
     frames = card.received(1)
     assert [frame.data for frame in frames] == packets[::2]
     assert all(abs(frame.timestamp_ns - time.time_ns()) < 10**9 for frame in frames)
@@ -509,6 +539,25 @@ def test_frames_go_to_the_host_and_come_back_changed(loop: Open, later: Callable
     assert "mtu 1400" in mtu and ",UP" in mtu
     card.close()
     assert subprocess.run(["ip", "link", "show", "left"], capture_output=True, check=False).returncode != 0
+
+
+def test_a_tap_device_that_the_user_made_stays(loop: Open) -> None:
+    ip("tuntap", "add", "tap0", "mode", "tap")
+    card = loop()
+    attach(card, "tap:tap0")
+    assert card.link_up(0)
+    card.close()
+    ip("link", "show", "tap0")
+
+
+def test_a_tap_device_takes_ethernet_only(loop: Open, tmp_path: Path) -> None:
+    (tmp_path / "raw.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
+    card = loop()
+    card.source(0, f"pcap:{tmp_path / 'raw.pcap'}")
+    card.sink(1, "tap:tap0")
+    for attempt in (card.run, card.close):
+        with pytest.raises(CardError, match="^tap:tap0: takes Ethernet frames only$"):
+            attempt()
 
 
 def test_packets_that_a_tap_device_has_no_room_for_are_counted(loop: Open) -> None:

@@ -6,9 +6,11 @@
 //   0x00 count      counts the clock; may be written
 //   0x04 pace       rx_tready is high in one of so many cycles (0: in none)
 //   0x08 trouble    1: never idle, 2: a hole in tx_tkeep, 4: tx_tvalid without patience, 8: $fatal, 16: no tx_tlast;
+//                   on m_axi: 32: wlast a beat early, 64: a strobe outside the address, 128: addresses and 256: data
+//                   without patience; 512: $stop, 1024: $finish, 2048: a failed assertion;
 //                   upper half: packets lost that port 2 reports with every frame
 //   0x10 address    of host memory, 64 bits        0x18 stride
-//   0x1c shape      length, size << 8, burst << 12, count << 16, id_mask << 24
+//   0x1c shape      length, size << 8, burst << 12, filled << 15, count << 16, id_mask << 24
 //   0x20 go         1: read, 2: write
 //   0x24 done       bursts that ended
 //   0x28 function   of bursts
@@ -148,7 +150,15 @@ module loop_card
         20'h80000: far_q <= s_axil_wdata;
         default: s_axil_bresp <= 2'b10;
       endcase
-      if (s_axil_awaddr == 20'h08 && s_axil_wdata[3]) $fatal(1, "trouble was asked for");
+      if (s_axil_awaddr == 20'h08) begin
+        if (s_axil_wdata[3]) begin
+          $display("trouble is near");
+          $fatal(1, "trouble was asked for");
+        end
+        if (s_axil_wdata[9]) $stop;
+        if (s_axil_wdata[10]) $finish;
+        assert (!s_axil_wdata[11]);
+      end
     end
     if (s_axil_arvalid && s_axil_arready) begin
       s_axil_rvalid <= s_axil_araddr != 20'hf00;
@@ -243,9 +253,14 @@ module loop_card
       .length(shape_q[7:0]),
       .size(shape_q[10:8]),
       .burst(shape_q[13:12]),
+      .filled(shape_q[15]),
       .count(shape_q[23:16]),
       .id_mask(shape_q[31:24]),
       .pcie_function(function_q),
+      .early_last(trouble_q[5]),
+      .wide_strobe(trouble_q[6]),
+      .offer_address(!trouble_q[7] || count_q[0]),
+      .offer_data(!trouble_q[8] || count_q[0]),
       .go_read(go_q[0]),
       .go_write(go_q[1]),
       .done,

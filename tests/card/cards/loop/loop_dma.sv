@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Issues bursts on the host memory port as the test's registers say, and notes in which order and how they end.
-// A burst writes words of its ID (upper half) and beat number (lower half), or reads and adds up the lower halves.
+// A burst writes words of its ID (upper half) and beat number (lower half), or `filled` with the beat's number in each
+// byte, or reads and adds up the lower halves.
 module loop_dma #(
     parameter int unsigned MEM_W = 64
 ) (
@@ -12,9 +13,14 @@ module loop_dma #(
     input  logic [7:0]         length,
     input  logic [2:0]         size,
     input  logic [1:0]         burst,
+    input  logic               filled,
     input  logic [7:0]         count,
     input  logic [7:0]         id_mask,   // burst n has ID n & id_mask
     input  logic [15:0]        pcie_function,
+    input  logic               early_last,   // what breaks the protocol
+    input  logic               wide_strobe,
+    input  logic               offer_address,
+    input  logic               offer_data,
     input  logic               go_read,
     input  logic               go_write,
     output logic [7:0]         done,
@@ -95,7 +101,7 @@ module loop_dma #(
 
   wire [63:0] next = address + 64'(stride) * 64'(asked_q);
 
-  assign m_axi_arvalid = reading_q && asked_q != count;
+  assign m_axi_arvalid = reading_q && asked_q != count && offer_address;
   assign m_axi_arid = asked_q & id_mask;
   assign m_axi_araddr = next;
   assign m_axi_arlen = length;
@@ -104,16 +110,16 @@ module loop_dma #(
   assign m_axi_aruser = pcie_function;
   assign m_axi_rready = 1'b1;
 
-  assign m_axi_awvalid = writing_q && asked_q != count;
+  assign m_axi_awvalid = writing_q && asked_q != count && offer_address;
   assign m_axi_awid = asked_q & id_mask;
   assign m_axi_awaddr = next;
   assign m_axi_awlen = length;
   assign m_axi_awsize = size;
   assign m_axi_awburst = burst;
   assign m_axi_awuser = pcie_function;
-  assign m_axi_wvalid = writing_q && data_q != count;
-  assign m_axi_wdata = {(MEM_W / 64) {24'd0, data_q & id_mask, 24'd0, beat_q}};
-  assign m_axi_wlast = beat_q == length;
+  assign m_axi_wvalid = writing_q && data_q != count && offer_data;
+  assign m_axi_wdata = filled ? {(MEM_W / 8) {beat_q}} : {(MEM_W / 64) {24'd0, data_q & id_mask, 24'd0, beat_q}};
+  assign m_axi_wlast = beat_q == length - early_last;
   assign m_axi_bready = 1'b1;
 
   // The lanes of a narrow or unaligned beat.
@@ -123,7 +129,7 @@ module loop_dma #(
   wire [31:0] low = 32'(beat_address) % (MEM_W / 8);
   wire [31:0] high = ((low >> size) + 1) << size;
   always_comb begin
-    for (int unsigned lane = 0; lane < MEM_W / 8; ++lane) m_axi_wstrb[lane] = lane >= low && lane < high;
+    for (int unsigned lane = 0; lane < MEM_W / 8; ++lane) m_axi_wstrb[lane] = lane >= low && lane < high + 32'(wide_strobe);
   end
 
   assign idle = !reading_q && !writing_q && !irq_valid;
