@@ -28,7 +28,7 @@ def prepare(
     id_mask: int = 0xF,
     filled: bool = False,
 ) -> None:
-    """The card's bursts are to have ``length`` beats of 2**size bytes, which are all the beat's number if ``filled``."""
+    """The card's bursts are to have ``length`` beats of 2**size bytes; ``filled``: each byte is the beat's number."""
     shape = (length - 1) | size << 8 | burst << 12 | filled << 15 | count << 16 | id_mask << 24
     card.write_many([(ADDRESS, address & 0xFFFFFFFF), (ADDRESS + 4, address >> 32), (STRIDE, stride), (SHAPE, shape)])
 

@@ -308,7 +308,8 @@ def test_two_processes_exchange_entries_of_a_ring(loop: Open, memfd: Callable[..
         assert answerer.wait(HANG_S) == 0
 
 
-# Looks at a word until it has changed often, or writes one of two equal halves, whose low halves add up as the high ones.
+# The one looks at a word until it has changed often; the other writes one of two equal halves: also a sum of such has
+# them.
 WATCHER = f"""
 import ctypes, mmap, sys
 word = ctypes.c_uint64.from_buffer(mmap.mmap(int(sys.argv[1]), {PAGE}))
@@ -345,7 +346,7 @@ def test_a_burst_reads_words_whole(loop: Open, memfd: Callable[..., int]) -> Non
     with beside(WRITER, fd):
         found = set()
         prepare(card, count=255, stride=0, length=16, burst=FIXED, id_mask=0)
-        while len(found) < 10:
+        while len(found) < 20:
             card.write(GO, READ)
             card.run()
             found.add(card.read(SUMS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -16,6 +17,10 @@ from typing import Any
 import pytest
 from patience import HANG_S, sleeps, until
 
+from headrace import paths
+from headrace.build.description import load_card
+from headrace.build.libraries import harness_library
+from headrace.build.models import build_card
 from headrace.card import CaptureError, Card, CardError
 from headrace.card.stats import FileTotals
 
@@ -430,10 +435,31 @@ def test_waiting_for_a_pipe_can_be_interrupted(header: bytes) -> None:
         child.stdin.flush()
         assert child.stdout.read(len(header)) == header  # the run has begun
         until(lambda: sleeps(child.pid), "the run to wait for the pipe")
-        child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=HANG_S) != 0
+
+        def interrupted() -> bool:
+            child.send_signal(signal.SIGINT)  # again where it came just before the wait
+            return child.poll() is not None
+
+        until(interrupted, "the end")
+        assert child.returncode != 0
         assert b"KeyboardInterrupt" in child.stderr.read()
         assert child.stdout.read() == b""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_the_c_program_of_the_manual_copies_a_capture(tmp_path: Path) -> None:
+    text = (paths.share() / "docs" / "harness.md").read_text()
+    (program,) = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "main.c").write_text(
+        f'#include <stdio.h>\n#include "headrace.h"\nint main(void) {{\n{program}return 0;\n}}\n'.replace(
+            "/path/of/the/model.so", str(build_card(load_card(LOOP), progress=False))
+        )
+    )
+    flags = ["-Wall", "-Wextra", "-Werror", f"-I{paths.sim()}", str(harness_library())]
+    subprocess.run(["gcc", "main.c", *flags, "-o", "main"], cwd=tmp_path, check=True)
+    (tmp_path / "in.pcap").write_bytes(pcap(some_packets()))
+    subprocess.run(["./main"], cwd=tmp_path, check=True)
+    assert (tmp_path / "out.pcap").read_bytes() == (tmp_path / "in.pcap").read_bytes()
 
 
 def test_dash_writes_pcapng_too(tmp_path: Path) -> None:

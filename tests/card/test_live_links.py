@@ -411,13 +411,13 @@ def test_all_receive_queues_are_served_or_one(loop: Open) -> None:
         bytes(Ether(src=MAC, dst=MAC) / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=1000 + n) / b"hi")
         for n in range(200)
     ]
-    card, found = loop(), []
+    card, found, packets = loop(), [], 0
     for queues in ("", ",queue=0", ",queue=1"):
         card.source(0, "null")
         attach(card, f"xdp:card1{queues}")
-        before = received("card1")
-        send("peer1", flows)
-        until(lambda: received("card1") == before + 200, "all packets")
+        send("peer1", flows, "card1")
+        packets += 200
+        until(lambda all_=packets: received("card1") == all_, "all packets")
         finish(card)
         found.append([frame.data for frame in card.received(1)])
         card.close_files()
