@@ -35,7 +35,7 @@ addrmap demo {
 
     regfile {
         reg { field {} base[15:0] = 0; field {} enable[16:16] = 0; } program @ 0x0;
-        reg { field { sw = w; } go[0:0] = 0; } doorbell @ 0x4;
+        reg { default sw = w; field {} go[0:0] = 0; field {} kind[7:4] = 0; } doorbell @ 0x4;
         counter64 matched @ 0x8;
     } slot[4] @ 0x100 += 0x20;
 
@@ -175,6 +175,11 @@ def test_setting_a_field_neither_clears_events_nor_repeats_a_pulse(regs, bus):
     bus.words[4] = 0x100
     regs.control.flow_control = 1
     assert bus.words[4] == 1
+
+
+def test_a_neighbour_that_is_write_only_is_set_to_zero(regs, bus):
+    regs.slot[0].doorbell.kind = 3
+    assert bus.log == [("write", 0x104, 0x30)]
 
 
 def test_a_field_takes_the_names_of_its_enumeration(regs, bus):
@@ -324,6 +329,23 @@ def test_the_cached_map_equals_the_compiled_one_and_follows_includes(tmp_path):
     (tmp_path / "part.rdl").write_text("reg part { field { sw=rw; hw=r; } b[7:0] = 0; };")
     (register,) = load_map(top).top.children.values()
     assert list(register.fields) == ["b"]
+    top.write_text(top.read_text().replace("0x8", "0x10"))
+    assert [address for _, address, _ in load_map(top).walk()] == [0x10]
+
+
+def test_a_map_of_maps_makes_a_block_of_each(tmp_path):
+    path = tmp_path / "card.rdl"
+    one = "reg { field { sw=rw; hw=r; } v[31:0] = 0; } x @ 0x4;"
+    path.write_text(f"addrmap one {{ {one} }}; addrmap two {{ {one} }}; addrmap card {{ one a @ 0; two b @ 0x2000; }};")
+    blocks = [name for block in ("one", "two") for name in (f"{block}.vlt", f"{block}_pkg.sv", f"{block}.sv")]
+    assert [made.name for made in generate_rtl(path, tmp_path / "rtl")] == blocks
+    assert [(name, address) for name, address, _ in load_map(path).walk()] == [("a.x", 4), ("b.x", 0x2004)]
+
+
+def test_a_child_with_the_name_of_a_method_is_reached_as_an_item(tmp_path, bus):
+    path = tmp_path / "odd.rdl"
+    path.write_text("addrmap odd { reg { field { sw=rw; hw=r; } v[31:0] = 0; } batch @ 0x4; };")
+    assert load_map(path).bind(bus.read, bus.write)["batch"].address == 4
 
 
 def test_a_damaged_cache_entry_is_made_again(rdl):
@@ -361,9 +383,10 @@ def test_an_error_names_its_file_and_line(tmp_path):
             "accesswidth = 32",
         ),
         (
-            "external mem { mementries=4; memwidth=8; } x @ 0;",
+            "external mem { mementries=4; memwidth=16; } x @ 0;",
             "narrower than a 32-bit word",
         ),
+        ("reg { field { sw=rw; hw=r; } v[31:0]; } x @ 0x10000;", "address width"),
     ],
 )
 def test_what_a_card_cannot_carry_is_refused(tmp_path, body, message):
