@@ -23,7 +23,7 @@ from headrace.synth.report import Level, SynthReport
 from headrace.synth.sources import Design, find_design
 
 TARGETS = ("ecp5", "xcup", "cyclonev")
-REPORT_FORMAT = 1  # raise when what is measured, or how, changes
+REPORT_FORMAT = 2  # raise when what is measured, or how, changes
 
 Progress = Callable[[str], None]
 

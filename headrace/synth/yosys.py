@@ -22,8 +22,11 @@ _RUN = "import sys; from pyosys import libyosys; libyosys.Design().run_pass('scr
 
 _SOURCE_ERROR = re.compile(r"^(.+?):(\d+)(?::\d+)?: (?:ERROR|error): (.*)$", re.MULTILINE)
 _OTHER_ERROR = re.compile(r"^(?:ERROR|error): (?!Design elaboration failed)(.*)$", re.MULTILINE)
-_BLOCK_OR_LUT = re.compile(r"^mapping memory (\S+) via (\S+)$", re.MULTILINE)
-_REGISTERS = re.compile(r"^using FF mapping for memory (\S+)$", re.MULTILINE)
+_BLOCK_OR_LUT = (
+    re.compile(r"^mapping memory (\S+) via (\S+)$", re.MULTILINE),
+    re.compile(r"^Processing (\S+):\n(?: .*\n)*? +Creating (\S+) cell at", re.MULTILINE),  # cyclonev
+)
+_REGISTERS = re.compile(r"^Mapping memory \\(\S+) in module \\(\S+):$", re.MULTILINE)
 
 
 def write_read_options(path: Path, top: str, files: Sequence[Path], parameters: Mapping[str, str]) -> None:
@@ -78,8 +81,9 @@ def _first_error(log: str, code: int, folder: Path) -> str:
 
 def memories(log: str, top: str) -> dict[str, str]:
     """What each memory of the source became ("block", "distributed" or "registers"), by its path below ``top``."""
-    found = {path: "distributed" if _is_lut(kind) else "block" for path, kind in _BLOCK_OR_LUT.findall(log)}
-    found.update((path, "registers") for path in _REGISTERS.findall(log))
+    mapped = [memory for form in _BLOCK_OR_LUT for memory in form.findall(log)]
+    found = {path: "distributed" if _is_lut(kind) else "block" for path, kind in mapped}
+    found.update((f"{module}.{name}", "registers") for name, module in _REGISTERS.findall(log))
     # A table of constants that Yosys has made of multiplexers is logic.
     return {path.removeprefix(f"{top}."): kind for path, kind in sorted(found.items()) if "$auto$" not in path}
 

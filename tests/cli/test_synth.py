@@ -1,7 +1,7 @@
 """Synthesis reports: what is counted is what a person with the data sheet would count, and levels add up."""
 
+import dataclasses
 import json
-import math
 import re
 
 import pytest
@@ -10,12 +10,23 @@ from rich.console import Console
 from headrace import paths, synth
 from headrace.errors import HeadraceError
 from headrace.synth import cells, flow, placement, rtlil, yosys
-from headrace.synth.report import SynthReport
+from headrace.synth.report import SynthReport, Usage
 from headrace.synth.sources import find_design, module_design, parameter_names
 
 MUX16 = """
 module mux16 (input logic [15:0][31:0] d, input logic [3:0] s, output logic [31:0] y);
   assign y = d[s];
+endmodule
+"""
+
+LOST = """
+module lost (input logic clk, input logic clear, input logic [1:0] a, input logic [3:0] d, output logic [3:0] q);
+  logic [3:0] mem[4];
+  always_ff @(posedge clk) begin
+    mem[a] <= d;
+    q <= mem[a];
+    if (clear) for (int i = 0; i < 4; i++) mem[i] <= '0;
+  end
 endmodule
 """
 
@@ -59,18 +70,19 @@ def make_card(folder, top, source):
 
 
 @pytest.mark.parametrize(
-    "target, most",
+    "target, flags, luts",
     [
-        ("xcup", 7 * 32),  # 15 two-way multiplexers a bit; a LUT6 holds three, an F7 or F8 beside the LUTs one
-        ("cyclonev", 7 * 32),
-        ("ecp5", 21 * 32),  # LUT5s to LUT7s are built of two to eight LUT4s
+        ("xcup", [], 7 * 32),  # 15 two-way multiplexers a bit; a LUT6 holds three, an F7 or F8 beside the LUTs one
+        ("cyclonev", [], 7 * 32),
+        ("ecp5", [], 21 * 32),  # LUT5s to LUT7s are built of two to eight LUT4s
+        ("ecp5", ["-nowidelut"], 13 * 32),
     ],
 )
-def test_a_multiplexer_of_sixteen_words_takes_what_its_inputs_demand(tmp_path, target, most):
-    report = synth.run(make_card(tmp_path / "mux", "mux16", MUX16), target, pnr=False, hierarchy=False)
-    inputs = 6 if target != "ecp5" else 4
-    least = 32 * math.ceil(15 / (4 if inputs == 6 else 2))
-    assert least <= report.total.luts <= most
+def test_a_multiplexer_of_sixteen_words_takes_what_its_inputs_demand(tmp_path, target, flags, luts):
+    card = make_card(tmp_path / "mux", "mux16", MUX16)
+    report = synth.run(card, target, pnr=target != "ecp5", hierarchy=False, flags=flags)
+    assert report.total.luts == luts
+    assert report.placement is None
     assert (report.total.ffs, report.total.rams, report.total.dsps) == (0, 0, 0)
 
 
@@ -85,22 +97,23 @@ def test_a_multiplexer_of_sixteen_words_takes_what_its_inputs_demand(tmp_path, t
 def test_a_block_ram_of_512_words_of_32_bits(target, rams):
     report = synth.run("ram_sdp", target, {"WIDTH": 32, "DEPTH": 512}, pnr=False, hierarchy=False)
     assert report.total.rams == rams
+    assert report.memories == {"mem": "block"}
     assert report.total.luts <= 1, "only the inverter of an enable may be left"
     assert report.total.ffs == 0
 
 
 @pytest.mark.parametrize(
-    "target, least, most",
+    "target, luts, lutram",
     [
-        ("xcup", 28, 32),  # a RAM64M8 is 64 x 7 in 8 LUTs; 24 bits need three, and three bits more: 4 or 8 LUTs
-        ("ecp5", 24 * 6, 24 * 6),  # four blocks of 16 words, six of 4 bits
-        ("cyclonev", 48, 48),  # two blocks of 32 words, 24 bits
+        ("xcup", 32, 32),  # a RAM64M8 is 64 x 7 in 8 LUTs
+        ("ecp5", 244, 24 * 6),  # four blocks of 16 words, six of 4 bits
+        ("cyclonev", 74, 48),  # two blocks of 32 words, 24 bits
     ],
 )
-def test_a_distributed_ram_of_64_words_of_24_bits(target, least, most):
+def test_a_distributed_ram_of_64_words_of_24_bits(target, luts, lutram):
     report = synth.run("ram_dist", target, {"WIDTH": 24, "DEPTH": 64}, pnr=False, hierarchy=False)
-    assert least <= report.total.lutram <= most
-    assert report.total.luts >= report.total.lutram
+    assert (report.total.luts, report.total.lutram) == (luts, lutram)
+    assert report.memories == {"mem": "distributed"}
     assert (report.total.rams, report.total.ffs) == (0, 0)
 
 
@@ -115,8 +128,23 @@ def test_every_kind_of_cell_is_weighed():
     assert (cyclonev.luts, cyclonev.alms, cyclonev.dsps) == (7, 5, 1)
 
 
-def test_an_unknown_cell_is_named():
+def test_an_unknown_cell_is_named(tmp_path, capsys):
+    """A black box is one."""
     assert cells.uncounted({"LUT6": 1, "URAM288": 2}, "xcup") == {"URAM288": 2}
+    box = "(* blackbox *) module box (input logic d, output logic q); endmodule\n"
+    boxes = "module boxes (input logic [1:0] d, output logic [1:0] q); box u_box[1:0] (.d, .q); endmodule\n"
+    report = synth.run(make_card(tmp_path / "boxes", "boxes", box + boxes), "ecp5", pnr=False, hierarchy=False)
+    assert report.total == Usage()
+    synth.print_report(report, Console(width=120))
+    assert "\nNot counted: 2 x box.\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["ecp5", "cyclonev"])
+def test_memories_that_become_registers_are_told(tmp_path, capsys, target):
+    report = synth.run(make_card(tmp_path / "lost", "lost", LOST), target, pnr=False, hierarchy=False)
+    assert report.memories == {"mem": "registers"}
+    synth.print_report(report, Console(width=120))
+    assert "\nMemories that became registers: mem\n" in capsys.readouterr().out
 
 
 # Levels
@@ -184,10 +212,16 @@ def test_equal_modules_are_synthesised_once_and_others_kept_apart():
     assert merged["top"] == [("x1", "u_1"), ("x1", "u_2"), ("x3", "u_3")]
 
 
+def test_a_run_has_equal_modules_once(tmp_path):
+    design, values = find_design(make_card(tmp_path / "pair", "pair", PAIR), {"WIDTH": 12})
+    yosys.write_read_options(tmp_path / "sources.f", "pair", design.files, values)
+    assert len(rtlil.cells_of(flow._merged(tmp_path))) == 3, "and leaves of two widths"
+
+
 def test_the_table_shows_like_instances_once(pair, capsys):
     synth.print_report(pair, Console(width=120))
     output = capsys.readouterr().out
-    assert re.search(r"gen_leaf\[\*\]\.u_leaf x4 +│ leaf +│", output)
+    assert re.search(r"gen_leaf\[\*\]\.u_leaf x4 +│ leaf +│ +\d+ │ +0 │ +12 │", output)
     assert "u_wide" in output and "flattened" in output
     synth.print_report(pair, Console(width=120), depth=0)
     assert "u_wide" not in capsys.readouterr().out
@@ -235,6 +269,8 @@ def test_a_module_with_registers_brings_their_description():
 def test_a_card_has_its_defaults_and_the_given_parameters():
     design, values = find_design("filter", {"CORES": "2"})
     assert design.top == "filter_card" and values["CORES"] == "2" and values["DATA_W"] == "512"
+    assert {"filter_card", "filter_engine", "stream_fifo"} <= {path.stem for path in design.files}
+    assert [path.name for path in design.registers] == ["filter.rdl"]
 
 
 def test_parameters_are_read_from_the_head_without_local_ones(tmp_path):
@@ -292,6 +328,19 @@ def test_a_second_run_comes_from_the_cache_until_a_source_changes(tmp_path, monk
     (folder / "pair.sv").write_text(PAIR.replace("q + d", "q ^ d"))
     assert synth.run(folder, "ecp5", pnr=False, hierarchy=False).total.luts < first.total.luts
     assert runs
+
+
+def test_settings_and_tools_are_part_of_what_a_result_is_cached_by(monkeypatch):
+    design, values = find_design("stream_reg", {"WIDTH": 8})
+    job = flow._Job(design, "ecp5", values, [], 0, "6", True, 0, "router1")
+    changes = [
+        *({"target": "xcup"}, {"parameters": {"WIDTH": "9"}}, {"flags": ["-nowidelut"]}, {"seeds": 1}),
+        *({"speed_grade": "7"}, {"hierarchy": False}, {"boundaries": 1}, {"router": "router2"}, {}),
+    ]
+    keys = {flow._key(dataclasses.replace(job, **change)) for change in changes}
+    assert len(keys) == len(changes)
+    monkeypatch.setattr(flow.importlib.metadata, "version", lambda package: f"another {package}")
+    assert flow._key(job) not in keys
 
 
 def test_a_changed_header_is_a_changed_source(tmp_path):
