@@ -20,7 +20,9 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap, wrpcap
 
+from headrace.card.control import ask
 from headrace.cards.rpu import elf, program
+from headrace.cards.rpu.service import CONTROL
 
 # The model that tests/card/rpu builds
 CARD = ["--units", "4", "-P", "PMEM_KB=512", "--accel", "crc@1", "--accel", "blacklist@2"]
@@ -85,11 +87,12 @@ def test_without_a_sink_packets_to_the_host_are_dropped_and_counted(tmp_path: Pa
 
 
 def test_a_blocklist_is_what_the_firewall_drops(tmp_path: Path, capture: Path) -> None:
-    (tmp_path / "drop.txt").write_text("# a list\n10.0.3.0/24\n10.0.5.7 ; one address\n")
+    (tmp_path / "drop.txt").write_text("# a list\n10.0.3.0/24\n10.0.5.7 ; one address\n2001:db8::/32\n")
     blocked = [ipaddress.ip_network("10.0.3.0/24"), ipaddress.ip_network("10.0.5.7/32")]
     arguments = ("--blocklist", "drop.txt", "--port", f"0={capture}", "-w", "1=out.pcap", *CARD, "--rate", "1G")
     done = rpu("run", "firewall@2", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "headrace: drop.txt: not looked at: 1 of IPv6\n" in done.stderr
     passes = [
         bytes(packet)
         for packet in rdpcap(str(capture))
@@ -160,7 +163,20 @@ def test_a_unit_that_enters_no_slots_is_told(tmp_path: Path, capture: Path, othe
     programs = ["no_slots.c@0", *(["forwarder@1-3"] if others else [])]
     done = rpu("run", *programs, "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["sent"]) == ((0, 400) if others else (1, 0))
-    told = r"^headrace: unit 0 \(no_slots.c\): .*has entered no slots, and gets no packets$"
+    stuck = "" if others else r"stuck at 0x\w+, main, \S*: "
+    told = rf"^headrace: unit 0 \(no_slots.c\): {stuck}has entered no slots, and gets no packets$"
+    assert re.search(told, done.stderr, re.MULTILINE)
+
+
+def test_a_unit_that_keeps_packets_is_told(tmp_path: Path, capture: Path) -> None:
+    (tmp_path / "keeps.c").write_text(
+        '#include "core.h"\nint main(void) {\n  struct Desc packet;\n  init_slots(4, 0, 4096);\n'
+        "  while (1)\n    if (in_pkt_ready()) read_in_pkt(&packet);\n}\n"
+    )
+    done = rpu("run", "keeps.c@0", "forwarder@1-3", "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["sent"], report["kept"]) == (1, 396, 4)
+    told = r"unit 0 \(keeps.c\): stuck at 0x\w+, main, \S+:\d+: does not give back slots 1, 2, 3, 4, 4 in all$"
     assert re.search(told, done.stderr, re.MULTILINE)
 
 
@@ -383,7 +399,7 @@ def test_gdb_debugs_one_unit_while_the_others_go_on(run: Callable[..., Running],
             "delete",
         ),
         *("set var count = 1000000", "print count", "x/2xw 0x80", "print $sp", "print $sp = $sp - 16", "print $sp"),
-        *("print $sp = $sp + 16", "nexti", "x/i handle"),
+        *("print $sp = $sp + 16", "nexti", "x/i handle", "break handle", "hbreak add"),
     ]
     steps.insert(3, "set $before = count")
     whole = [f"target remote {told.split()[-1].rstrip(chr(39))}", *steps, "detach"]
@@ -413,8 +429,12 @@ def test_gdb_debugs_one_unit_while_the_others_go_on(run: Callable[..., Running],
 
     before = card.stats()["units"][3]
     assert not before["halted"], "detaching resumes the unit"
-    while card.stats()["units"][3]["tx_packets"] == before["tx_packets"]:
-        pass
+    while card.stats()["units"][3]["tx_packets"] < before["tx_packets"] + 10:
+        pass  # its breakpoints are gone
+    ask(CONTROL, str(card.socket), {"command": "debug", "unit": 3, "do": [["halt"]]})
+    assert card.stats()["units"][3]["halted"]
+    assert card.ask("debug", "3", "--resume").returncode == 0
+    assert not card.stats()["units"][3]["halted"]
     code, errors = card.end()
     assert code == 0, errors
 

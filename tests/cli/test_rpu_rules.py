@@ -12,7 +12,7 @@ from headrace import cli
 from headrace.cards.rpu.alerts import unread
 from headrace.cards.rpu.blocklist import blocklist_left_out, blocklist_words, read_blocklist
 from headrace.cards.rpu.rules import read_rules
-from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, fitting, matcher_words
+from headrace.cards.rpu.tables import Pattern, blacklist_words, c_table, matcher_words
 from headrace.errors import HeadraceError
 
 
@@ -300,13 +300,6 @@ def test_of_rules_that_are_too_many_the_first_are_loaded(tmp_path: Path, capsys:
     assert cli.main(["rpu", "rules", str(path)]) == 1
     assert capsys.readouterr().err.endswith(f"the first {fit:,} of 1,200 patterns: --first {fit}\n")
     assert cli.main(["rpu", "rules", str(path), "--first", str(fit)]) == 0
-
-
-def test_more_patterns_than_have_numbers_are_too_many() -> None:
-    patterns = [Pattern(b"a")] * 70_000
-    with pytest.raises(HeadraceError, match="tells 65535 apart; the first 4096 fit"):
-        matcher_words(patterns)
-    assert fitting(patterns, 100_000) == 65_535
 
 
 def test_rules_that_let_packets_pass_are_not_loaded(tmp_path: Path) -> None:

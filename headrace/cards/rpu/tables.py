@@ -23,7 +23,6 @@ _ALL_ONES = 0xFFFF_FFFF
 
 MATCHER_ROWS = 4096  # of 8 bytes of patterns
 LONGEST_PATTERN = 64  # bytes
-_MOST_PATTERNS = 0xFFFF
 _ROW = 8
 _BUCKETS = 2048
 _FILTER_WORDS = 512
@@ -79,11 +78,6 @@ def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list
     Raises HeadraceError when a pattern is too short or long or they are too many; then its message says how many of the
     first ones are not.
     """
-    if len(patterns) > _MOST_PATTERNS:
-        raise HeadraceError(
-            f"{len(patterns)} patterns: the matcher tells {_MOST_PATTERNS} apart; the first "
-            f"{fitting(patterns, rows)} fit (--first)"
-        )
     first, second, third = ([0] * _FILTER_WORDS for _ in range(3))
     buckets: dict[int, list[tuple[int, int, int]]] = {}  # of rows: bytes 0 to 3, 4 to 7, control
     for number, (content, nocase) in enumerate(patterns, 1):
@@ -115,7 +109,7 @@ def matcher_words(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> list
 
 def fitting(patterns: Sequence[Pattern], rows: int = MATCHER_ROWS) -> int:
     """How many of the first patterns the matcher holds."""
-    needed = list(accumulate(map(rows_of, patterns[:_MOST_PATTERNS])))
+    needed = list(accumulate(map(rows_of, patterns)))
     return bisect_right(needed, rows)
 
 

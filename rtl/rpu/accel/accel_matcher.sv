@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerator: finds up to 65,535 patterns of 1 to 64 bytes in pieces of packet memory, for intrusion detection.
+// Accelerator: finds up to 4,096 patterns of 1 to 64 bytes in pieces of packet memory, for intrusion detection.
 // Exactly: each occurrence of each pattern is reported once, none is left out, and nothing else is reported.
 //   0x00  write: 1 starts a job, 2 takes the oldest entry, 0x80 clears the errors
 //         read: 1 if an entry waits [7:0], jobs that may be started [15:8], errors [23:16], 1 if tables are loaded [24]

@@ -23,7 +23,7 @@ SIZE = 0x4000  # of what a unit has of host memory
 LIST, LOCAL = 0x0080_1000, 0x0080_3000  # in data memory: what to do, and data
 PACKETS = 0x0104_1000  # 256 KB of packet memory without slots
 WAIT, DRAIN, WRITE, READ = 1, 2, 4, 5
-DRAM_ERROR, INVALID_DESC = 1 << 13, 1 << 12
+DRAM_ERROR, INVALID_DESC, DRAM_FLAG = 1 << 13, 1 << 12, 1 << 2
 
 Item = tuple[int, int, int, int, int]  # what, place in the unit, bytes, tag, place in host memory
 
@@ -185,8 +185,11 @@ def test_what_is_not_mapped_is_flagged_and_others_go_on(card: Card) -> None:
     assert driver.read(0, LOCAL, 64) == mark, "a read that fails sets no data"
     assert driver.read(1, LOCAL + 128, 64) == mark
     assert driver.dram_error_address(0) == gap + 8
-    start(driver, 0, [(WRITE, LOCAL, 64, 0, gap + 4096), (READ, LOCAL, 1, 1, base), (WAIT, 0, 0, 1, 0)])
-    finish(card, driver, 0, 2)
+    read: list[Item] = [(READ, LOCAL, 1, 1, base), (WAIT, 0, 0, 1, 0)]
+    start(driver, 0, read)
+    assert finish(card, driver, 0, 2) & DRAM_ERROR, "until it is acknowledged"
+    start(driver, 0, [(WRITE, LOCAL, 64, 0, gap + 4096), *read])
+    finish(card, driver, 0, 3)
     counters = driver.dram_counters()
     assert (counters.read_errors, counters.write_errors) == (1, 1)
     assert driver.dram_error_address(0) == gap + 4096
@@ -237,6 +240,7 @@ def test_a_reset_forgets_reads_that_are_under_way(card: Card) -> None:
     base = card.memory.allocate(0x4000)
     card.memory.write(base, b"\xaa" * 0x4000)
     driver.write([0], PACKETS, bytes(9000))
+    driver.write([0], LOCAL, bytes(64))
     start(driver, 0, [(READ, PACKETS, 9000, 4, base), (READ, LOCAL, 64, 5, base)])
     finish(card, driver, 0)
     driver.reset([0])
@@ -245,10 +249,34 @@ def test_a_reset_forgets_reads_that_are_under_way(card: Card) -> None:
     assert driver.ready([0])
     card.run(until=None, seconds=1e-4)
     assert driver.read(0, PACKETS, 9000) == bytes(9000)
+    assert driver.read(0, LOCAL, 64) == bytes(64)
+    assert not driver.state(0).flags & DRAM_FLAG
     start(driver, 0, [(READ, LOCAL, 64, 6, base), (WAIT, 0, 0, 6, 0)])
     assert finish(card, driver, 0) & (DRAM_ERROR | INVALID_DESC) == 0
     assert driver.read(0, LOCAL, 64) == b"\xaa" * 64
     assert driver.counters(0).errors == 0
+
+
+def test_a_slot_that_is_dropped_stays_until_its_data_have_left(card: Card, tmp_path: Path) -> None:
+    (tmp_path / "write.c").write_text(
+        '#include "core.h"\nint main(void) {\n  struct Desc packet;\n  init_slots(2, 0, 2048);\n  set_masks(0);\n'
+        "  unsigned long long at = (unsigned long long)DEBUG_IN_H << 32 | DEBUG_IN_L;\n  while (1) {\n"
+        "    if (!in_pkt_ready()) continue;\n    read_in_pkt(&packet);\n    dram_write(&at, &packet);\n"
+        "    at += packet.len;\n    packet.len = 0;\n    pkt_send(&packet);\n  }\n}\n"
+    )
+    driver = driver_of(card)
+    card.memory.configure(stalls=9)
+    base = card.memory.allocate(0x10000)
+    driver.set_debug(0, base)
+    driver.load(elf.read(program.build([tmp_path / "write.c"])), [0])
+    driver.boot([0])
+    assert driver.ready([0])
+    frames = [random.Random(number).randbytes(1500) for number in range(40)]
+    driver.set_flow_control(True)
+    card.flow_control(0, True)
+    card.source(0, frames)
+    card.run(until=None, cycles=30_000)
+    assert card.memory.read(base, 40 * 1500) == b"".join(frames)
 
 
 def test_packets_and_requests_share_a_unit(card: Card) -> None:

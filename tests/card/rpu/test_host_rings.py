@@ -113,18 +113,25 @@ def test_packets_of_the_host_go_to_units(card: Card, driver: RpuDriver, slow: bo
     assert ring.counters().packets == len(given)
 
 
-def test_packets_wait_while_there_is_no_buffer(card: Card, driver: RpuDriver) -> None:
+@pytest.mark.parametrize(("size", "waiting"), [(60, 62), (1500, 42)])  # 42 of 24 beats each are 64 KB
+def test_packets_wait_while_there_is_no_buffer(card: Card, driver: RpuDriver, size: int, waiting: int) -> None:
     receiver = Receiver(card, driver.rings.receive, entries=4, buffer=2048)
-    given = packets_of(1, 20)
-    card.source(0, given, timing=1e9)
-    card.run(until=None, seconds=0.0005)
+    given = [number.to_bytes(2, "big") * (size // 2) for number in range(120)]
+    card.source(0, given, timing=25e9)
+    driver.set_flow_control(True)
+    card.flow_control(0, True)
+    card.run(until=None, seconds=0.0001)
     assert receiver.ring.fresh() == 4
     assert receiver.ring.counters().dropped == 0
+    counters = [driver.counters(unit) for unit in driver.all_units()]
+    assert sum(unit.rx_packets - unit.tx_packets for unit in counters) == 8 * UNITS, "units wait, too"
+    sent = sum(unit.tx_packets for unit in counters)
+    assert 4 + waiting <= sent <= 4 + waiting + 4, "and some under way"
     found: list[bytes] = []
     while len(found) < len(given):
         found += taken(card, receiver)
         receiver.release()
-        card.run(until=None, cycles=5000)
+        card.run(until=None, cycles=1000)
     assert Counter(found) == Counter(given)
 
 

@@ -77,6 +77,10 @@ def test_cycles_a_packet_are_those_of_the_unit_alone(tmp_path: Path) -> None:
     [
         ("while (1);", "stuck at .*mine.c:[56]: takes no packets"),
         (
+            "struct Desc packet; read_in_pkt(&packet); while (1);",
+            r"stuck at .*mine.c:[56]: does not give back slots 1, 1 in all",
+        ),
+        (
             "*(volatile int *)0x00900000 = 1; while (1);",
             "stopped at .*mine.c:5: access beyond data memory; .* 0x900000",
         ),

@@ -11,6 +11,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
+from rpu_fabric.flows import TCP, VECTORS, frame
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -134,6 +135,19 @@ def test_flows_keep_their_order_and_move_when_their_unit_is_disabled(card: Card)
         of_flow.setdefault(data[42:46], []).append(data[46:50])
     assert all(places == sorted(places) for places in of_flow.values())
     assert len(of_flow) == 40
+
+
+def test_the_key_is_microsofts_until_another_is_set(card: Card) -> None:
+    driver = forwarding(card, "forwarder")
+    driver.set_prefix(True)
+    card.sink(1, "memory")
+    to, to_port, source, source_port, _, hashed = VECTORS[0]
+    packet = frame(source, to, (source_port, to_port), TCP, payload=bytes(20))
+    for expected in (hashed, 0):
+        card.source(0, [packet])
+        assert card.run().idle
+        assert [found.data for found in card.received(1)] == [expected.to_bytes(4, "little") + packet]
+        driver.set_key(bytes(40))
 
 
 def test_a_unit_that_crashes_is_told_and_loaded_anew_while_the_others_go_on(card: Card, tmp_path: Path) -> None:

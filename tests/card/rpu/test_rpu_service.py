@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rpu_fabric.flows import frame
 
 from headrace.card import Card, HangError
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.cards.rpu.service import CHUNK, Service
+from headrace.cards.rpu.tables import blacklist_words
 from headrace.errors import HeadraceError
 
 BAD = 3  # the unit
@@ -77,6 +79,11 @@ MORE: dict[str, tuple[str, str | None]] = {
         "error of duplicate slot and invalid slot",
     ),
     "end of main": ("return turns;", r"stuck at .*: takes no packets, 4 in all"),
+    "misaligned loads and stores": (
+        "while (1) { turns = *(volatile int *)0x00807001; *(volatile short *)0x00807003 = 1; "
+        "packet.port ^= 1; pkt_send(&packet); while (!in_pkt_ready()); read_in_pkt(&packet); }",
+        None,
+    ),
     "timer that never rests": (
         "TIMER_INTERVAL = 1; set_masks(0xFFFF); while (1) turns++;",
         "stuck at .*: takes no packets",
@@ -146,7 +153,10 @@ def test_what_a_program_does_wrong_is_told_and_costs_only_its_own_packets(
     packets = frames(200)
     out = passed(card, packets)
     service.answer({"command": "stats"})
-    card.run(until=None, cycles=30_000)  # in which nothing moves
+    card.run(until=None, cycles=20_000)  # in which nothing moves: 80 us
+    early = service.answer({"command": "stats"})["units"][BAD]["fault"]
+    assert (early is None) == (wrong in ("loop", "leak")), early
+    card.run(until=None, cycles=10_000)
     found = service.answer({"command": "stats"})
     units = found["units"]
     assert not out - Counter(packets), "nothing is changed"
@@ -195,18 +205,59 @@ def test_no_program_keeps_the_others_from_theirs(card: Card, tmp_path: Path) -> 
         assert fault is None if told is None else re.search(told, fault), (name, fault)
 
 
-def test_a_unit_is_loaded_anew_while_packets_go_through_the_others(card: Card) -> None:
-    service = service_of(card)
+def test_a_unit_is_loaded_anew_while_packets_go_through_the_others(card: Card, tmp_path: Path) -> None:
+    """One of them always has packets."""
+    slow = tmp_path / "slow.c"
+    slow.write_text(
+        f"{HEAD}int main(void) {{\n  init_slots(4, 0, 4096);\n  while (1) {{\n{WAIT}"
+        "    for (volatile int i = 0; i < 25; i++);\n    packet.port ^= 1;\n    pkt_send(&packet);\n  }\n}\n"
+    )
+    service = service_of(card, slow)
     card.sink(1, "memory")
     packets = frames(600)
     card.source(0, packets, timing=10e9)
-    for unit in (0, 2):
+    for unit in (BAD, 0):
         card.run(packets=150)
+        before = service.health(unit)
+        assert unit != BAD or before.state.outstanding
         path = str(program.build(["forwarder"], optimisation="1"))
         service.answer({"command": "load", "units": [unit], "program": "again", "path": path})
-        assert service.health(unit).program == "again"
+        after = service.health(unit)
+        assert after.program == "again"
+        assert after.counters.rx_packets - before.counters.rx_packets < 10, "of some 70 for it meanwhile"
     assert card.run().idle
     assert Counter(frame.data for frame in card.received(1)) == Counter(packets)
+
+
+def test_units_that_only_send_each_other_messages_are_told_as_stuck(card: Card, tmp_path: Path) -> None:
+    source = tmp_path / "messages.c"
+    source.write_text(
+        f"{HEAD}int main(void) {{\n  init_slots(4, 0, 4096);\n  while (1) {{\n{WAIT}"
+        "    packet.port = core_id() ^ 1;\n    send_to_core(&packet);\n  }\n}\n"
+    )
+    driver, code = driver_of(card), elf.read(program.build([source]))
+    driver.load(code)
+    driver.boot()
+    assert driver.ready()
+    service = Service(card, driver, dict.fromkeys(driver.all_units(), ("messages", code)))
+    card.source(0, frames(400), timing=100e9)
+    card.run(until=None, cycles=10_000)
+    service.answer({"command": "stats"})
+    card.run(until=None, cycles=30_000)
+    units = service.answer({"command": "stats"})["units"]
+    assert all(re.search("stuck at .*, 4 in all$", unit["fault"]) for unit in units), units
+
+
+def test_the_table_of_an_accelerator_is_loaded_again(card: Card) -> None:
+    driver, unit = driver_of(card), 2
+    code = elf.read(program.build(["firewall"]))
+    service = Service(card, driver, {}, {unit: blacklist_words(["10.0.0.0/8"])})
+    service.answer({"command": "load", "units": [unit], "program": "firewall", "path": str(code.path)})
+    card.sink(1, "memory")
+    packets = [frame(source, "192.0.2.1", payload=bytes(40)) for source in ("10.1.2.3", "11.1.2.3")]
+    card.source(0, packets)
+    assert card.run().idle
+    assert [found.data for found in card.received(1)] == packets[1:]
 
 
 @pytest.mark.parametrize(

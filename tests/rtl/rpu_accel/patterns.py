@@ -4,7 +4,7 @@ import itertools
 import random
 from collections.abc import Sequence
 
-from headrace.cards.rpu.tables import Pattern, _bucket
+from headrace.cards.rpu.tables import Pattern, _bucket, fitting
 
 WORDS = """
     GET POST HTTP/1.1 Host User-Agent Mozilla cmd.exe /etc/passwd .php? SELECT union script alert document cookie
@@ -95,7 +95,8 @@ def same_bucket() -> tuple[list[Pattern], list[bytes]]:
 
 def cases() -> list[tuple[list[Pattern], list[bytes]]]:
     """Patterns and payloads for them: those of rules in web traffic and in noise, and what makes matchers stumble."""
-    rules = rule_patterns(1000)
+    rules = rule_patterns(2400)
+    rules = rules[: fitting(rules)]
     payloads = [web_payload(length, rules) for length in (1, 15, 16, 17, 60, 64, 500, 1460, 1460)]
     payloads += [random.randbytes(700), bytes(300)]
     every_byte = [Pattern(bytes([byte])) for byte in range(256)]

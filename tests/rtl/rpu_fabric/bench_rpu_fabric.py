@@ -205,6 +205,26 @@ async def messages_come_to_the_unit_that_they_name(dut: Any) -> None:
 
 
 @behaviour()
+async def messages_wait_for_room(dut: Any) -> None:
+    card, messages = Card(dut, slots=2), [numbered(300) for _ in range(40)]
+    if card.count == 1:
+        return
+    card.settings.receive = [0xFFFE] * 4
+    card.units[0].ready = itertools.repeat(True)
+    for unit in card.units:
+        unit.answer = lambda unit, arrival: (1 if unit.number == 0 else TO_UNIT | 0, arrival.data)
+    await card.start()
+    card.queues[HOST].extend(messages)
+    await card.run(1500)
+    full = [card.status(unit) for unit in range(1, card.count)]
+    assert full == [(2, 2)] * (card.count - 1) and card.queues[HOST], "units wait, too"
+    card.units[0].ready = never()
+    await card.empty()
+    assert Counter(card.out[1]) == Counter(messages)
+    assert sum(card.dropped.values()) == 0
+
+
+@behaviour()
 async def messages_to_a_disabled_unit_are_refused(dut: Any) -> None:
     card = Card(dut)
     if card.count == 1:
@@ -331,6 +351,8 @@ async def only_flows_of_a_disabled_unit_move_and_to_all_others(dut: Any) -> None
     gone = random.randrange(card.count)
     card.settings.enable = 0xFFFF ^ 1 << gone
     after = await places()
+    ways = {(flow_hash(flow) % 128, unit) for flow, unit in after.items()}
+    assert len(ways) == len({entry for entry, _ in ways}), "flows of an entry go to the same unit"
     moved = Counter(after[flow] for flow in flows if before[flow] == gone)
     assert all(after[flow] == before[flow] for flow in flows if before[flow] != gone)
     assert set(moved) == set(range(card.count)) - {gone}

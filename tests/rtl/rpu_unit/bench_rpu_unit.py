@@ -11,6 +11,7 @@ from streams import behaviour, bursts, cycles, mostly, never, seldom
 
 HEADERS = 0x0080_4000
 PROGRAM = 0x0200_0000
+PACKETS = 0x0100_0000
 SLOWER = 12  # cycles for a packet's four loads, with registers around the bus
 
 
@@ -72,7 +73,12 @@ async def packets_of_many_slots_lengths_overwrite_nothing(dut: Any) -> None:
     await unit.until(len(fitting), 60_000)
     assert [sent.payload for sent in unit.sent] == fitting
     assert unit.too_long == len(packets) - len(fitting)
-    await unit.settle()
+    behind, unused = PACKETS + 16_384 * (len(lengths) + 1), random.randbytes(256)
+    await unit.write(behind, unused)
+    unit.give.append((random.randbytes(28_014), 0))  # into the slot before
+    await unit.settle(2500)
+    assert unit.too_long == len(packets) - len(fitting) + 1
+    assert await unit.read(behind, len(unused)) == unused
 
 
 @behaviour()
@@ -155,7 +161,7 @@ async def registers_say_what_the_unit_is(dut: Any) -> None:
 FAULTS = {0: (12, False), 1: (12, False), 2: (12, True), 3: (10, False), 4: (11, True), 5: (12, True)}
 WRONG_ADDRESSES = {1: 0x0108_0000 - 59, 6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
 WRONG_ADDRESSES[10] = 0x0040_0000
-FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True), 10: (19, True), 11: (10, True)}
+FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True), 10: (19, True), 11: (10, True), 12: (10, True)}
 
 
 @behaviour()

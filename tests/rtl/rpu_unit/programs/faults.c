@@ -35,6 +35,7 @@ int main(void) {
     case 9: *(volatile unsigned int *)0x02000000 = 1; pkt_send(&packet); break;
     case 10: *(volatile unsigned int *)IO_EXT_BASE = 1; pkt_send(&packet); break;
     case 11: pkt_send(&packet); pkt_send(&packet); break;
+    case 12: send(packet.data, 0, packet.tag % 8 + 1, 60); pkt_send(&packet); break; // a slot that has no packet
     }
     for (int i = 0; i < 20; i++) asm volatile("");
     DEBUG_OUT_L = FLAGS_REG | errors;
