@@ -23,6 +23,9 @@ from headrace.emulator import control
 from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
 
+# Who enters a process namespace has to fork. Ctrl-C is for the command; it ends this one with its exit code.
+_WAIT = 'trap "" INT QUIT; (trap - INT QUIT; exec "$@"); exit'
+
 
 class Elsewhere(HeadraceError):
     """A ``node`` is on another ``host``, which the ``worker`` of a Dask ``cluster`` is reached by. ``name``: of the
@@ -45,14 +48,15 @@ def entering(name: str, node: str, *, files: bool = True) -> list[str]:
     finally:
         os.close(handle)
     words = ["env", *(f"{key}={value}" for key, value in answer["env"].items())]
-    words += ["nsenter", "--target", str(pid), "--net"]
-    if os.geteuid() != 0:
-        words += ["--user", "--preserve-credentials"]
-    if files:
-        here = Path.cwd()
-        hidden = answer["system"] or any(here.is_relative_to(own) for own in ("/run", "/proc"))
-        words += ["--mount", "--pid", "--uts", "--ipc", f"--wdns={'/' if hidden else here}"]
-    return [*words, "--"]
+    enter = ["nsenter", "--target", str(pid)]
+    own_user = ["--user", "--preserve-credentials"] * (os.geteuid() != 0)
+    if not files:
+        return [*words, *enter, *own_user, "--net", "--"]
+    here = Path.cwd()
+    hidden = answer["system"] or any(here.is_relative_to(own) for own in ("/run", "/proc"))
+    spaces = ["--net", "--mount", "--uts", "--ipc", f"--wdns={'/' if hidden else here}"]
+    words += [*enter, *own_user, "--pid", "--no-fork", "--", "sh", "-c", _WAIT, "sh"]
+    return [*words, *enter, *spaces, "--"]
 
 
 def phy_of(name: str, node: str, end: str) -> str:

@@ -130,8 +130,17 @@ class TestWithOneEmulation:
         assert "ttl=60" in ping.stdout.readline()
         ping.send_signal(signal.SIGINT)
         out = ping.communicate()[0]
-        assert "ping statistics" in out and ping.returncode == 128 + signal.SIGINT
+        assert "ping statistics" in out and ping.returncode == 0
         until(lambda: "ping" not in processes(line, "n1"), "the end of ping")
+
+    def test_the_second_ctrl_c_kills_a_command(self, line: OverHosts) -> None:
+        words = ["sh", "-c", "trap 'echo once' INT; echo ready; while :; do sleep 0.05; done"]
+        command = line.start("n1", words, here=True, stdin=DEVNULL, stdout=PIPE, text=True)
+        assert command.stdout is not None
+        for said in ("ready\n", "once\n"):
+            assert command.stdout.readline() == said
+            command.send_signal(signal.SIGINT)
+        assert command.communicate()[0] == "" and command.returncode == 128 + signal.SIGKILL
 
     def test_a_capture_is_written_here_and_whole_after_ctrl_c(self, line: OverHosts, tmp_path: Path) -> None:
         file = tmp_path / "n6.pcap"

@@ -91,6 +91,15 @@ def test_a_shell_runs_in_the_node_and_its_exit_code_is_the_commands(tmp_path: Pa
         assert (done.stdout, done.returncode) == ("n2\n", 3), done
 
 
+def test_ctrl_c_is_for_the_command_whose_exit_code_comes(tmp_path: Path) -> None:
+    with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
+        words = ["sh", "-c", "trap 'echo mine; exit 7' INT; echo ready; while :; do sleep 0.05; done"]
+        command = emulation.start("n1", words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        assert command.stdout.readline() == "ready\n"
+        os.killpg(command.pid, signal.SIGINT)  # as a terminal does
+        assert (command.communicate()[0], command.returncode) == ("mine\n", 7)
+
+
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
 def test_a_shell_on_a_terminal_knows_jobs_and_ends_as_it_says(tmp_path: Path, shell: str) -> None:
     with Emulation(scenario(tmp_path, PAIR), hold=True) as emulation:
