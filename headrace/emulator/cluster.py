@@ -30,7 +30,7 @@ from headrace.emulator.inside import LOOK_S, MEET_S, roles, traffic_role
 from headrace.emulator.keeper import EmulationJob
 from headrace.emulator.linking import Change, Course
 from headrace.emulator.radio.state import Pair
-from headrace.emulator.scenario import address, read
+from headrace.emulator.scenario import address, located, read
 from headrace.emulator.share import Share
 from headrace.emulator.wiring import index_of, reachable
 from headrace.errors import HeadraceError
@@ -73,11 +73,13 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
     scenario = read(job.scenario, job.fabric, job.strict)
     for line in scenario.notes:
         tell(line)
-    if scenario.fabric != "software":
-        raise HeadraceError(f"fabric {scenario.fabric}: several hosts have the software fabric", 2)
-    for each in scenario.hardware:
-        if each.host is None:
-            raise HeadraceError(f"hardware {each.name}: no key host: which one of several {each.interface} is at", 2)
+    with located(scenario.file):
+        if scenario.fabric != "software":
+            raise HeadraceError(f"fabric: {scenario.fabric}: several hosts have the software fabric", 2)
+        for each in scenario.hardware:
+            if each.host is None:
+                what = f"no key host: which one of several {each.interface} is at"
+                raise HeadraceError(f"hardware.{each.name}: {what}", 2)
     with control.listen(job.name) as listener, workers.connect(cluster) as client:
         controller = _Controller(job, client, tell)
         try:

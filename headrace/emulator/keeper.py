@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from headrace.emulator import control, daemons, hardware, kernel, systems, timeline
-from headrace.emulator.fabric import check as check_fabric
+from headrace.emulator import fabric as fabrics
 from headrace.emulator.inside import roles
-from headrace.emulator.scenario import Scenario, read
+from headrace.emulator.scenario import Scenario, located, read
 from headrace.emulator.share import Share, outside
 from headrace.errors import HeadraceError
 
@@ -49,6 +49,9 @@ class EmulationJob:
 
 def check(scenario: Scenario) -> None:
     """Raises HeadraceError where this machine can't run a scenario."""
+    with located(scenario.file):
+        systems.check(scenario.systems)
+        fabrics.check(scenario.fabric, scenario.ports, scenario.fabric_parameters, scenario.fabric_cards)
     daemons.check(scenario.routing)
     nodes = len(scenario.nodes)
     own = len(roles(scenario))
@@ -90,18 +93,19 @@ def run(job: EmulationJob, tell: Callable[[str], None], progress: Progress | Non
     fetching = tell if progress is None else _as_part(progress, len(scenario.nodes))
     progress = progress or (lambda *_: None)
     progress(f"fabric {scenario.fabric}", 0, len(scenario.nodes))
-    systems.check(scenario.systems)
     share, network = job.share, -1
-    for each in scenario.hardware:
-        if share is None and each.host is not None:
-            raise HeadraceError(f"hardware {each.name}: host {each.host}: that is for several hosts, by --cluster", 2)
+    with located(scenario.file):
+        for each in scenario.hardware:
+            if share is None and each.host is not None:
+                what = f"{each.host}: that is for several hosts, by --cluster"
+                raise HeadraceError(f"hardware.{each.name}.host: {what}", 2)
     hardware.check([each for each in scenario.hardware if share is None or each.node in share.nodes()])
     check(scenario if share is None else replace(scenario, nodes=tuple(scenario.nodes[node] for node in share.nodes())))
     if share is not None or scenario.hardware:
         network = outside()
     steps = _steps(job, scenario)
     roots = systems.folders(scenario.systems, fetching)
-    check_fabric(scenario.fabric, scenario.ports, scenario.fabric_parameters, scenario.fabric_cards)
+    fabrics.build(scenario.fabric, scenario.ports, scenario.fabric_parameters, scenario.fabric_cards)
     with control.listen(job.name) as listener, kernel.adopting():
         record = None if job.record is None else timeline.Record(job.record, scenario.nodes)
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

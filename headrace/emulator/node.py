@@ -22,6 +22,7 @@ from headrace.emulator.scenario import address, address6, mac
 from headrace.errors import HeadraceError
 
 _LONGEST = 1 << 20
+_NOT_STARTED = 127  # a program's exit code
 _MADE = ("dev", "etc", "proc", "run", "sys", "tmp", "var")
 _COPIES = ("/etc", "/tmp", "/var")
 _SETTINGS = {
@@ -231,8 +232,7 @@ class _Init:
                     for phy in range(phys):
                         kernel.no_checksum_offload(f"phy{phy}")
                 case {"do": "start", "name": name, "words": words, "env": env, "folder": folder}:
-                    pid = self._start(name, words, env, folder)
-                    _say(self._link, started=name, pid=pid)
+                    self._start(name, words, env, folder)
                 case {"do": "components", "seats": seats}:
                     for role, pid in start_components(seats).items():
                         self._names[pid] = role
@@ -248,8 +248,8 @@ class _Init:
         except (HeadraceError, OSError) as error:
             _say(self._link, error=str(error))
 
-    def _start(self, name: str, words: Sequence[str], env: Mapping[str, str], folder: str) -> int:
-        """Raises HeadraceError when it can't be started."""
+    def _start(self, name: str, words: Sequence[str], env: Mapping[str, str], folder: str) -> None:
+        """One that can't be started has failed as in a shell."""
         with Path(f"/run/headrace/{name}.log").open("wb") as log:
             try:
                 process = subprocess.Popen(
@@ -262,7 +262,10 @@ class _Init:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise HeadraceError(f"program {name}: {words[0]}: {error.strerror}") from None
+                log.write(f"{words[0]}: {error.strerror}\n".encode())
+                _say(self._link, started=name, pid=0)
+                _say(self._link, ended=name, code=_NOT_STARTED)
+                return
         self._names[process.pid] = name
         process.returncode = 0  # it is waited for elsewhere
-        return process.pid
+        _say(self._link, started=name, pid=process.pid)

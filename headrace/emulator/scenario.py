@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from headrace.emulator.radio import Radio, read_radio
 from headrace.emulator.radio.jammers import read_jammer
 from headrace.emulator.radio.obstacles import read_obstacle
 from headrace.emulator.systems import System
+from headrace.emulator.tables import OUT_OF_SIZE, out_of_size
 from headrace.emulator.traffic import Demand, read_demand
 from headrace.errors import HeadraceError
 
@@ -90,6 +92,7 @@ _KEYS = {
     "movement", "radio", "jammers", "obstacles", "programs", "image", "rootfs", "systems", "hardware",
     "processes", "coordinator", "endpoints", "traffic",
 }  # fmt: skip
+_LOCATED = "movement|radio|jammers|obstacles|fabric|fabric_parameters|fabric_cards|rootfs|systems|hardware"
 _TOO_DEEP = "tables or lists in too many others"
 _DEEPEST = 16  # of them in each other
 _SYSTEM_KEYS = {"image", "rootfs"}
@@ -120,11 +123,12 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a file says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
+    """What a ``file`` says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
     paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons, which
     are among ``programs``; ``fabric_cards``: None: as few as have room; ``notes``: lines to tell the user of what is
     left out of files, or taken otherwise than it stands there."""
 
+    file: Path
     folder: Path
     nodes: tuple[str, ...]
     phys: int
@@ -209,6 +213,15 @@ def parse(path: Path, text: str, fabric: str | None = None, seed: int | None = N
     return _Reader(path, text, table, strict).scenario()
 
 
+@contextmanager
+def located(path: Path) -> Iterator[None]:
+    """Errors in what a scenario's file asks for, which begin with a key, get the file and the line."""
+    try:
+        yield
+    except HeadraceError as error:
+        raise _Reader(path, path.read_text(), {}, strict=False).located(error) from None
+
+
 def _reseed(table: dict[str, Any], seed: int) -> None:
     moves = table.get("movement")
     jammers = table.get("jammers")
@@ -259,6 +272,7 @@ class _Reader:
         notes = [f"{name} is called {other}" for name, other in called.items()]
         notes += [*moves.notes, *(line for jammer in radio.jammers for line in jammer.movement.notes)]
         return Scenario(
+            file=self._path,
             folder=self._path.resolve().parent,
             nodes=names,
             phys=int(phys),
@@ -268,9 +282,7 @@ class _Reader:
             radio=radio,
             fabric=self._one_of("fabric", FABRICS),
             fabric_parameters=parameters,
-            fabric_cards=int(self._number((), "fabric_cards", 1, 1, 32, whole=True))
-            if "fabric_cards" in table
-            else None,
+            fabric_cards=self._cards(),
             routing=routing,
             hello_s=hello_s,
             programs=(*self._daemons(routing, hello_s, names, there), *self._programs(names, there)),
@@ -395,11 +407,15 @@ class _Reader:
         try:
             return read()
         except HeadraceError as error:
-            found = re.match(r"((?:movement|radio|jammers|obstacles)[^\s:]*): ", str(error))
-            if found is None:
-                raise  # a file's
-            *where, key = found[1].split(".")
-            raise HeadraceError(f"{self._path}:{self._at(tuple(where), key)} {error}", error.exit_code) from None
+            raise self.located(error) from None
+
+    def located(self, error: HeadraceError) -> HeadraceError:
+        """One that begins with a key, with its line; another one, such as a file's, as it is."""
+        found = re.match(rf"((?:{_LOCATED})(?:\.[^\s:]*)?): ", str(error))
+        if found is None:
+            return error
+        *where, key = found[1].split(".")
+        return HeadraceError(f"{self._path}:{self._at(tuple(where), key)} {error}", error.exit_code)
 
     def _hardware(self, names: Sequence[str], phys: int) -> tuple[Hardware, ...]:
         """Each is a node by its name, or a PHY beside the emulated ones of a node."""
@@ -471,7 +487,7 @@ class _Reader:
         nodes = self._where(where, table, names) if where else tuple(range(len(names)))
         if given[0] == "image":
             return System(nodes, image=value)
-        return System(nodes, rootfs=self._folder / value)
+        return System(nodes, rootfs=self._folder / value, key=".".join((*where, "rootfs")))
 
     def _programs(self, names: Sequence[str], there: Sequence[str]) -> tuple[Program, ...]:
         found = []
@@ -562,6 +578,8 @@ class _Reader:
             kind = "whole number" if whole else "number"
             bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"of at least {low:g}"
             raise self._wrong(where, key, f"{value!r} is not a {kind} {bounds}")
+        if out_of_size(value):
+            raise self._wrong(where, key, OUT_OF_SIZE)
         return value
 
     def _cards(self) -> int | None:
@@ -606,4 +624,6 @@ class _Reader:
                 keys = tuple(part.strip().strip("'\"") for part in pair[1].split("."))
                 if (*table, *keys) == (*where, key):
                     return f"{number}:"
+                if (*table, *keys) == (*where, key)[: len(table) + len(keys)]:  # it is in a table in one line
+                    found = found or f"{number}:"
         return found

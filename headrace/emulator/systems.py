@@ -18,18 +18,19 @@ from headrace.errors import HeadraceError
 
 @dataclass(frozen=True)
 class System:
-    """What nodes (their indices) see as ``/``: a folder, or a container image by its name."""
+    """What nodes (their indices) see as ``/``: a folder, or a container image by its name. ``key``: of the scenario."""
 
     nodes: tuple[int, ...]
     rootfs: Path | None = None
     image: str | None = None
+    key: str = "rootfs"
 
 
 def check(systems: Sequence[System]) -> None:
     """Raises HeadraceError where one can't be."""
     for system in systems:
         if system.rootfs is not None and not system.rootfs.is_dir():
-            raise HeadraceError(f"rootfs {system.rootfs}: not a folder")
+            raise HeadraceError(f"{system.key}: {system.rootfs}: not a folder")
         if system.image is not None and shutil.which("podman") is None:
             raise HeadraceError(f"image {system.image}: podman is not installed, which brings images")
 

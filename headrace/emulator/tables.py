@@ -17,12 +17,13 @@ MOST_DB = 300.0
 """Of a power, a gain or a spread: more than there is anywhere."""
 
 _SMALLEST, _LARGEST = 1e-18, 1e18
-_OUT_OF_SIZE = f"neither 0 nor from {_SMALLEST:g} to {_LARGEST:g} in size"
+OUT_OF_SIZE = f"neither 0 nor from {_SMALLEST:g} to {_LARGEST:g} in size"
 
 
-def _out_of_size(values: float | NDArray[np.float64]) -> bool:
+def out_of_size(values: float | NDArray[np.float64]) -> bool:
+    """Whether a number is none to compute with, or one of several. Infinite ones are looked at elsewhere."""
     sizes = np.abs(values)
-    return bool(np.any((sizes > _LARGEST) | ((sizes > 0) & (sizes < _SMALLEST))))
+    return bool(np.any((sizes > _LARGEST) & (sizes < np.inf) | ((sizes > 0) & (sizes < _SMALLEST))))
 
 
 class Values:
@@ -79,8 +80,8 @@ class Values:
             raise self.wrong(key, "not a number")
         if math.isinf(value) and not endless:
             raise self.wrong(key, "not a finite number")
-        if not math.isinf(value) and _out_of_size(value):
-            raise self.wrong(key, _OUT_OF_SIZE)
+        if out_of_size(value):
+            raise self.wrong(key, OUT_OF_SIZE)
         for bad, what in (
             (value <= above, f"not above {above:g}"),
             (value < least, f"not at least {least:g}"),
@@ -120,6 +121,6 @@ class Values:
             raise self.wrong(key, f"not {what}") from None
         if found.ndim != dimensions or not found.size or found.shape[-1] not in lengths or not np.isfinite(found).all():
             raise self.wrong(key, f"not {what}")
-        if _out_of_size(found):
-            raise self.wrong(key, _OUT_OF_SIZE)
+        if out_of_size(found):
+            raise self.wrong(key, OUT_OF_SIZE)
         return found

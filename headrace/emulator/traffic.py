@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.emulator.processes.streams import MODELS
 from headrace.emulator.processes.wire import MAX_BODY
+from headrace.emulator.tables import OUT_OF_SIZE, out_of_size
 from headrace.errors import HeadraceError
 
 KINDS = tuple(MODELS)
@@ -76,4 +77,6 @@ def _number(
     value = table.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not low <= value <= high:
         raise HeadraceError(f"{key}: {value} is not a {'whole ' if whole else ''}number from {low:g} to {high:g}", 2)
+    if out_of_size(value):
+        raise HeadraceError(f"{key}: {OUT_OF_SIZE}", 2)
     return value

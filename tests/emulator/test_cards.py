@@ -87,16 +87,19 @@ def test_as_many_cards_are_taken_as_have_room() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('fabric = "software"\nfabric_cards = 2', "fabric_cards: software has none"),
-        ('fabric = "rtl"\nfabric_cards = 0', "fabric_cards: 0 is not a whole number from 1 to 32"),
-        (with_fabric("rtl", {}, 13), "fabric_cards: 13 cards are more than there are PHYs"),
-        (with_fabric("rtl", {"TABLES": 1}, 2), "fabric_parameters: TABLES = 1: not a number from 2 on"),
-        (with_fabric("rtl", {"PORTS": 1}, 3), "fabric_parameters: PORTS = 1: not a number from 2 on"),
+        ('fabric = "software"\nfabric_cards = 2', "3: fabric_cards: software has none"),
+        ('fabric = "rtl"\nfabric_cards = 0', "3: fabric_cards: 0 is not a whole number from 1 to 32"),
+        (with_fabric("rtl", {}, 13), "4: fabric_cards: 13 cards are more than there are PHYs"),
+        (with_fabric("rtl", {"TABLES": 1}, 2), "3: fabric_parameters.TABLES: 1 is not a number from 2 on"),
+        ('fabric = "rtl"\n[fabric_parameters]\nPORTS = "x"', "4: fabric_parameters.PORTS: 'x' is not a number from 1 on"),
+        (with_fabric("rtl", {"PORT": 1}), "3: fabric_parameters: card switch has no parameter PORT"),
     ],
 )
 def test_what_cards_cannot_be_is_told(more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["emulate", "run", str(scenario(tmp_path, [(0, 0)] * 3, more))]) == 2
-    assert f"{said}\n" in capsys.readouterr().err
+    path = scenario(tmp_path, [(0, 0)] * 3, more)
+    for command in ("check", "run"):
+        assert main(["emulate", command, str(path)]) == 2
+        assert capsys.readouterr().err.startswith(f"headrace: {path}:{said}")
 
 
 # -------------------------------------------------------------------------------------------------- as it runs

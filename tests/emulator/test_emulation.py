@@ -110,8 +110,20 @@ def test_a_program_that_fails_ends_the_run_with_one_line(tmp_path: Path, capsys:
     with pytest.raises(HeadraceError, match=r"node n2: program bad has failed with status 3: no luck"):
         failed(Emulation(path))
     path.write_text(good + '[programs.none]\ncommand = "no-such-program"\n')
-    with pytest.raises(HeadraceError, match=r"program none: no-such-program: No such file or directory"):
+    with pytest.raises(HeadraceError, match=r"none has failed with status 127: no-such-program: No such file or dir"):
         failed(Emulation(path))
+
+
+def test_programs_that_may_fail_dont_end_the_run(tmp_path: Path) -> None:
+    path = scenario(tmp_path, LINE[:2])
+    bad = '[programs.bad]\ncommand = "sh -c \'exit 3\'"\nmay_fail = true\n'
+    none = '[programs.none]\ncommand = "no-such-program"\nmay_fail = true\n'
+    path.write_text(path.read_text() + bad + none)
+    with Emulation(path, hold=True) as emulation:
+        ends = {"bad": "ended with 3", "none": "ended with 127"}
+        until(lambda: [node["programs"] for node in emulation.status()["nodes"]] == [ends, ends], "the programs' ends")
+        assert emulation.step()["step"] == 1
+        assert "no-such-program: No such file" in emulation.run("n1", ["cat", "/run/headrace/none.log"]).stdout
 
 
 def failed(emulation: Emulation) -> None:

@@ -209,6 +209,10 @@ def test_what_is_wrong_in_one_of_several_movements_is_told(old: str, new: str, s
         ("mean_speed_mps = 15.0", "mean_speed_mps = 15.0\nsigma_direction_deg = inf", "not a finite number"),
         ("mean_speed_mps = 15.0", "mean_speed_mps = 15.0\nupdate_s = 1e-15", "more than 1,000,000 changes in 3600 s"),
         ("step_s = 1.0", 'step_s = "1"', "step_s: '1' is not a number from 0.001"),
+        ("duration_s = 600", "duration_s = 1.1e18", "duration_s: neither 0 nor from 1e-18 to 1e\\+18 in size"),
+        ('to = "n5"', 'to = "n5"\ninterval_s = 0.9e-18', "traffic.readings.interval_s: neither 0 nor from"),
+        ("exponent = 2.7", "exponent = 0.9e-18", "radio.exponent: neither 0 nor from 1e-18 to 1e\\+18 in size"),
+        ("power_dbm = 20.0", "power_dbm = 301", "radio.power_dbm: not at most 300"),
     ],
 )
 def test_numbers_that_cant_be_computed_with_are_told(old: str, new: str, said: str, tmp_path: Path) -> None:

@@ -94,8 +94,9 @@ def test_without_podman_an_image_is_told_before_anything_begins(
 
 
 def test_a_root_that_is_no_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["emulate", "run", str(scenario(tmp_path, PLACES, 'rootfs = "none"'))]) == 1
-    assert capsys.readouterr().err == f"headrace: rootfs {tmp_path}/none: not a folder\n"
+    path = scenario(tmp_path, PLACES, 'rootfs = "none"')
+    assert main(["emulate", "check", str(path)]) == 1
+    assert capsys.readouterr().err == f"headrace: {path}:2: rootfs: {tmp_path}/none: not a folder\n"
 
 
 @pytest.mark.parametrize(

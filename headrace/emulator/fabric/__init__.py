@@ -88,7 +88,7 @@ def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any], cards: int
 
 
 def check(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
-    """Says, before anything is begun, what can't be; builds the card. Raises HeadraceError."""
+    """Says, before anything is begun, what can't be. Raises HeadraceError, with the key of what a scenario has wrong."""
     for key, value in (("fabric_parameters", parameters), ("fabric_cards", cards)):
         if kind != "rtl" and value:
             raise HeadraceError(f"{key}: {kind} has none", 2)
@@ -97,6 +97,14 @@ def check(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | Non
 
         if reason := ovs.available():
             raise HeadraceError(reason)
+    if kind == "rtl":
+        from headrace.emulator.fabric.cards import check_card
+
+        check_card(ports, cards, parameters)
+
+
+def build(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
+    """What has to be built, if it isn't there. Raises HeadraceError."""
     if kind == "rtl":
         from headrace.emulator.fabric.cards import build_card_for
 

@@ -50,7 +50,7 @@ def _parameters(cabling: Cabling, given: Mapping[str, Any]) -> dict[str, Any]:
     parameters = {**_CARD, **least, **given}
     for name, number in least.items():
         if not isinstance(parameters[name], int) or parameters[name] < number:
-            raise HeadraceError(f"fabric_parameters: {name} = {parameters[name]!r}: not a number from {number} on", 2)
+            raise HeadraceError(f"fabric_parameters.{name}: {parameters[name]!r} is not a number from {number} on", 2)
     ethernet = parameters["PORTS"]
     needed = max(0, cabling.cables + cabling.most - ethernet)
     functions = parameters.setdefault("FUNCTIONS", needed)
@@ -59,8 +59,19 @@ def _parameters(cabling: Cabling, given: Mapping[str, Any]) -> dict[str, Any]:
     lanes = ethernet + functions
     if parameters.setdefault("LINKS", int(lanes <= _MOST_LINKS)) and lanes > _MOST_LINKS:
         what = f"the switch card has links behind {_MOST_LINKS} ports at most, not behind {lanes}"
-        raise HeadraceError(f"fabric_parameters: LINKS: {what}", 2)
+        raise HeadraceError(f"fabric_parameters.LINKS: {what}", 2)
     return parameters
+
+
+def check_card(ports: int, cards: int | None, given: Mapping[str, Any]) -> None:
+    """Raises HeadraceError where no switch card is that of a fabric."""
+    from headrace.build.description import load_card
+
+    parameters = _parameters(cabling_for(ports, cards), given)
+    try:
+        load_card("switch").resolve(parameters)
+    except HeadraceError as error:
+        raise HeadraceError(f"fabric_parameters: {error}", error.exit_code) from None
 
 
 def build_card_for(ports: int, cards: int | None, given: Mapping[str, Any]) -> None:
