@@ -152,7 +152,8 @@ _add(
     Coverage is counted, by movement and radio; the switch card is modelled; the rest is measured in nodes on this
     machine. Files go to emulator-study unless --out says otherwise; points of coverage and of the card go there as they
     are found, and a study that was ended goes on with those that are left. The exit code is 1 when a cell of table 3.2
-    comes out otherwise, nodes find another number of links than counted after a jam, or a message is lost.
+    comes out otherwise with a range of 450 m, nodes find another number of links than counted after a jam, or a message
+    is lost.
     """,
     "--cluster tcp://head:8786",
 )

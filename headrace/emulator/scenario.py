@@ -123,10 +123,10 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a ``file`` says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``: what
-    paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons, which
-    are among ``programs``; ``fabric_cards``: None: as few as have room; ``notes``: lines to tell the user of what is
-    left out of files, or taken otherwise than it stands there."""
+    """What a ``file`` says. ``nodes``: names; ``phys``: of each node; ``step_s``, ``duration_s``: seconds; ``folder``:
+    what paths in it are relative to, and where programs start; ``hello_s``: seconds between hellos of routing daemons,
+    which are among ``programs``; ``fabric_cards``: None: as few as have room; ``notes``: lines to tell the user of what
+    is left out of files, or taken otherwise than it stands there."""
 
     file: Path
     folder: Path

@@ -51,6 +51,16 @@ class Net:
                 return
             here, there = self.random.choice(ways)
             self.routers[there].hear(here, self.flying[here, there].popleft(), self.now)
+            self.look(there)
+
+    def look(self, node: int) -> None:
+        """Fails where a way goes round that leads over a node, whose routes may be others now."""
+        for to in self.routers[node].routes:
+            here, seen = node, {to}
+            while here not in seen and (route := self.routers[here].routes.get(to)) is not None and route.valid:
+                seen.add(here)
+                here = route.next_hop
+            assert here == to or here not in seen, f"the way from {node} to {to} goes round"
 
     def wait(self, seconds: float) -> None:
         for _ in range(round(seconds / 0.5)):

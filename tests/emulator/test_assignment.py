@@ -38,11 +38,14 @@ def test_links_that_there_are_stay_while_they_can() -> None:
     assert assign([(0, 2)], [1], [1, 1, 1], {(0, 1)}) == [(0, 2)]
 
 
-def test_parts_are_joined_before_short_links_are_made() -> None:
-    """Two clusters of four near nodes each, and one long link between them."""
+@pytest.mark.parametrize("repairs", [True, False])
+def test_parts_are_joined_before_short_links_are_made(repairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two clusters of four near nodes each, and one long link between them; that they hang together is no repair."""
+    if not repairs:
+        monkeypatch.setattr("headrace.emulator.radio.assign._Repair.run", lambda _: None)
     near = [(a + at, b + at) for at in (0, 4) for a, b in every(4)]
-    found = assign([*near, (3, 4)], [1] * 12 + [100], [3] * 8, ())
-    assert (3, 4) in found and parts(8, found) == 1 and most(8, found) <= 3
+    found = assign([*near, (3, 7)], [1] * 12 + [100], [3] * 8, ())
+    assert (3, 7) in found and parts(8, found) == 1 and most(8, found) <= 3
 
 
 def test_a_link_that_is_not_needed_makes_room_for_one_that_joins() -> None:

@@ -91,7 +91,10 @@ def test_as_many_cards_are_taken_as_have_room() -> None:
         ('fabric = "rtl"\nfabric_cards = 0', "3: fabric_cards: 0 is not a whole number from 1 to 32"),
         (with_fabric("rtl", {}, 13), "4: fabric_cards: 13 cards are more than there are PHYs"),
         (with_fabric("rtl", {"TABLES": 1}, 2), "3: fabric_parameters.TABLES: 1 is not a number from 2 on"),
-        ('fabric = "rtl"\n[fabric_parameters]\nPORTS = "x"', "4: fabric_parameters.PORTS: 'x' is not a number from 1 on"),
+        (
+            'fabric = "rtl"\n[fabric_parameters]\nPORTS = "x"',
+            "4: fabric_parameters.PORTS: 'x' is not a number from 1 on",
+        ),
         (with_fabric("rtl", {"PORT": 1}), "3: fabric_parameters: card switch has no parameter PORT"),
     ],
 )

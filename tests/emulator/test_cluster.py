@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import Any
@@ -22,11 +23,12 @@ from playwright.sync_api import expect
 from terminal import talk_to_shell
 
 from headrace.cli import main
-from headrace.emulator import cluster, control
+from headrace.emulator import cluster, control, remote
 from headrace.emulator.client import Elsewhere, Emulation, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
 from headrace.emulator.dashboard import colours
 from headrace.emulator.dashboard.monitor import Monitor, Port
+from headrace.emulator.share import outside
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
 from headrace.evaluate.loads.emulator_hosts import LINE, SCHEDULER, Hosts, OverHosts, over_hosts, spread, three_hosts
@@ -65,6 +67,7 @@ def test_links_between_hosts_and_on_one_have_their_delay(hosts: Hosts) -> None:
         lines = [host["fidelity"]["delay_line"] for host in report["hosts"]]
         assert all(each["frames"] > 0 and each["late_s"]["max"] >= 0 for each in lines)
         assert all(host["fidelity"]["processor_load"]["max"] > 0 for host in report["hosts"])
+        assert all(host["fidelity"]["queueing"]["packets_dropped"] >= 0 for host in report["hosts"])
 
 
 TRAFFIC = """
@@ -340,6 +343,7 @@ def test_a_share_ends_when_its_controller_is_not_heard_of() -> None:
         def stop(self) -> None:
             self.stopped = True
 
+    assert cluster.LEASE_S == 90
     heard, unheard = Emulation(), Emulation()
     first, second = cluster._Held("heard", heard), cluster._Held("unheard", unheard)
     first.heard_s, second.heard_s = (time.monotonic() + late for late in (HANG_S, -cluster.LEASE_S))
@@ -347,6 +351,26 @@ def test_a_share_ends_when_its_controller_is_not_heard_of() -> None:
     assert not heard.stopped
     first.end()
     assert heard.stopped
+
+
+def test_a_command_ends_a_minute_after_its_caller_was_heard_of() -> None:
+    assert remote._LEASE_S == 60
+
+    async def ends() -> int:
+        command = await remote._with_pipes("token", ["sleep", "1000"], reads=False)
+        command._heard_s -= remote._LEASE_S
+        code = await asyncio.wait_for(command._process.wait(), HANG_S)
+        with suppress(asyncio.CancelledError):
+            await command._reading
+        return code
+
+    assert asyncio.run(ends()) == -signal.SIGKILL
+
+
+def test_a_share_takes_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(HeadraceError, match="joined by VXLAN, which takes root on each of them$"):
+        outside()
 
 
 def test_neighbours_are_on_the_same_host_and_hosts_are_even() -> None:

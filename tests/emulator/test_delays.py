@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from headrace.emulator.fabric.delays import FRAME_BYTES, LEAST_NS, Delays
+from headrace.emulator.fabric.delays import ALL_BYTES, FRAME_BYTES, LEAST_NS, PORT_BYTES, Delays
 
 MS = 1_000_000
 
@@ -102,6 +102,7 @@ def test_what_came_before_the_link_went_never_leaves() -> None:
 
 
 def test_what_is_too_much_for_a_port_or_for_all_is_dropped_and_counted() -> None:
+    assert (PORT_BYTES, ALL_BYTES, FRAME_BYTES) == (64 << 20, 256 << 20, 160)
     size = 100 + FRAME_BYTES
     line = Delays(port_bytes=3 * size, all_bytes=4 * size)
     for port in range(2):

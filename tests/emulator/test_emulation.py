@@ -23,7 +23,7 @@ from headrace.net import ovs
 pytestmark = pytest.mark.live
 
 LINE = [(0, 0), (100, 0), (200, 0)]
-STEPS = [[(0, 1), (2, 3)], [(0, 2), (1, 3)], [(1, 2)], [], [(0, 3), (1, 2)]]
+STEPS = [[(0, 1), (2, 3)], [(0, 2), (1, 3)], [], [(1, 2)], [(0, 3), (1, 2)]]
 
 
 def answers(emulation: Emulation, node: str, other: str, timeout_s: int = 2) -> bool:
@@ -56,7 +56,14 @@ def test_every_fabric_joins_at_each_step_who_is_linked_and_nobody_else(fabric: s
                 up = "LOWER_UP" in emulation.run(f"n{node + 1}", ["ip", "link", "show", "phy0"]).stdout
                 assert up == any(node in pair for pair in links), (number, node)
                 told = json.loads(emulation.run(f"n{node + 1}", ["cat", "/run/headrace/links.json"]).stdout)
-                assert len(told["links"]) == sum(node in pair for pair in links)
+                assert [
+                    (each["phy"], each["node"], each["distance_m"], each["rate_bps"], each["loss"], each["found"])
+                    for each in told["links"]
+                ] == [
+                    ("phy0", f"n{sum(pair) - node + 1}", 1.0, 5e7, 0.0, not number or pair not in STEPS[number - 1])
+                    for pair in links
+                    if node in pair
+                ]
         with pytest.raises(HeadraceError, match="no more steps"):
             emulation.step()
 
@@ -116,7 +123,7 @@ def test_a_program_that_fails_ends_the_run_with_one_line(tmp_path: Path, capsys:
 
 def test_programs_that_may_fail_dont_end_the_run(tmp_path: Path) -> None:
     path = scenario(tmp_path, LINE[:2])
-    bad = '[programs.bad]\ncommand = "sh -c \'exit 3\'"\nmay_fail = true\n'
+    bad = "[programs.bad]\ncommand = \"sh -c 'exit 3'\"\nmay_fail = true\n"
     none = '[programs.none]\ncommand = "no-such-program"\nmay_fail = true\n'
     path.write_text(path.read_text() + bad + none)
     with Emulation(path, hold=True) as emulation:
@@ -197,17 +204,18 @@ def test_a_record_is_replayed_as_it_was(tmp_path: Path) -> None:
         "[radio]\nrange_m = 200\n"
     )
 
-    def links(**options: Any) -> list[Any]:
+    def steps(**options: Any) -> list[Any]:
         with Emulation(path, hold=True, **options) as emulation:
-            return [(emulation.step() if number else emulation.status())["links"] for number in range(6)]
+            return [bare(emulation.step() if number else emulation.status()) for number in range(6)]
 
-    def bare(steps: list[Any]) -> list[Any]:
-        return [[(link["nodes"], link["phys"], link["distance_m"]) for link in step] for step in steps]
+    def bare(status: dict[str, Any]) -> list[Any]:
+        links = [(link["nodes"], link["phys"], link["distance_m"]) for link in status["links"]]
+        return [links, [node["position_m"] for node in status["nodes"]]]
 
-    first = links(record=tmp_path / "links.jsonl")
-    path.write_text(path.read_text().replace("range_m = 200", "range_m = 1"))
-    assert bare(links(replay=tmp_path / "links.jsonl")) == bare(first)
-    assert len({json.dumps(step) for step in bare(first)}) > 1
+    first = steps(record=tmp_path / "links.jsonl")
+    path.write_text(path.read_text().replace("[radio]\nrange_m = 200", "seed = 9\n[radio]\nrange_m = 1"))
+    assert steps(replay=tmp_path / "links.jsonl") == first
+    assert len({json.dumps(links) for links, _ in first}) > 1
 
 
 def test_who_runs_it_may_have_other_children_and_adopts_none(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_steps_that_begin_late_make_links_doubtful() -> None:
     for number in range(40):
         run.step(0.2 if number < 3 else 0.0, 0.001)
     assert any(line.startswith("3 of 40 steps began late") for line in run.report()["doubtful"])
+
+
+def test_a_machine_without_idle_processors_makes_delays_and_rates_doubtful(
+    softnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count(100, 100)
+    monkeypatch.setattr(fidelity, "_processor_times", lambda: (0, next(ticks)))
+    run = Fidelity(1.0, _before=(0, 0))
+    for _ in range(20):
+        run.step(0.0, 0.0)
+    found = run.report()
+    assert found["processor_load"] == {"mean": 1.0, "max": 1.0}
+    assert [line.partition(":")[0] for line in found["doubtful"]] == ["all processors were busy in 20 of 20 steps"]
 
 
 def test_packets_that_the_machine_drops_make_losses_doubtful(softnet: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 from emulator_bench import household, nothing_left, scenario
@@ -57,6 +58,11 @@ def test_a_device_is_a_node_and_its_interface_is_given_back(number: signal.Signa
                 for node, address in (("n1", "10.0.0.1"), ("n3", "10.0.0.3")):  # beside the device on either side
                     assert emulation.run(node, ["ping", "-c", "1", "box"]).returncode == 0, node
                     assert pings(there, address)
+                listens = ["tcpdump", "-nc", "1", "--immediate-mode", "-i", "phy0", "icmp and dst 10.0.0.1"]
+                with emulation.start("n3", listens, stdout=PIPE, stderr=STDOUT, text=True) as capture:
+                    until(lambda: "listening" in capture.stdout.readline(), "tcpdump")
+                    assert pings(there, "10.0.0.1")  # and as by radio n3 hears it
+                    assert "10.0.0.2 > 10.0.0.1: ICMP echo request" in capture.communicate()[0]
                 ways = ["ping", "-c", "1", "-W", "1", "10.0.0.3"]
                 assert emulation.run("n1", ["ip", "route", "replace", "10.0.0.3", "dev", "phy0"]).returncode == 0
                 assert emulation.run("n1", ways).returncode != 0  # the device's PHYs are none of each other's

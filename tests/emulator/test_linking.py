@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emulator_bench import scenario
+from emulator_bench import link, record, scenario
 
 from headrace.emulator import timeline
 from headrace.emulator.client import Emulation
@@ -112,25 +112,35 @@ def test_a_range_jammer_makes_room_for_links_out_of_its_reach(tmp_path: Path) ->
     assert change is not None and len(change.step.links) == 1 and list(change.step.links) == [(2, 3)]
 
 
-def test_a_record_heals_from_what_its_radio_allows(tmp_path: Path) -> None:
-    each = square(tmp_path)
+def test_a_jammer_that_begins_makes_the_next_best_links_in_the_same_step(tmp_path: Path) -> None:
+    """All are on its channel, of four, but those between the first and the last node, and the two others."""
+    text = scenario(tmp_path, SQUARE, "phys = 1", "range_m = 150\nchannels = 4").read_text()
+    text += "[jammers.j]\nposition = [50, 50]\nrange_m = 500\nchannel = 1\non_s = [[1, 9]]\n"
+    each = parse(tmp_path / "jammer.toml", text)
     course = Course(each, timeline.Computed(each))
-    change = course.next()
-    assert change is not None
-    record = timeline.Record(tmp_path / "record", each.nodes)
-    record.add(change.step)
-    record.add(change.step)
-    record.close()
-    replay = Course(each, timeline.Recorded(tmp_path / "record", each))
+    first, second = course.next(), course.next()
+    assert first is not None and sorted(first.step.links) == [(0, 1), (2, 3)]
+    assert second is not None and sorted(second.step.links) == [(0, 3), (1, 2)]
+    assert len(second.lost) == len(second.found) == 2
+
+
+def test_a_record_heals_from_what_its_radio_allows(tmp_path: Path) -> None:
+    """The diagonals of the square are in the record, whose sides are shorter."""
+    each = square(tmp_path)
+    file = record(tmp_path, 4, [[link(0, 2), link(1, 3)]] * 2)
+    file.write_text(file.read_text().replace(str([[0.0] * 3] * 4), str([[*place, 0.0] for place in SQUARE])))
+    replay = Course(each, timeline.Recorded(file, each))
     first = replay.next()
-    assert first is not None and first.step == change.step
-    a, b = next(iter(first.step.links))
-    replay.linking.jam(each.nodes, [f"n{a + 1}:phy0"], 1.0)
-    lost = replay.again()
-    assert len(lost.step.links) == 1 and (a, b) not in lost.step.links
-    replay.linking.jam(each.nodes, [f"n{a + 1}:phy0"], 0.0)
+    assert first is not None and sorted(first.step.links) == [(0, 2), (1, 3)]
+    replay.linking.jam(each.nodes, ["n1:n3", "n2:n4"], 1.0)
+    healed = replay.again()
+    assert len(healed.found) == len(healed.lost) == 2 and sorted(healed.step.links) in (
+        [(0, 1), (2, 3)],
+        [(0, 3), (1, 2)],
+    )
+    replay.linking.jam(each.nodes, ["n1:n3", "n2:n4"], 0.0)
     again = replay.next()
-    assert again is not None and again.step.links == change.step.links and again.step.phys == change.step.phys
+    assert again is not None and sorted(again.step.links) == [(0, 2), (1, 3)]
 
 
 def test_links_found_are_those_that_the_assignment_finds() -> None:

@@ -313,10 +313,12 @@ def test_times_without_a_zone_are_utc_wherever_the_machine_is(
     try:
         content = gpx(track("walk", ("2024-05-01T10:00:00Z", 0), ("2024-05-01T10:00:10", 0.001)))
         found = moves(tmp_path, "gpx", content, ["walk"])
+        later = moves(tmp_path, "gpx", content, ["walk"], start=datetime(2024, 5, 1, 10, 0, 5))
     finally:
         monkeypatch.undo()
         time.tzset()
     assert found.duration_s == 10
+    assert later.at(0)[0][:2] == pytest.approx([6_378_137 * math.radians(0.0005), 0], abs=0.01)
     assert found.notes == (f"{tmp_path}/file.gpx: times without a zone are taken for UTC",)
 
 
@@ -362,6 +364,10 @@ def test_degrees_of_sumo_are_not_taken_for_metres(tmp_path: Path) -> None:
     assert found.at(1)[0][:2] == pytest.approx([6.79, 0], abs=0.01)  # cos(52.5 deg) * 1e-4 deg on the ellipsoid
     assert "x and y are taken for degrees" in found.notes[0]
     assert not moves(tmp_path, "sumo", SUMO, ["v1", "v2"]).notes
+    for speed, are_degrees in ((0.0, False), (0.004, True), (0.006, False)):
+        steps = [f'<timestep time="{s}"><vehicle id="v" x="{13 + s * speed}" y="52"/></timestep>' for s in (0, 1)]
+        (note,) = moves(tmp_path, "sumo", f"<fcd-export>{''.join(steps)}</fcd-export>", ["v"]).notes or ("",)
+        assert ("are taken for degrees" in note) is are_degrees, (speed, note)
     as_said = moves(tmp_path, "sumo", degrees, ["v1", "v2"], geographic=False)
     assert as_said.at(0)[0].tolist() == [13.4, 52.5, 0] and not as_said.notes
 
@@ -382,10 +388,13 @@ def test_satellites_far_from_their_epoch_are_told(tmp_path: Path) -> None:
 
 def test_of_several_elements_of_a_satellite_the_nearest_count(tmp_path: Path) -> None:
     later = ISS.replace("08264", "08274").replace("2927", "2928")
-    alone = moves(tmp_path, "tle", later, ["n1"])
-    both = moves(tmp_path, "tle", ISS + later, ["n1"], start=datetime(2008, 9, 30, 12, 25, 40, 104192))
-    assert both.at(0) == pytest.approx(alone.at(0), abs=1)
-    assert "left out: 1 (line 2: satellite 25544 (ISS (ZARYA)) has elements that are nearer" in both.notes[0]
+    for day, nearest in ((20, ISS), (30, later)):
+        for first, second in ((ISS, later), (later, ISS)):
+            found = moves(tmp_path, "tle", first + second, ["n1"], start=datetime(2008, 9, day, 12, 25, 40, 104192))
+            assert found.at(0) == pytest.approx(moves(tmp_path, "tle", nearest, ["n1"]).at(0), abs=1)
+            line = 2 if nearest is second else 5
+            said = f"left out: 1 (line {line}: satellite 25544 (ISS (ZARYA)) has elements that are nearer"
+            assert said in found.notes[0]
 
 
 BROKEN = {
@@ -415,6 +424,36 @@ def test_what_can_not_be_used_is_left_out_and_told(kind: str, tmp_path: Path) ->
     assert note.startswith(f"{tmp_path}/file.{kind}: left out: ") and said in note
     with pytest.raises(HeadraceError):
         strictly(tmp_path, kind, content, names, **table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("csv", "time,node,x,y\n0,a,east,0\n"),
+        ("gpx", gpx("<trk><trkseg><trkpt lat='0' lon='1'/></trkseg></trk>")),
+        ("czml", json.dumps([sampled("b", 1, 2)])),
+        ("sumo", '<fcd-export><timestep time="0"><vehicle id="v1" y="1"/></timestep></fcd-export>'),
+        ("tle", ISS.replace("2927", "2920")),
+        ("ns2", "$node_($i) set X_ 5\n"),
+        ("bonnmotion", "0 1\n"),
+        ("visibility", "{}"),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_used_is_refused(kind: str, content: str, tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match=f"^{tmp_path}/file.{kind}"):
+        moves(tmp_path, kind, content, ["n1"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "said"),
+    [
+        ("visibility", json.dumps(VISIBILITY).replace("5.0", '"far"'), ": step 0, node "),
+        ("bonnmotion", "0 1 1\n0 1 2 3\n0 1 1\n", ":2: 4 numbers are not times"),
+    ],
+)
+def test_in_files_of_all_nodes_it_is_an_error(kind: str, content: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match=said):
+        moves(tmp_path, kind, content, ["n1", "n2", "n3"])
 
 
 def test_a_file_of_which_all_is_left_out_is_refused(tmp_path: Path) -> None:

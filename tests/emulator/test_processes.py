@@ -3,10 +3,13 @@ messages come once and whole."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -14,7 +17,10 @@ from emulator_bench import household, link, nothing_left, record, scenario
 from patience import until
 
 from headrace.cli import main
+from headrace.emulator import inside
 from headrace.emulator.client import Emulation, wait_for_stream
+from headrace.emulator.processes import phy
+from headrace.evaluate.loads.switch_network import HEADRACE
 
 pytestmark = pytest.mark.live
 
@@ -184,6 +190,49 @@ def test_the_command_waits_and_says_how_messages_came(tmp_path: Path, capsys: py
         assert main(["emulate", "traffic", "n1", "n9", *name]) == 2
         assert "to: no node n9" in capsys.readouterr().err
         assert main(["emulate", "traffic", "n1", "n2", "--interval", "0", *name]) == 2
+
+
+def test_ctrl_c_ends_the_stream_of_the_command_and_detach_does_not_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Emulation(scenario(tmp_path, SQUARE[:2], 'phys = 1\nrouting = "shortest"', RADIO), hold=True) as emulation:
+        words = ["emulate", "traffic", "n1", "n2", "--kind", "command", "--name", emulation.name]
+        assert main([*words, "--interval", "0.01", "--duration", "1e6", "--detach", "--json"]) == 0
+        [stream] = json.loads(capsys.readouterr().out).values()
+        assert not emulation.stream(stream)["done"]
+        emulation.ask("stop-stream", stream=stream)
+        with Popen([*HEADRACE, *words, "--duration", "1e6"], stdout=PIPE, text=True) as command:
+            until(lambda: any(each["sent"] and not each["stopped"] for each in emulation.status()["traffic"]), "it")
+            command.send_signal(signal.SIGINT)
+            assert "command" in command.communicate()[0] and command.returncode == 0
+
+
+@pytest.mark.parametrize(("silent_s", "closed"), [(10.0, False), (10.1, True)])
+def test_a_connection_ends_after_10_s_of_silence(
+    silent_s: float, closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class End:
+        peer, sent_s, heard_s, reason = 2, 100.0, 100.0 - silent_s, ""
+
+        def close(self, reason: str) -> None:
+            self.reason = reason
+
+    monkeypatch.setattr(phy.time, "monotonic", lambda: 100.0)
+    looks: Any = object.__new__(phy.Phy)
+    looks._pipes, looks._new = {2: End()}, set()
+    looks._look()
+    assert bool(looks._pipes[2].reason) is closed
+
+
+def test_a_run_whose_processes_do_not_meet_is_up_after_30_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert inside.MEET_S == 30
+    monkeypatch.setattr(inside, "MEET_S", 0.0)
+    monkeypatch.setattr(inside.Inside, "_apart", lambda _, nodes: nodes)
+    waits: Any = object.__new__(inside.Inside)
+    here, there = socket.socketpair()
+    with here, there:
+        waits._nodes = [here]
+        waits.wait()  # ends
 
 
 def test_a_signal_ends_a_run_with_processes_well(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from headrace.emulator.linking import links
+from headrace.emulator.movement import read_movement
 from headrace.emulator.radio import LinkState, Radio, Scene, modes, read_radio
 from headrace.emulator.radio.jammers import Jammer, read_jammer
 from headrace.emulator.radio.obstacles import Obstacle, read_obstacle
@@ -129,6 +130,8 @@ def test_shadowing_deviates_as_asked_at_every_length(length: float) -> None:
     here = rng.uniform(0, 1e5, (20_000, 3))
     found = Shadowing(6.0, 50.0, 1)(here, here + length * directions(rng, len(here)))
     assert 5.7 <= found.std() <= 6.3
+    for deviations, part in ((1, 0.683), (2, 0.954)):
+        assert np.mean(np.abs(found) < 6 * deviations) == pytest.approx(part, abs=0.02)
 
 
 @pytest.mark.parametrize("apart", [5.0, 25.0, 50.0, 100.0, 250.0])
@@ -196,6 +199,7 @@ def test_a_link_gets_slower_lossier_and_ends_as_a_jammer_gets_stronger() -> None
     assert {way[1].rate_bps for way in ways} == {mode.rate_bps for mode in modes.MODES}
     assert all(way[1].rate_bps <= way[0].rate_bps for way in ways)  # the second node is nearer to it
     assert max(way[1].loss for way in ways) > 0.1 and found[-1] is None
+    assert ways[-1][1].rate_bps < ways[-1][0].rate_bps  # it ends by its weaker direction
 
 
 def test_jammers_have_times_and_channels() -> None:
@@ -239,14 +243,16 @@ def test_who_is_not_there_or_behind_the_earth_has_no_link() -> None:
     radio = read_radio({"range_m": 1e8})
     assert links(radio, Scene(0.0, places, earth=True), 3).keys() == {(0, 1)}
     assert len(links(radio, Scene(0.0, places), 3)) == 3
+    orbits = {"kind": "kepler", "elements": [[7e6, 0, 0, 0, 0, angle] for angle in (0, 180)]}
+    assert Scene.of(read_movement(orbits, Path("."), ["a", "b"]), 0.0).earth
     assert links(radio, Scene(0.0, places, np.array([True, False, True])), 3).keys() == {(0, 2)}
 
 
 def test_visibility_that_is_given_counts_and_not_the_positions() -> None:
     radio = read_radio({"range_m": 50}, [wall(loss_db=math.inf)])
-    places = scene((0, 0), (100, 0), (1000, 0))
-    seen = Scene(0.0, places.positions, visible={(0, 1): 30.0, (1, 2): 70.0})
-    assert {pair: each.distance_m for pair, each in links(radio, seen, 3).items()} == {(0, 1): 30.0}
+    for places in ([[0, 0, 0], [100, 0, 0], [1000, 0, 0]], [[7e6, 0, 0], [-7e6, 0, 0], [0, 7e6, 0]]):
+        seen = Scene(0.0, np.array(places), earth=places[0][0] > 0, visible={(0, 1): 30.0, (1, 2): 70.0})
+        assert {pair: each.distance_m for pair, each in links(radio, seen, 3).items()} == {(0, 1): 30.0}
 
 
 def test_links_do_not_depend_on_how_nodes_are_numbered() -> None:

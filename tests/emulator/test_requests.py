@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,28 @@ def test_who_is_silent_holds_up_nobody(tmp_path: Path) -> None:
         silent.setblocking(True)
         silent.sendall(b'{"command": "none"}\n')
         assert b"error" in silent.recv(1 << 16)
+
+
+ASK = """
+import socket, sys
+link = socket.socket(socket.AF_UNIX)
+link.connect(chr(0) + sys.argv[1])
+try:
+    link.sendall(b"{}\\n")
+    print(link.recv(100).decode())
+except OSError:
+    print()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_is_not_answered(tmp_path: Path) -> None:
+    """The socket is an abstract one: no file keeps others from it."""
+    with Emulation(scenario(tmp_path, LINE), hold=True) as emulation:
+        words = ["python3", "-c", ASK, control._address(emulation.name)[1:]]
+        for user, answered in ((["setpriv", "--reuid", "65534"], False), ([], True)):
+            said = subprocess.run([*user, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
+            assert ("error" in said, said == "\n") == (answered, not answered)
 
 
 def test_wrong_requests_end_their_own_session(tmp_path: Path) -> None:

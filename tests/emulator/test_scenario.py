@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import resource
 from pathlib import Path
 
 import pytest
 
 from headrace.cli import main
+from headrace.emulator import keeper
 from headrace.emulator.linking import Course, Linking
 from headrace.emulator.scenario import EXAMPLE, parse, read
 from headrace.emulator.timeline import Computed, Recorded
@@ -252,7 +254,9 @@ def test_a_record_for_which_there_is_no_room_is_named(tmp_path: Path, capsys: py
     assert "headrace: /dev/full: No space left on device" in capsys.readouterr().err
 
 
-def test_a_plan_is_what_a_run_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_what_a_run_would_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "example.toml"
     path.write_text(EXAMPLE.replace("duration_s = 600", "duration_s = 20"))
     record = tmp_path / "links.jsonl"
@@ -274,6 +278,8 @@ def test_a_plan_is_what_a_run_would_be(tmp_path: Path, capsys: pytest.CaptureFix
         assert len(first.links) == planned["links"] <= 64
         assert planned["coverage"] == pytest.approx(reachable(32, first.links))
         assert first.jammers and not first.jammers[0]["on"]
+    for call in ("os.fork", "time.sleep"):  # no node is started, and no step waited for
+        monkeypatch.setattr(call, pytest.fail)
     assert main(["emulate", "plan", str(path), "--steps", "2"]) == 0
     assert "2 steps" in capsys.readouterr().out
 
@@ -293,6 +299,33 @@ def test_too_many_nodes_are_refused_before_it_begins(tmp_path: Path, capsys: pyt
     path.write_text(f"nodes = 40\nfabric_cards = 2\n{moves}")
     assert main(["emulate", "run", str(path), "--fabric", "rtl"]) == 2
     assert "160 PHYs are too many for 2 switch cards of 64 ports" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("memory", "3 with 2 PHYs take about 18 MiB without their programs, and 0 MiB are free"),
+        ("max_net_namespaces", "3 of them, and at most 1 net namespaces"),
+        ("pid_max", "22 processes, and 1 are allowed"),
+        ("files", "67 open files, and 1 are allowed"),
+    ],
+)
+def test_more_than_the_machine_has_is_refused(
+    where: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limit = resource.getrlimit
+    monkeypatch.setattr(keeper, "_meminfo", lambda _: 0 if where == "memory" else 1 << 40)
+    monkeypatch.setattr(keeper, "_number", lambda path: 1 if path.endswith(where) else 1 << 30)
+    monkeypatch.setattr(
+        resource,
+        "getrlimit",
+        lambda what: (1, 1) if (where, what) == ("files", resource.RLIMIT_NOFILE) else limit(what),
+    )
+    path = tmp_path / "scenario.toml"
+    path.write_text(GOOD)
+    for command in ("check", "run"):
+        assert main(["emulate", command, str(path)]) == 1
+        assert f"headrace: too many nodes for this machine: {said}" in capsys.readouterr().err
 
 
 def test_a_link_stays_on_its_phys_and_new_ones_take_free_ones() -> None:

@@ -38,7 +38,9 @@ def rootfs(open_folder: Path) -> Path:
 @pytest.mark.live
 def test_a_folder_is_the_root_of_nodes_and_stays_as_it_is(rootfs: Path, tmp_path: Path) -> None:
     path = scenario(
-        tmp_path, PLACES, f'phys = 1\nrouting = "shortest"\n[systems.box]\nrootfs = "{rootfs}"\nnodes = ["n1"]'
+        tmp_path,
+        [*PLACES, (9000, 0)],
+        f'phys = 1\nrouting = "shortest"\n[systems.box]\nrootfs = "{rootfs}"\nnodes = ["n1", "n3"]',
     )
     path.write_text(path.read_text() + '[programs.hello]\ncommand = "cat /mine"\nnodes = ["n1"]\n')
     before = {str(each) for each in rootfs.rglob("*")}
@@ -52,10 +54,13 @@ def test_a_folder_is_the_root_of_nodes_and_stays_as_it_is(rootfs: Path, tmp_path
         assert emulation.run("n1", ["ping", "-c", "1", "n2"]).returncode == 0
         assert emulation.run("n2", ["ping", "-c", "1", "n1"]).returncode == 0
         assert emulation.run("n1", ["touch", "/bin/new"]).returncode == 0
+        assert emulation.run("n1", ["sh", "-c", "echo mine > /mine; cat /mine"]).stdout == "mine\n"
+        assert emulation.run("n3", ["cat", "/mine"]).stdout == "of the folder\n"
         assert emulation.run("n2", ["test", "-e", "/mine"]).returncode == 1
         emulation.jam("n1:n2")  # whose routes are taken away by the machine's ip
         assert emulation.run("n1", ["ping", "-c", "1", "-W", "1", "n2"]).returncode != 0
     assert {str(each) for each in rootfs.rglob("*")} == before
+    assert (rootfs / "mine").read_text() == "of the folder\n"
 
 
 @pytest.fixture

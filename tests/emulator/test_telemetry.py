@@ -8,6 +8,7 @@ import pytest
 from emulator_bench import scenario
 from patience import until
 
+from headrace.cli import main
 from headrace.emulator.client import Emulation
 
 pytestmark = pytest.mark.live
@@ -35,8 +36,9 @@ def test_counters_are_what_the_phys_have_carried(tmp_path: Path) -> None:
 
 def test_jams_are_told_with_what_they_jam(tmp_path: Path) -> None:
     with Emulation(scenario(tmp_path, LINE), hold=True) as emulation:
-        emulation.jam("n1:n2")
-        emulation.jam("n3:n1", 0.25)
+        jam = ["emulate", "jam", "--name", emulation.name]
+        for words in (["n2"], ["n2", "--off"], ["n1:n2"], ["n3:n1", "--loss", "0.25"]):
+            assert main([*jam, *words]) == 0
         found = emulation.ask("telemetry")
     assert found["jams"] == [
         {"nodes": ["n1", "n2"], "loss": 1.0, "link": True},
@@ -48,10 +50,12 @@ def test_jams_are_told_with_what_they_jam(tmp_path: Path) -> None:
 def test_an_emulation_can_be_held_and_let_go(tmp_path: Path) -> None:
     with Emulation(scenario(tmp_path, LINE, "step_s = 0.01")) as emulation:
         until(lambda: emulation.status()["step"] > 2, "steps that come by themselves")
-        assert emulation.ask("hold", on=True) == {"hold": True}
+        name = ["--name", emulation.name]
+        assert main(["emulate", "hold", *name]) == 0
         held = emulation.status()["step"]
-        assert emulation.step()["step"] == held + 1
-        emulation.ask("hold", on=False)
+        assert main(["emulate", "step", *name]) == 0
+        assert emulation.status()["step"] == held + 1
+        assert main(["emulate", "hold", "--off", *name]) == 0
         until(lambda: emulation.status()["step"] > held + 3, "steps after holding")
 
 

@@ -33,6 +33,7 @@ ALL_OF_IT = """
 import os, sys
 from pathlib import Path
 from headrace.emulator.client import Emulation
+root, mounted = os.geteuid() == 0, sys.argv[3] == "True"
 assert os.geteuid() == int(sys.argv[2])
 folder = Path(sys.argv[1]).parent
 shared = {path: path.read_text() for path in (folder / "here/inside", folder / "plain/file", Path("/etc/hostname"))}
@@ -46,6 +47,15 @@ with Emulation(sys.argv[1], hold=True) as emulation:
     assert emulation.run("n1", ["touch", "/etc/mine", "/var/mine"]).returncode == 0
     assert emulation.run("n1", ["ping", "-c", "1", "n3"]).returncode == 0
     assert emulation.run("n1", ["touch", "/tmp/mine"]).returncode == 0
+    for words, works in (
+        (["sh", "-c", "echo mine >> /etc/passwd"], root or mounted),  # then it is a copy
+        (["sh", "-c", f"echo mine > {folder}/large"], not mounted),
+        (["mv", folder / "plain", folder / "other"], not mounted),
+        (["rm", "-r", folder / ("plain" if mounted else "other")], not mounted),
+    ):
+        assert (emulation.run("n1", words).returncode == 0) is works, words
+    for path in ("/etc/mine", "/var/mine", "/tmp/mine"):
+        assert emulation.run("n2", ["test", "-e", path]).returncode == 1 and not os.path.exists(path)
     emulation.jam("n2:n3")
     assert emulation.run("n1", ["ping", "-c", "1", "-W", "1", "n3"]).returncode != 0
     assert emulation.ask("delay-line")["delay_line"]["frames"] > 0
@@ -186,11 +196,12 @@ def _try_all_of_it(folder: Path, mounted: bool, user: int, python: str = sys.exe
         (folder / name).mkdir(parents=True)
     for name in ("here/inside", "there/inside", "plain/file"):
         (folder / name).write_text(f"{name}\n")
+    (folder / "large").write_bytes(bytes(5 << 20))
     path = scenario(folder, [(0, 0), (60_000, 0), (120_000, 0)], SHORTEST, "range_m = 90e3")
     path.chmod(0o644)
     for each in (folder, *folder.rglob("*")):
         os.chown(each, user, user)
-    words = [*_as(user), python, "-c", ALL_OF_IT, str(path), str(user)]
+    words = [*_as(user), python, "-c", ALL_OF_IT, str(path), str(user), str(mounted)]
     if mounted:
         words = ["unshare", "--mount", "sh", "-c", MOUNTED, str(folder), *words]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=_env())

@@ -88,7 +88,7 @@ def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any], cards: int
 
 
 def check(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
-    """Says, before anything is begun, what can't be. Raises HeadraceError, with the key of what a scenario has wrong."""
+    """Raises HeadraceError, before anything is begun, where it can't be; with the key that says so."""
     for key, value in (("fabric_parameters", parameters), ("fabric_cards", cards)):
         if kind != "rtl" and value:
             raise HeadraceError(f"{key}: {kind} has none", 2)
