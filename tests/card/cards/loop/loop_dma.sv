@@ -129,7 +129,9 @@ module loop_dma #(
   wire [31:0] low = 32'(beat_address) % (MEM_W / 8);
   wire [31:0] high = ((low >> size) + 1) << size;
   always_comb begin
-    for (int unsigned lane = 0; lane < MEM_W / 8; ++lane) m_axi_wstrb[lane] = lane >= low && lane < high + 32'(wide_strobe);
+    for (int unsigned lane = 0; lane < MEM_W / 8; ++lane) begin
+      m_axi_wstrb[lane] = lane >= low && lane < high + 32'(wide_strobe);
+    end
   end
 
   assign idle = !reading_q && !writing_q && !irq_valid;
