@@ -355,6 +355,12 @@ def test_what_a_narrow_key_has_not_can_not_be_matched_or_written() -> None:
     assert controller.refused(flow(match(), write_metadata)) == (INSTRUCTION, ofproto.OFPBIC_UNSUP_METADATA)
     for fields in (IPV6, ARP, MPLS, TCP, IPV4 + oxm(8, b"\1")):
         controller.fine(flow(match(fields)))
+    for kind in (11, 12, 15, 16, 19, 20):  # of MPLS
+        acts = acting(struct.pack("!HHHxx", kind, 8, 0x8847), IPV4 if kind == 19 else MPLS)
+        assert controller.refused(acts) == (ACTION, ofproto.OFPBAC_BAD_TYPE)
+    decrease = struct.pack("!HH4x", 24, 8)
+    assert controller.refused(acting(decrease, IPV6)) == (ACTION, ofproto.OFPBAC_MATCH_INCONSISTENT)
+    controller.fine(acting(decrease, IPV4))
 
 
 @pytest.mark.parametrize(

@@ -419,7 +419,7 @@ def test_table_features_have_all_that_controllers_ask_for() -> None:
         assert (features.metadata_match, features.metadata_write) == (0, 0)
         assert [one.type for one in found[14].oxm_ids] == ["eth_type", "vlan_vid"]
         actions = {one.type for one in found[6].action_ids}
-        assert ofproto.OFPAT_PUSH_PBB not in actions
+        assert not {ofproto.OFPAT_PUSH_PBB, ofproto.OFPAT_PUSH_MPLS, ofproto.OFPAT_DEC_MPLS_TTL} & actions
         assert {ofproto.OFPAT_OUTPUT, ofproto.OFPAT_SET_FIELD, ofproto.OFPAT_GROUP} <= actions
 
 
@@ -479,3 +479,4 @@ def test_all_fields_are_matched_by_default(controller: Controller) -> None:
     (reply,) = controller.send(parser.OFPTableFeaturesStatsRequest(PROTOCOL, 0, []))
     found = {prop.type: prop for prop in reply.body[0].properties}
     assert len(found[8].oxm_ids) == len(FIELDS) == 39
+    assert ofproto.OFPAT_PUSH_MPLS in {one.type for one in found[6].action_ids}

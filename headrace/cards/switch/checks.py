@@ -13,6 +13,17 @@ from headrace.cards.switch.openflow.oxm import FIELDS, VLAN_PRESENT, F
 _IP = (0x0800, 0x86DD)
 _OF_BOTH_IPS = {F.IP_DSCP, F.IP_ECN, F.IP_PROTO}
 _MPLS = (0x8847, 0x8848)
+MPLS_ACTIONS = frozenset(
+    {
+        ActionKind.COPY_TTL_OUT,
+        ActionKind.COPY_TTL_IN,
+        ActionKind.SET_MPLS_TTL,
+        ActionKind.DEC_MPLS_TTL,
+        ActionKind.PUSH_MPLS,
+        ActionKind.POP_MPLS,
+    }
+)
+"""That a switch without fields of MPLS doesn't have."""
 _RESERVED = (flows.IN_PORT, flows.FLOOD, flows.ALL, flows.CONTROLLER)
 _SET_ORDER = (
     (ActionKind.COPY_TTL_IN,),
@@ -65,7 +76,7 @@ class Checks:
             raise refused(MeterModFailed.INVALID_METER, f"no meter {instructions.meter}")
         if instructions.metadata is not None and F.METADATA not in self._fields:
             raise refused(BadInstruction.UNSUP_METADATA, "no metadata")
-        packet = _Packet(match)
+        packet = _Packet(match, _IP if F.IPV6_SRC in self._fields else _IP[:1])
         for action in instructions.apply or ():
             self._action(action)
             packet.edit(action)
@@ -94,12 +105,16 @@ class Checks:
                 raise refused(BadAction.BAD_QUEUE, f"no queue {value}")
         elif kind == ActionKind.SET_FIELD and number not in self._fields:
             raise refused(BadAction.BAD_SET_TYPE, f"no field {number}")
+        elif kind in MPLS_ACTIONS and F.MPLS_LABEL not in self._fields:
+            raise refused(BadAction.BAD_TYPE, f"no {kind.name}")
 
 
 class _Packet:
-    """What is known of the packets of a flow, from its match and the actions so far."""
+    """What is known of the packets of a flow, from its match and the actions so far. ``ip``: types whose TTL can be
+    changed."""
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: Match, ip: Container[int]) -> None:
+        self._ip = ip
         self._fields = {field: value for field, value, _ in match}
         self._tags = int(self._fields.get(F.VLAN_VID, 0) & VLAN_PRESENT > 0)
 
@@ -119,7 +134,7 @@ class _Packet:
             self._need(self._type in _MPLS, action)
             self._become(value)
         elif kind in (ActionKind.SET_NW_TTL, ActionKind.DEC_NW_TTL):
-            self._need(self._type in _IP, action)
+            self._need(self._type in self._ip, action)
         elif kind in (
             ActionKind.SET_MPLS_TTL,
             ActionKind.DEC_MPLS_TTL,

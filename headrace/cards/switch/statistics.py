@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from headrace.cards.switch import flows
+from headrace.cards.switch.checks import MPLS_ACTIONS
 from headrace.cards.switch.flow_tables import Filter, FlowTables
 from headrace.cards.switch.flows import ActionKind, Datapath, Flow, Group
 from headrace.cards.switch.groups import GroupTable, MeterEntry, MeterTable
@@ -24,7 +25,7 @@ from headrace.cards.switch.openflow.oxm import F
 from headrace.cards.switch.openflow.requests import Multipart
 from headrace.cards.switch.ports import Ports
 
-ACTIONS = tuple(
+_ACTIONS = tuple(
     kind for kind in ActionKind if kind not in (ActionKind.PUSH_PBB, ActionKind.POP_PBB, ActionKind.EXPERIMENTER)
 )
 _ALL_METADATA = 0xFFFF_FFFF_FFFF_FFFF
@@ -48,6 +49,8 @@ class Statistics:
         self._ports, self._flow_tables = ports, flow_tables
         self._groups, self._group_table = groups, group_table
         self._meters, self._meter_table = meters, meter_table
+        mpls = F.MPLS_LABEL in datapath.fields
+        self._actions = [kind for kind in _ACTIONS if mpls or kind not in MPLS_ACTIONS]
 
     def answer(self, xid: int, request: Multipart) -> Iterable[bytes]:
         """The messages of the answer. Raises RefusedError."""
@@ -76,7 +79,7 @@ class Statistics:
             case Part.GROUP_DESC, _:
                 parts = [multipart.group_desc(group) for group in self._groups.values()]
             case Part.GROUP_FEATURES, _:
-                parts = [multipart.group_features(self._datapath.groups, ACTIONS)]
+                parts = [multipart.group_features(self._datapath.groups, self._actions)]
             case Part.METER, int():
                 parts = self._meter_counters(body)
             case Part.METER_CONFIG, int():
@@ -149,4 +152,4 @@ class Statistics:
     def _table_features(self, number: int) -> bytes:
         tables, entries, fields = self._datapath.tables, self._datapath.entries, self._datapath.fields
         metadata = _ALL_METADATA if F.METADATA in fields else 0
-        return multipart.table_features(number, tables, entries, sorted(fields), ACTIONS, metadata)
+        return multipart.table_features(number, tables, entries, sorted(fields), self._actions, metadata)
