@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import Client
+from patience import until
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
@@ -79,6 +81,21 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
     with PointsFile(tmp_path / "points", "rtl", MODULES) as store:
         found = run_points(load, POINTS, progress=lambda n, all_: done.append((n, all_)), store=store)
     assert ran == [60, 61, 62] and done == [(3, 3)]
+    assert [result.packets for result in found] == [60, 61, 62]
+
+
+def test_points_run_beside_each_other_and_are_in_the_file_as_each_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "points"
+
+    def load(size: int, memory: Memory) -> Latency:
+        (tmp_path / f"{size}").touch()
+        others = [tmp_path / "60", tmp_path / "61"]
+        until(lambda: all(other.exists() for other in others), "another point beside this one")
+        until(lambda: size != 62 or '"packets": 6' in path.read_text(), "another point in the file")
+        return Latency(size, memory.read_ns, 0, 0, 0, 0)
+
+    with PointsFile(path, "rtl", MODULES) as store, Client(n_workers=2, threads_per_worker=1) as two:
+        found = run_points(load, POINTS, two.scheduler.address, store=store)
     assert [result.packets for result in found] == [60, 61, 62]
 
 

@@ -15,7 +15,7 @@ from emulator_bench import scenario
 
 from headrace.cli import main
 from headrace.emulator import control
-from headrace.emulator.dashboard import DashboardJob, colours, drawing, serve
+from headrace.emulator.dashboard import colours, drawing
 from headrace.emulator.dashboard.access import Guard, is_loopback
 from headrace.emulator.dashboard.drawing import View, si
 from headrace.emulator.dashboard.monitor import HISTORY, Monitor, Port, best_route
@@ -249,18 +249,21 @@ def test_a_token_that_no_address_can_have_is_refused(capsys: pytest.CaptureFixtu
         assert line == "headrace: --token: letters, digits, - and _\n"
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "", None])
 def test_on_other_addresses_it_asks_for_the_token_of_the_address_that_it_prints(
-    monkeypatch: pytest.MonkeyPatch,
+    host: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     guards: list[Guard] = []
     monkeypatch.setattr("headrace.emulator.dashboard.server.run", lambda *words: guards.append(words[2](application)))
-    told: list[str] = []
     with control.listen("dashboard-token"):
-        for host in ("0.0.0.0", "127.0.0.1"):
-            serve(DashboardJob("dashboard-token", host=host, port=0), told.append)
-    query = told[0].partition("?")[2]
+        words = [] if host is None else ["--host", host]
+        code, told = said(capsys, "--name", "dashboard-token", "--port", "0", *words)
+    assert code == 0
+    if host is None:
+        assert "?" not in told and "//127.0.0.1:" in told
+        return
+    query = told.strip().partition("?")[2]
     assert asked(guards[0])["status"] == 401 and asked(guards[0], query=query)["status"] == 303
-    assert "?" not in told[1] and "//127.0.0.1:" in told[1]
 
 
 def test_without_nicegui_it_says_how_to_get_it(
