@@ -60,9 +60,14 @@ def test_where_two_cards_with_functions_run_the_command_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with ControlSocket(switch.CONTROL, None), ControlSocket(rpu.CONTROL, None):
+    asked: list[str] = []
+    with ControlSocket(switch.CONTROL, None), ControlSocket(rpu.CONTROL, None) as other:
         assert main(["vf", "list"]) == 2
-    assert "choose one by --control" in capsys.readouterr().err
+        assert "choose one by --control" in capsys.readouterr().err
+        monkeypatch.setattr(socket.socket, "sendall", lambda link, _: asked.append(link.getpeername()))
+        monkeypatch.setattr(control, "_line", lambda _: b"{}")
+        assert main(["vf", "unplug", "0", "--control", str(other.path)]) == 0
+    assert asked == [str(other.path)]
 
 
 @NO_RUNTIME_FOLDER

@@ -383,6 +383,10 @@ def test_an_error_names_its_file_and_line(tmp_path):
             "accesswidth = 32",
         ),
         (
+            "reg { regwidth=64; accesswidth=64; field {sw=rw; hw=r;} v[63:0]; } x @ 0;",
+            "accesswidth = 32",
+        ),
+        (
             "external mem { mementries=4; memwidth=16; } x @ 0;",
             "narrower than a 32-bit word",
         ),
