@@ -100,6 +100,8 @@ def test_a_blocklist_is_what_the_firewall_drops(tmp_path: Path, capture: Path) -
     ]
     assert [bytes(packet) for packet in rdpcap(str(tmp_path / "out.pcap"))] == passes
     assert 0 < len(passes) < 400
+    strict = rpu("run", "firewall@2", *arguments, "--strict", folder=tmp_path)
+    assert strict.returncode == 1 and "drop.txt:4: IPv6" in strict.stderr
 
 
 def test_a_crash_is_told_with_its_source_line(tmp_path: Path, capture: Path) -> None:
