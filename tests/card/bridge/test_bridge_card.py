@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -240,6 +241,7 @@ def test_software_that_stops_reading_costs_packets_not_the_card(bench: Bench) ->
     bench.finish()
     counters = bench.driver.counters()
     assert counters.h2s.no_room > 0 and len(bench.got) == 700 - counters.h2s.no_room
+    assert counters.dropped == {"h2s no room": counters.h2s.no_room}
     left = iter(wanted)
     assert all(data in left for data in bench.got)  # whole, and in order
 
@@ -264,7 +266,7 @@ def test_memory_that_cannot_be_written_costs_its_batches(bench: Bench) -> None:
     bench.offer(wanted, rate=1e9)
     bench.finish()
     assert set(bench.host.errors) == {"the card could not write into the host buffer"}
-    assert len(bench.got) == 500 - bench.driver.counters().h2s.write_errors < 500
+    assert len(bench.got) == 500 - bench.driver.counters().dropped["h2s write errors"] < 500
 
 
 # Software to hardware
@@ -326,6 +328,8 @@ def test_packets_for_nobody_are_counted_and_dropped(bench: Bench) -> None:
     bench.finish()
     counters = bench.driver.counters()
     assert counters.no_block == 1 and counters.slots[0].unknown == 1 and graph.unknown == 5
+    assert counters.dropped == {"no block": 1, "slot 0 unknown": 1}
+    assert replace(counters, entered=counters.entered + 1).missing() == 2, "what is missing here and too much there"
 
 
 # Chains
