@@ -557,6 +557,10 @@ def test_a_stream_against_the_protocol_ends_the_run(loop: Open, trouble: int, me
 
 def test_a_frame_without_end_ends_the_run_and_not_the_memory(loop: Open) -> None:
     card = loop()
+    card.sink(1, "memory")
+    card.send(0, [bytes(262_144)])
+    card.run()
+    assert [len(frame.data) for frame in card.received(1)] == [262_144]
     card.write(TROUBLE, 16)
     card.source(0, "gen:size=64")
     with pytest.raises(ProtocolError, match=r"port 1: a frame of more than 262144 bytes: tx_tlast doesn't come"):
