@@ -233,6 +233,23 @@ async def what_may_pass_does_and_the_rest_is_counted(dut: Any, stalls: Any, out_
 
 
 @behaviour()
+async def a_tag_that_is_cut_off_is_none(dut: Any) -> None:
+    """Though spare lanes have the rest of it."""
+    block = Block(dut)
+    await block.begin()
+    await block.set(0, Policy(vlan=7))
+    way, data = block.received, bytes(Ether(dst=GROUPS[0], src=GROUPS[1], type=0x8100) / Dot1Q(vlan=7))[:16]
+    head = int.from_bytes(data, "little")
+    words = [(head, (1 << size) - 1, 1, 0) for size in (14, 15, 16)]
+    way.sink = Sink(way.channel(way.out), never())
+    cocotb.start_soon(way.sink.run())
+    await Source(way.channel(way.into), words, never()).run()
+    await settle(block)
+    assert way.frames() == [(0, data[:12])]
+    assert await block.drops(0) == {"filtered_vlan": 2}
+
+
+@behaviour()
 async def without_a_policy_everything_passes_in_four_cycles(dut: Any) -> None:
     """A beat a cycle, as it came."""
     rng = random.Random(2)
