@@ -425,6 +425,19 @@ async def a_packet_leaves_soon_after_it_has_come(dut: Any) -> None:
 
 
 @behaviour()
+async def a_packet_waits_for_nothing_behind_it_in_its_buffer(dut: Any) -> None:
+    setup = Setup(dut, [job([Packet(Header.random(), random.randbytes(256)) for _ in range(40)])])
+    await setup.begin()
+    await setup.post(setup.jobs)
+    come = 0
+    while not setup.sink.taken:
+        come += int(dut.m_axi_rvalid.value)
+        await RisingEdge(dut.clk)
+    assert come < setup.jobs[0].words * 32 // setup.width
+    await setup.finish()
+
+
+@behaviour()
 async def header_beats_cost_nothing_but_themselves_inside_a_buffer(dut: Any) -> None:
     setup = Setup(dut, [job([Packet(Header.random(), random.randbytes(150)) for _ in range(40)])])
     await bring(setup)
