@@ -331,6 +331,16 @@ def test_pings_and_streams_go_across_and_the_others_go_on_without_a_host(hosts: 
     assert found.left == 0
 
 
+@pytest.mark.live
+def test_the_links_of_a_host_that_is_lost_are_gone(hosts: Hosts) -> None:
+    with scenario_file(LINE) as path, over_hosts(hosts, path) as emulation:
+        assert len(emulation.status()["links"]) == 5
+        hosts.workers[-1].kill()
+        assert "n5, n6 are down" in emulation.line()
+        until(lambda: len(emulation.status()["links"]) <= 3, "the end of the links")
+        assert [link["nodes"] for link in emulation.status()["links"]] == [["n1", "n2"], ["n2", "n3"], ["n3", "n4"]]
+
+
 def processes(emulation: OverHosts, node: str) -> str:
     """The names of those in a node."""
     return str(emulation.start(node, ["ps", "-eo", "comm"], stdout=PIPE, text=True).communicate()[0])
