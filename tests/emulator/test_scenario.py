@@ -161,6 +161,19 @@ def test_what_of_a_file_is_left_out_is_told_by_all_that_read_it(
         assert f"{tmp_path}/places.csv: left out: 1 (line 3: could not convert" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("table", ["movement", "[movement]", "jammers.j.movement"])
+def test_what_of_a_file_is_left_out_is_an_error_where_wanted_whatever_moves(table: str, tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_text("time,node,x,y\n0,n1,2,0\n0,n2,east,0\n0,n2,1,0\n0,j,3,0\n")
+    movement = f'[{table}]\nkind = "csv"\nfile = "places.csv"\n'
+    if table.startswith("jammers"):
+        movement += '[movement]\nkind = "static"\npositions = [[0, 0], [1, 0]]\n[jammers.j]\nrange_m = 5\n'
+    path = tmp_path / "scenario.toml"
+    path.write_text(f"nodes = 2\n{movement}[radio]\nrange_m = 10\n")
+    assert any("left out: 1 (line 3: " in note for note in read(path).notes)
+    with pytest.raises(HeadraceError, match=r"places\.csv:3: could not convert"):
+        read(path, strict=True)
+
+
 MIXED = """nodes = ["mast", "car", "bus"]
 [[movement]]
 kind = "static"
