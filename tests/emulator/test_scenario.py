@@ -228,6 +228,12 @@ def test_what_is_wrong_in_one_of_several_movements_is_told(old: str, new: str, s
         ('to = "n5"', 'to = "n5"\ninterval_s = 0.9e-18', "traffic.readings.interval_s: neither 0 nor from"),
         ("exponent = 2.7", "exponent = 0.9e-18", "radio.exponent: neither 0 nor from 1e-18 to 1e\\+18 in size"),
         ("power_dbm = 20.0", "power_dbm = 301", "radio.power_dbm: not at most 300"),
+        ("power_dbm = 20.0", "power_dbm = -301", "radio.power_dbm: not at least -300"),
+        ("power_dbm = 20.0", "gain_dbi = 301", "radio.gain_dbi: not at most 300"),
+        ("power_dbm = 20.0", "gain_dbi = -301", "radio.gain_dbi: not at least -300"),
+        ("power_dbm = 10.0", "power_dbm = 301", "jammers.truck.power_dbm: not at most 300"),
+        ("power_dbm = 10.0", "power_dbm = -301", "jammers.truck.power_dbm: not at least -300"),
+        ("[300, 420]]", "[300, 1.1e18]]", "jammers.truck.on_s: neither 0 nor from 1e-18 to 1e\\+18 in size"),
     ],
 )
 def test_numbers_that_cant_be_computed_with_are_told(old: str, new: str, said: str, tmp_path: Path) -> None:
