@@ -263,6 +263,7 @@ class _Init:
                 )
             except OSError as error:
                 log.write(f"{words[0]}: {error.strerror}\n".encode())
+                log.flush()  # who hears of the end reads it
                 _say(self._link, started=name, pid=0)
                 _say(self._link, ended=name, code=_NOT_STARTED)
                 return
