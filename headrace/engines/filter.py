@@ -155,7 +155,7 @@ class FilterDriver:
             lambda: self._regs.status["set1_busy" if spare else "set0_busy"] == 0, "keeps packets of old programs"
         )
         for number, place in places.items():
-            if (self._slots.get(number), self._places.get(number)) != (slots[number], place):
+            if self._places.get(number) != place:  # what is new never has the place of what runs
                 self._write_program(place, slots[number].program)
         for number in range(SLOTS):
             used = slots.get(number)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from network import add_pair, host_behind, ip, numbered, own_network, send, stream, tcp_bytes, wait_for
-from patience import HANG_S, until
+from patience import HANG_S, hold, until
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import RawPcapReader
@@ -210,12 +210,6 @@ def test_packets_that_xdp_hands_over_are_captured_out_of_its_memory(expression: 
     assert packets(tmp_path / "out") == [packet for packet in sent if not expression or packet[17] & 1]
     seconds = struct.unpack("<I", (tmp_path / "out").read_bytes()[24:28])[0]
     assert before // 10**9 <= seconds <= time.time()
-
-
-def hold(child: subprocess.Popen[str]) -> None:
-    """Stops a program: the kernel keeps its packets."""
-    child.send_signal(signal.SIGSTOP)
-    until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
 
 
 @pytest.mark.parametrize("kind", ["iface", "xdp"])

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from network import add_pair, numbered, own_network, send
 from oracle import Packet, make_capture
-from patience import HANG_S, until
+from patience import HANG_S, hold, until
 from scapy.utils import RawPcapReader
 
 from headrace.build.models import build_card
@@ -337,13 +337,6 @@ def test_what_is_no_request_is_told(running: list[Running], tmp_path: Path, caps
     bridge.end()
 
 
-def hold(bridge: Running) -> None:
-    """Stops a bridge: the kernel keeps its packets."""
-    bridge.process.send_signal(signal.SIGSTOP)
-    stat = Path(f"/proc/{bridge.process.pid}/stat")
-    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "the bridge to stop")
-
-
 @pytest.mark.live
 def test_packets_that_the_kernel_had_no_room_for_are_shown(
     running: list[Running], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -351,7 +344,7 @@ def test_packets_that_the_kernel_had_no_room_for_are_shown(
     with own_network():
         bridge = Running(tmp_path, "--chain", "generic", "--link", "tap:hr0")
         running.append(bridge)
-        hold(bridge)
+        hold(bridge.process)
         send("hr0", numbered(16_500), pause_every=1000)
         bridge.process.send_signal(signal.SIGCONT)
         port = bridge.status(capsys)["ports"][0]
@@ -369,7 +362,7 @@ def test_a_bridge_that_is_stopped_tells_what_is_still_to_go_through_and_answers(
     with own_network():
         bridge = Running(tmp_path, "--chain", "generic", "--link", "tap:hr0")
         running.append(bridge)
-        hold(bridge)
+        hold(bridge.process)
         send("hr0", numbered(16_000), pause_every=1000)
         bridge.process.send_signal(signal.SIGTERM)
         bridge.process.send_signal(signal.SIGCONT)
@@ -393,7 +386,7 @@ def test_a_bridge_that_is_stopped_brings_through_what_its_links_have_for_it(
     with own_network():
         bridge = Running(tmp_path, "--link", "tap:hr0", "--sink1", f"pcap:{tmp_path / 'out.pcap'}")
         running.append(bridge)
-        hold(bridge)
+        hold(bridge.process)
         send("hr0", numbered(500), pause_every=1000)
         bridge.process.send_signal(signal.SIGTERM)
         bridge.process.send_signal(signal.SIGCONT)

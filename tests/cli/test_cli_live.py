@@ -29,7 +29,7 @@ from network import (
     wait_for_capture,
 )
 from oracle import random_packets
-from patience import HANG_S, until
+from patience import HANG_S, hold, until
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
@@ -185,9 +185,7 @@ def test_what_the_kernel_holds_goes_through_unless_it_is_asked_again(again: bool
     out, sent = tmp_path / "out.pcap", numbered(20_000 if again else 3000, size=1500)
     running = start("filter", "", "iface:card0", "-w", out)
     wait_for(out, HEADER)
-    running.send_signal(signal.SIGSTOP)
-    stat = Path(f"/proc/{running.pid}/stat")
-    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
+    hold(running)
     send("peer0", sent, receiver="card0")
     running.send_signal(signal.SIGINT)
     running.send_signal(signal.SIGCONT)

@@ -55,11 +55,12 @@ class Checks:
     ) -> None:
         self._ports, self._tables, self._fields = ports, tables, fields
         self._groups, self._meters = groups, meters
+        self._ip = _IP if F.IPV6_SRC in fields else _IP[:1]
 
     def match(self, match: Match) -> None:
         """A port is its own physical port. Raises RefusedError."""
         in_port = None
-        not_found = _OF_BOTH_IPS if Oxm(F.ETH_TYPE, 0x86DD) in match and F.IPV6_SRC not in self._fields else ()
+        not_found = _OF_BOTH_IPS if any(Oxm(F.ETH_TYPE, kind) in match for kind in _IP if kind not in self._ip) else ()
         for field, value, _ in match:
             if field not in self._fields or field in not_found:
                 raise refused(BadMatch.BAD_FIELD, f"no field {field}")
@@ -76,7 +77,7 @@ class Checks:
             raise refused(MeterModFailed.INVALID_METER, f"no meter {instructions.meter}")
         if instructions.metadata is not None and F.METADATA not in self._fields:
             raise refused(BadInstruction.UNSUP_METADATA, "no metadata")
-        packet = _Packet(match, _IP if F.IPV6_SRC in self._fields else _IP[:1])
+        packet = _Packet(match, self._ip)
         for action in instructions.apply or ():
             self._action(action)
             packet.edit(action)
@@ -135,12 +136,7 @@ class _Packet:
             self._become(value)
         elif kind in (ActionKind.SET_NW_TTL, ActionKind.DEC_NW_TTL):
             self._need(self._type in self._ip, action)
-        elif kind in (
-            ActionKind.SET_MPLS_TTL,
-            ActionKind.DEC_MPLS_TTL,
-            ActionKind.COPY_TTL_IN,
-            ActionKind.COPY_TTL_OUT,
-        ):
+        elif kind in MPLS_ACTIONS:
             self._need(self._type in _MPLS, action)
 
     @property

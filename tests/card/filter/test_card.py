@@ -235,11 +235,12 @@ def test_the_card_survives_programs_that_never_end_or_jump_anywhere(filter_bench
         bpf.Program((bpf.Instruction(0x04, 0, 0, 1),)),
     ]
     choose = random.Random(4)
+    anything = []
     for _ in range(50):
         codes = [(choose.randrange(256), *choose.randbytes(2), choose.getrandbits(32)) for _ in range(20)]
-        broken.append(bpf.Program(tuple(bpf.Instruction(*code) for code in codes)))
+        anything.append(bpf.Program(tuple(bpf.Instruction(*code) for code in codes)))
     words = bench.card.regs
-    for number, program in enumerate(broken):
+    for program in [*broken, *anything]:
         before = bench.driver.counters()
         with words.batch():
             words.imem_addr.write(512)
@@ -251,8 +252,9 @@ def test_the_card_survives_programs_that_never_end_or_jump_anywhere(filter_bench
         bench.card.send(WEST, [bytes(100)] * 30)
         bench.card.run()
         after = bench.driver.counters()
-        ended = after.programs[0].errors - before.programs[0].errors
-        assert (ended, after.programs[0].matched - before.programs[0].matched) == (30, 0) or number >= 5
+        if program in broken:
+            assert after.programs[0].errors - before.programs[0].errors == 30
+            assert after.programs[0].matched == before.programs[0].matched
         assert after.programs[1].matched - before.programs[1].matched == 30
     bench.check_conservation()
 
