@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from network import why_not
+from processor_time import ProcessorTime
 
 LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
 
@@ -23,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = 0
+    config.pluginmanager.register(ProcessorTime())
     if config.getoption("--soak"):
         os.environ["HEADRACE_SOAK"] = "1"  # for cocotb's benches, in their own processes
     # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
