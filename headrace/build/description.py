@@ -23,7 +23,7 @@ of a .toml file. The keys of the file:
                    (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
 ``black_boxes``    files of modules that are filled later, for lint and synthesis; patterns (optional)
 ``modelled``       files that stand for them in the model; patterns (optional)
-``firmware``       a table ``[firmware]`` of the card's processors; its keys are in ``headrace.build.firmware``
+``firmware``       a table ``[firmware]`` of the card's processors; its keys are in ``headrace.build.firmware_table``
 =================  ===================================================================================================
 """
 
@@ -39,7 +39,7 @@ from typing import Any
 
 from headrace import paths
 from headrace.build.constraints import Comparison, Constraint
-from headrace.build.firmware import Firmware, parse_firmware
+from headrace.build.firmware_table import Firmware, parse_firmware
 from headrace.build.processor import PROCESSOR, vexriscv
 from headrace.errors import HeadraceError
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from headrace.card import interface as harness
 from headrace.errors import CardError
 
-if TYPE_CHECKING:
-    from headrace.card.card import Card
-
-
 _ALLOCATED = 1 << 46  # where ranges go that may be anywhere
 _PAGE = 4096
+
+
+class _Card(Protocol):
+    """What of a card its memory uses."""
+
+    _ffi: Any
+    _lib: Any
+
+    @property
+    def _open(self) -> Any: ...
+
+    def _check(self, code: int) -> int: ...
+
+    def _option(self, name: str, value: int) -> None: ...
 
 
 @harness.in_range
@@ -23,7 +33,7 @@ class HostMemory:
     function's mapped ranges its bursts are answered with DECERR. Addresses, sizes and offsets are in bytes.
     """
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: _Card) -> None:
         self._card = card
         self._free = _ALLOCATED
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.emulator import control, daemons, hardware, kernel, systems, timeline
-from headrace.emulator import fabric as fabrics
+from headrace.emulator.fabric import kinds as fabrics
 from headrace.emulator.inside import roles
 from headrace.emulator.scenario import Scenario, located, read
 from headrace.emulator.share import Share, outside

@@ -21,7 +21,8 @@ from typing import Any
 from headrace.card.lines import Answer
 from headrace.emulator import control, kernel, telemetry, timeline
 from headrace.emulator.accounts import Accounts
-from headrace.emulator.fabric import Fabric, Links, open_fabric, port_name
+from headrace.emulator.fabric import Fabric, Links, port_name
+from headrace.emulator.fabric.kinds import open_fabric
 from headrace.emulator.fidelity import Fidelity
 from headrace.emulator.hardware import attach, silent
 from headrace.emulator.inside import Inside

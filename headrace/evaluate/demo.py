@@ -33,7 +33,8 @@ from headrace.errors import HeadraceError
 from headrace.evaluate import report
 from headrace.evaluate.loads.switch import Switch
 from headrace.net import bpf
-from headrace.traffic import Traffic, realistic_capture
+from headrace.traffic import realistic_capture
+from headrace.traffic.capture import Traffic
 
 FILTERS = {
     "web": "tcp port 80",

@@ -7,37 +7,14 @@ records them. Elsewhere scapy makes sessions with the same mix of protocols.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from headrace.errors import HeadraceError
+from headrace.traffic import live, made
+from headrace.traffic.capture import Traffic
+
 Method = Literal["auto", "live", "made"]
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """What a capture holds and how it came to be.
-
-    ``bytes`` counts captured bytes, ``seconds`` the time between the first and the last packet; ``contents`` is one
-    phrase per kind of traffic; ``remark`` says why the traffic isn't live, or is empty.
-    """
-
-    path: Path
-    method: Literal["live", "made"]
-    packets: int
-    bytes: int
-    seconds: float
-    contents: tuple[str, ...]
-    remark: str = ""
-
-    def describe(self) -> str:
-        """One sentence for a person."""
-        how = {
-            "live": "recorded by tcpdump from real programs in two network namespaces",
-            "made": "made by scapy",
-        }[self.method]
-        text = f"{self.packets:,} packets, {self.bytes / 1e6:.1f} MB, {self.seconds:.1f} s, {how}: "
-        return text + ", ".join(self.contents) + (f" ({self.remark})" if self.remark else "")
 
 
 def realistic_capture(
@@ -53,9 +30,6 @@ def realistic_capture(
     ``seed``; "auto" takes live where it is possible. ``progress`` is called with the packets so far. Raises
     HeadraceError when the file can't be written, or when "live" was asked for and can't be had.
     """
-    from headrace.errors import HeadraceError
-    from headrace.traffic import live, made
-
     remark = ""
     if method != "made":
         remark = live.why_not() or ""

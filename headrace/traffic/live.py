@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO
 
 from headrace.errors import HeadraceError
-from headrace.traffic import Traffic, node
+from headrace.traffic import node
+from headrace.traffic.capture import Traffic
 
 _START_S = 10.0
 _LONGEST_S = 60.0

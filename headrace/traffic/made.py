@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.traffic import Traffic
+from headrace.traffic.capture import Traffic
 
 CONTENTS = (
     "web sessions over IPv4 and IPv6",

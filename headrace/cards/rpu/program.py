@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from headrace import paths
-from headrace.build.firmware import Firmware, compile_firmware
+from headrace.build.firmware import compile_firmware
+from headrace.build.firmware_table import Firmware
 from headrace.cards.rpu import elf
 from headrace.errors import HeadraceError
 

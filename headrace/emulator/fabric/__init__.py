@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from headrace.emulator.kernel import batch
 from headrace.emulator.radio.state import LinkState
-from headrace.errors import HeadraceError
 
 Ends = tuple[int, int]
 """Two ports, from 0."""
@@ -69,46 +68,6 @@ class Fabric(AbstractContextManager["Fabric"], Protocol):
 def port_name(port: int) -> str:
     """The fabric's interface of a port."""
     return f"p{port}"
-
-
-def open_fabric(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> Fabric:
-    """A fabric whose interfaces are there; ``parameters`` and number of its ``cards`` are of kind rtl. Raises
-    HeadraceError."""
-    if kind == "software":
-        from headrace.emulator.fabric.software import SoftwareFabric
-
-        return SoftwareFabric()
-    if kind == "ovs":
-        from headrace.emulator.fabric.switches import OvsFabric
-
-        return OvsFabric(ports)
-    from headrace.emulator.fabric.cards import CardFabric
-
-    return CardFabric(ports, parameters, cards)
-
-
-def check(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
-    """Raises HeadraceError, before anything is begun, where it can't be; with the key that says so."""
-    for key, value in (("fabric_parameters", parameters), ("fabric_cards", cards)):
-        if kind != "rtl" and value:
-            raise HeadraceError(f"{key}: {kind} has none", 2)
-    if kind == "ovs":
-        from headrace.net import ovs
-
-        if reason := ovs.available():
-            raise HeadraceError(reason)
-    if kind == "rtl":
-        from headrace.emulator.fabric.cards import check_card
-
-        check_card(ports, cards, parameters)
-
-
-def build(kind: str, ports: int, parameters: Mapping[str, Any], cards: int | None = None) -> None:
-    """What has to be built, if it isn't there. Raises HeadraceError."""
-    if kind == "rtl":
-        from headrace.emulator.fabric.cards import build_card_for
-
-        build_card_for(ports, cards, parameters)
 
 
 def redirect(here: str, *there: str, side: str = "ingress") -> str:
