@@ -2,6 +2,7 @@
 
 import ast
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,22 @@ def test_no_card_knows_another(card: str) -> None:
     for path in (ROOT / "cards" / card).rglob("*.py"):
         others = {name for name in imported(path) if name.startswith("cards.") and name.split(".")[1] != card}
         assert not others, path
+
+
+def test_no_module_uses_itself_by_way_of_others() -> None:
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
+        for path in FILES
+    }
+
+    def module(name: str) -> str:
+        return name if name in modules else module(name.rpartition(".")[0])
+
+    uses = {name: {module(used) for used in imported(path)} - {name} for name, path in modules.items()}
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        pytest.fail("a circle, each imports the next: " + ", ".join(reversed(error.args[1])))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -62,21 +62,19 @@ def bench_command(
     takes hours. cost measures processor time beside another commit of this checkout, in turns. The exit code is 1 when
     a figure misses what it must be.
     """
-    from headrace.evaluate import bench
-    from headrace.evaluate.bench import page
+    from headrace.evaluate.bench import groups, page
     from headrace.evaluate.committed import MEASUREMENTS, publish
 
-    common.one_of("bench", group, (*bench.GROUPS, "all", bench.COST))
-    if beside is not None and (update_docs or group != bench.COST):
+    common.one_of("bench", group, (*groups.GROUPS, "all", groups.COST))
+    if beside is not None and (update_docs or group != groups.COST):
         raise HeadraceError("--beside is for bench cost without --update-docs", 2)
     common.whole(quick, update_docs)
-    groups = list(bench.GROUPS) if group == "all" else [group]
     rows: list[Row] = []
     with common.long_progress() as progress:
-        for name in groups:
+        for name in groups.GROUPS if group == "all" else [group]:
             measurement = MEASUREMENTS[f"bench {name}"]
             measured_on = measurement.here()
-            rows += (found := bench.run([name], quick, dask, progress, beside))
+            rows += (found := groups.run([name], quick, dask, progress, beside))
             if update_docs:
                 for line in publish(measurement, measured_on, page.values(name, found)):
                     common.tell(line)

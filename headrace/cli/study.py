@@ -200,18 +200,20 @@ def _run(
     update_docs: bool,
 ) -> int:
     """Runs a study, writes what it found and shows it; gives the exit code. Its modules: for measuring, for its page of
-    the manual and for its report."""
+    the manual, for its figures and for its report."""
     from headrace.evaluate.committed import MEASUREMENTS, publish
+    from headrace.evaluate.study import files
 
     room = "headrace.evaluate.study"
-    study, page, report = (import_module(f"{room}.{name}{part}") for part in ("", "_page", "_report"))
+    parts = ("", "_page", "_figures", "_report")
+    study, page, figures, report = (import_module(f"{room}.{name}{part}") for part in parts)
     common.whole(quick, update_docs)
     common.check_outputs(json)
     folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
     measured_on = measurement.here()
     with common.long_progress() as progress:
         found = study.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
-        study.write(found, folder)
+        files.write(found, folder, figures.draw, report.markdown)
     if update_docs:
         for line in publish(measurement, measured_on, page.values(found), folder, page.FIGURES):
             common.tell(line)

@@ -13,12 +13,16 @@ from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.loads import emulations, host_card
 from headrace.evaluate.loads.bridge_traffic import SETUPS
 from headrace.evaluate.measured import Measurement, checkout, update
-from headrace.evaluate.study import bridge_points, capture_points, emulator_page
-from headrace.evaluate.study import emulator as emulator_study
-from headrace.evaluate.study import filter as filter_study
-from headrace.evaluate.study import host as host_study
-from headrace.evaluate.study import rpu as rpu_study
-from headrace.evaluate.study import switch as switch_study
+from headrace.evaluate.study import (
+    bridge_points,
+    capture_points,
+    emulator_page,
+    emulator_points,
+    filter_points,
+    host_points,
+    rpu_points,
+    switch_points,
+)
 from headrace.evaluate.study.bridge_points import SEED_PARAMETERS
 
 _BENCH = "headrace/evaluate/bench"
@@ -95,7 +99,7 @@ MEASUREMENTS = {
             ("filter",),
             (*_TIMING, f"{_LOADS}/filter.py", *_SYNTH),
             ("docs/study-filter.md", "docs/images/study-filter-insertion.svg"),
-            lambda: (filter_study.all_points(False), filter_study.WHOLE, filter_study.WIRE),
+            lambda: (filter_points.all_points(False), filter_points.WHOLE, filter_points.WIRE),
         ),
         Measurement("bench filter", ("filter_card",), ("filter",), (*_TIMING, f"{_BENCH}/filter.py"), _TABLES),
         Measurement(
@@ -119,7 +123,7 @@ MEASUREMENTS = {
             ("rpu",),
             _RPU,
             ("docs/study-rpu.md", *(f"docs/images/study-rpu-{name}.svg" for name in ("forwarding", "crc", "stay"))),
-            lambda: rpu_study.all_points(False),
+            lambda: rpu_points.all_points(False),
         ),
         Measurement(
             "bench rpu",
@@ -137,7 +141,7 @@ MEASUREMENTS = {
                 "docs/study-switch.md",
                 *(f"docs/images/study-switch-{name}.svg" for name in ("sizes", "connections", "small", "fir")),
             ),
-            lambda: switch_study.all_points(False),
+            lambda: switch_points.all_points(False),
         ),
         Measurement(
             "bench switch",
@@ -167,7 +171,7 @@ MEASUREMENTS = {
                 "docs/study-host.md",
                 *(f"docs/images/study-host-{name}.svg" for name in ("transfers", "windows", "links", "interrupts")),
             ),
-            lambda: (host_study.all_points(False), host_card.parameters()),
+            lambda: (host_points.all_points(False), host_card.parameters()),
         ),
         Measurement(
             "bench host",
@@ -194,7 +198,7 @@ MEASUREMENTS = {
                 "docs/study-emulator.md",
                 *(f"docs/images/{name}.svg" for name in emulator_page.FIGURES.values()),
             ),
-            lambda: (emulator_study.all_points(False), host_card.parameters()),
+            lambda: (emulator_points.all_points(False), host_card.parameters()),
         ),
         Measurement(
             "bench emulator",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +17,18 @@ import numpy as np
 from headrace.errors import HeadraceError
 
 T = TypeVar("T")
+
+Progress = Callable[[str, float | None], None]
+"""Is told what is done now, and the part of it that is done, if that is known."""
+
+
+def quiet(_what: str, _done: float | None) -> None:
+    """Progress that nobody looks at."""
+
+
+def part_of(progress: Progress, what: str) -> Callable[[int, int], None]:
+    """Tells progress how many points are done of all."""
+    return lambda done, all_: progress(what, done / all_)
 
 
 class PointsFile:
@@ -115,6 +127,24 @@ def run_points(
         results = _run(function, wanted, address, _after(len(points) - len(wanted), len(points), progress), store)
     fresh = iter(range(len(wanted)))
     return [store[point] if store is not None else results[next(fresh)] for point in points]
+
+
+def run_groups(
+    what: str,
+    function: Callable[..., Any],
+    groups: Mapping[str, Sequence[dict[str, Any]]],
+    address: str | None,
+    progress: Progress,
+) -> dict[str, list[Any]]:
+    """``run_points`` for the points of several groups together: the results of each. Lists of results are joined."""
+    progress(what, 0.0)
+    points = [point for group in groups.values() for point in group]
+    results = iter(run_points(function, points, address, part_of(progress, what)))
+    lists = {name: [next(results) for _ in group] for name, group in groups.items()}
+    return {
+        name: [each for result in found for each in (result if isinstance(result, list) else [result])]
+        for name, found in lists.items()
+    }
 
 
 def _after(before: int, all_: int, progress: Callable[[int, int], None] | None) -> Callable[[int], None]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from headrace.evaluate.bench import MEASURED, MODELLED, Row, parts
 from headrace.evaluate.loads.bridge import SINGLE
-from headrace.evaluate.study.bridge import BridgeStudy, measure, resources
-from headrace.evaluate.study.bridge_points import LARGEST_KB, Point, all_points, wire_points
-from headrace.evaluate.study.bridge_rows import ModeRow, SizeRow
+from headrace.evaluate.points import Progress
+from headrace.evaluate.study import Point
+from headrace.evaluate.study.bridge import measure, resources
+from headrace.evaluate.study.bridge_points import LARGEST_KB, all_points, wire_points
+from headrace.evaluate.study.bridge_rows import BridgeStudy, ModeRow, SizeRow
 
 LEAST_GAIN = {1500: 10, 64: 100}  # by packet size
 LEAST_LINE = 0.95
@@ -18,7 +21,7 @@ _FIXED = "64 KB, 10 ms"
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
 
 
-def run(quick: bool, address: str | None, progress: Callable[[str, float | None], None]) -> list[Row]:
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     """All rows of the bridge card. ``quick``: samples of the packet sizes on a full line instead of every one."""
     study = measure(quick, address, progress, [*_points(), *wire_points(quick, every=not quick)])
     progress("size of H2S and S2H", None)
@@ -40,8 +43,7 @@ def _points() -> Iterator[Point]:
             yield point
 
 
-def _row(what: str, must: str, value: float | int, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
-    return Row("bridge", what, must, value, unit, ok, kind, note)
+_row = partial(Row, "bridge")
 
 
 def _gain(study: BridgeStudy) -> Iterator[Row]:

@@ -5,14 +5,14 @@ Everything here counts cycles of the RTL: the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from headrace.cards.capture.driver import RECORD_HEADER
 from headrace.evaluate.bench import MEASURED, Row
 from headrace.evaluate.loads import capture as capture_loads
 from headrace.evaluate.loads.capture import CLOCKS, MOST_LAG, Flow, Memory, Single
-from headrace.evaluate.points import run_points
+from headrace.evaluate.points import Progress, run_groups
 
 SIZES = (72, 104, 168, 296, 552, 1064)  # of the packets in bpfcap's table 5.1
 BPFCAP_CYCLES = (49, 57, 77, 117, 197, 357)  # its RTL, with one wait state per write burst
@@ -34,34 +34,27 @@ def most_cycles(size: int) -> int:
     return size // 4 + 20
 
 
-def run(quick: bool, address: str | None, progress: Callable[[str, float | None], None]) -> list[Row]:
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     """All rows of the capture card."""
     one: dict[str, Any] = {"kind": "single", "mem_w": 32, "burst": _BURST, "clock_hz": CLOCKS[32], "sizes": SIZES}
     sizes = QUICK_WIRE_SIZES if quick else WIRE_SIZES
     long = 5_000 if quick else 50_000
     wire: dict[str, Any] = {"kind": "wire", "memory": WIRE_MEMORY}
-    points: list[tuple[str, dict[str, Any]]] = [
-        ("ideal", {**one, "aligned": True}),
-        ("one wait", {**one, "aligned": True, "memory": ONE_WAIT}),
-        ("ideal, anywhere", {**one, "count": 100}),
-        ("one wait, anywhere", {**one, "count": 100, "memory": ONE_WAIT}),
-        *((f"stream {mem_w}", _stream(mem_w, STREAM_SIZES)) for mem_w in (32, 128, 512)),
-        *((f"small {mem_w}", _stream(mem_w, (60,))) for mem_w in (32, 128, 512)),
-        *((f"moved {mem_w}", {**_stream(mem_w, (256,)), "offset": 2}) for mem_w in (32, 128, 512)),
-        *(("wire", {**wire, "sizes": sizes[first::4], "count": 500}) for first in range(4)),
-        ("wire", {**wire, "sizes": (60, 64, "imix", 9000), "count": long, "known": False}),
-        ("two ports", {**wire, "sizes": (60, "imix", 9000), "count": 10_000, "known": False, "ports": 2}),
-    ]
-    progress("capture card", 0.0)
-    results = run_points(
-        capture_loads.run,
-        [point for _, point in points],
-        address,
-        lambda done, all_: progress("capture card", done / all_),
-    )
-    loads: dict[str, list[Any]] = {}
-    for (name, _), result in zip(points, results, strict=True):
-        loads.setdefault(name, []).extend(result)
+    points: dict[str, list[dict[str, Any]]] = {
+        "ideal": [{**one, "aligned": True}],
+        "one wait": [{**one, "aligned": True, "memory": ONE_WAIT}],
+        "ideal, anywhere": [{**one, "count": 100}],
+        "one wait, anywhere": [{**one, "count": 100, "memory": ONE_WAIT}],
+        **{f"stream {mem_w}": [_stream(mem_w, STREAM_SIZES)] for mem_w in (32, 128, 512)},
+        **{f"small {mem_w}": [_stream(mem_w, (60,))] for mem_w in (32, 128, 512)},
+        **{f"moved {mem_w}": [{**_stream(mem_w, (256,)), "offset": 2}] for mem_w in (32, 128, 512)},
+        "wire": [
+            *({**wire, "sizes": sizes[first::4], "count": 500} for first in range(4)),
+            {**wire, "sizes": (60, 64, "imix", 9000), "count": long, "known": False},
+        ],
+        "two ports": [{**wire, "sizes": (60, "imix", 9000), "count": 10_000, "known": False, "ports": 2}],
+    }
+    loads = run_groups("capture card", capture_loads.run, points, address, progress)
     return [*_packets(loads), *_streams(loads), *_wire(loads, len(sizes)), _faults(loads)]
 
 

@@ -28,6 +28,7 @@ from headrace.build.toolchain import package_version
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import PROCESSOR, WALL_CLOCK, Row
 from headrace.evaluate.measured import checkout
+from headrace.evaluate.points import Progress
 from headrace.net import pcap
 
 BASE = "1e1770b"
@@ -114,7 +115,7 @@ def spent(
     return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall_s, output)
 
 
-def run(quick: bool, progress: Callable[[str, float | None], None], beside: str | None = None) -> list[Row]:
+def run(quick: bool, progress: Progress, beside: str | None = None) -> list[Row]:
     """All rows. ``beside``: a commit of the checkout that this package is; BASE unless given.
 
     Raises HeadraceError where there is no git, checkout or such commit.
@@ -126,9 +127,7 @@ def run(quick: bool, progress: Callable[[str, float | None], None], beside: str 
         return _rows(here, there, folder, quick, demanded, progress)
 
 
-def _rows(
-    here: Tree, there: Tree, folder: Path, quick: bool, demanded: bool, progress: Callable[[str, float | None], None]
-) -> list[Row]:
+def _rows(here: Tree, there: Tree, folder: Path, quick: bool, demanded: bool, progress: Progress) -> list[Row]:
     caches = {here: "here", there: "there"}
     for tree, cache in caches.items():
         progress(f"{tree.name}: compiling what models share", None)

@@ -6,16 +6,17 @@ A group of rows more: a function that takes ``quick``, ``address`` and ``progres
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from headrace.emulator import daemons
 from headrace.engines.netem import Loss
 from headrace.errors import HeadraceError
-from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row
+from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row
 from headrace.evaluate.loads import coverage, emulations, emulator_daemons, emulator_hosts, link
 from headrace.evaluate.loads import emulator as traffic
-from headrace.evaluate.points import run_points
-from headrace.evaluate.study import emulator as study
+from headrace.evaluate.points import Progress, run_points
+from headrace.evaluate.study import emulator_points as study
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
 from headrace.net import namespaces
 
@@ -49,8 +50,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     return rows
 
 
-def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
-    return Row("emulator", what, must, value, unit, ok, kind, note)
+_row = partial(Row, "emulator")
 
 
 def _coverage(quick: bool, address: str | None, progress: Progress) -> Iterator[Row]:

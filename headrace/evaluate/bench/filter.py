@@ -10,7 +10,7 @@ from headrace.card import Card
 from headrace.cards.filter.run import EAST, LINE_RATE, MONITOR, WEST, driver_of
 from headrace.engines.filter import FilterCounters, Slot
 from headrace.evaluate.bench import MEASURED, Row
-from headrace.evaluate.points import run_points
+from headrace.evaluate.points import Progress, run_groups
 from headrace.net import bpf
 
 EXPRESSION = "tcp src port 100"  # FFShark's example; IPv4 TCP takes 11 instructions
@@ -103,7 +103,7 @@ def _load(
     )
 
 
-def run(quick: bool, address: str | None, progress: Callable[[str, float | None], None]) -> list[Row]:
+def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     """All rows of the filter card."""
     count = 300 if quick else 1000
     sizes = [str(size) for size in (QUICK_SIZES if quick else SIZES)]
@@ -112,40 +112,18 @@ def run(quick: bool, address: str | None, progress: Callable[[str, float | None]
     chunks = [sizes[first::4] for first in range(4)]
     long = 3000 if quick else 100_000
     everything = {"expression": "", "sport": 100}
-    points: list[tuple[str, dict[str, Any]]] = [
-        *(("one direction", {"sizes": chunk, **one}) for chunk in chunks),
-        ("one direction", {"sizes": ["60"], **one, "count": long}),
-        *(("all accepted", {"sizes": chunk, **one, "sport": 100}) for chunk in chunks),
-        *(("both directions", {"sizes": chunk, **both}) for chunk in chunks),
-        ("both directions", {"sizes": ["60"], **both, "count": long}),
-        (
-            "400 Gb/s",
-            {
-                "sizes": ["40-9000"],
-                "cores": 8,
-                "count": long // 5,
-                "data_w": 1024,
-                "clock_hz": 450_000_000,
-                "rate": 400e9,
-            },
-        ),
-        (
-            "accept everything",
-            {"sizes": ["60", "60-1514", "imix", "1514", "9212"], **one, "count": 3 * count, **everything},
-        ),
-        (
-            "accept everything, both directions",
-            {"sizes": ["60", "60-1514", "imix", "1514", "9212"], **both, "count": 3 * count, **everything},
-        ),
-        ("overload", {"sizes": ["60"], "cores": 2, "count": 10 * count}),
-    ]
-    progress("filter card", 0.0)
-    results = run_points(
-        offer, [point for _, point in points], address, lambda done, all_: progress("filter card", done / all_)
-    )
-    loads: dict[str, list[Load]] = {}
-    for (name, _), result in zip(points, results, strict=True):
-        loads.setdefault(name, []).extend(result)
+    mixes = ["60", "60-1514", "imix", "1514", "9212"]
+    wide = {"data_w": 1024, "clock_hz": 450_000_000, "rate": 400e9}
+    points: dict[str, list[dict[str, Any]]] = {
+        "one direction": [*({"sizes": chunk, **one} for chunk in chunks), {"sizes": ["60"], **one, "count": long}],
+        "all accepted": [{"sizes": chunk, **one, "sport": 100} for chunk in chunks],
+        "both directions": [*({"sizes": chunk, **both} for chunk in chunks), {"sizes": ["60"], **both, "count": long}],
+        "400 Gb/s": [{"sizes": ["40-9000"], "cores": 8, "count": long // 5, **wide}],
+        "accept everything": [{"sizes": mixes, **one, "count": 3 * count, **everything}],
+        "accept everything, both directions": [{"sizes": mixes, **both, "count": 3 * count, **everything}],
+        "overload": [{"sizes": ["60"], "cores": 2, "count": 10 * count}],
+    }
+    loads = run_groups("filter card", offer, points, address, progress)
     return _rows(loads)
 
 

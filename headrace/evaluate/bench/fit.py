@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, Row
+from headrace.evaluate.points import Progress
 from headrace.evaluate.study.switch_published import KEY_BITS, cam_bits
 from headrace.synth.placement import ROUTERS, SPEED_GRADES
 
@@ -82,7 +82,7 @@ DESIGNS = {"switch-fit": _SWITCH, "host-fit": _HOST}
 _AT_ONCE = 2  # each takes a processor, and some GB
 
 
-def run(group: str, quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+def run(group: str, quick: bool, progress: Progress) -> list[Row]:
     """The size of each of a group's designs, and the Fmax of those that must have one. ``quick``: one seed only."""
     designs = DESIGNS[group]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.card.functions import QueueFault
-from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row, simulator
+from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
 from headrace.evaluate.loads import function_clients, function_rates, host_card, pcie_link, switch_network
 from headrace.evaluate.loads import host as loads
@@ -17,7 +17,7 @@ from headrace.evaluate.loads.host import Carried, Fair, Latency
 from headrace.evaluate.loads.host_card import CLOCK_HZ, FUNCTIONS, LATENCY_NS
 from headrace.evaluate.loads.host_rings import Mutated
 from headrace.evaluate.loads.pcie_link import COMPLETION, REQUEST
-from headrace.evaluate.points import run_points
+from headrace.evaluate.points import Progress, run_groups
 
 SIZES = (64, 256, 1518)
 LEAST_PACKETS = 40e6  # a second and direction, 64 bytes
@@ -49,13 +49,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     }
     progress("card", None)
     host_card.build()
-    named = [(name, point) for name, group in points.items() for point in group]
-    results = run_points(
-        loads.run, [point for _, point in named], address, lambda done, all_: progress("functions", done / all_)
-    )
-    found: dict[str, list[Any]] = {name: [] for name in points}
-    for (name, _), result in zip(named, results, strict=True):
-        found[name].append(result)
+    found = run_groups("functions", loads.run, points, address, progress)
     rows = [
         *(_carried(each) for each in found["carried"]),
         *_fair(*found["fair"]),
@@ -71,8 +65,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     return rows
 
 
-def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
-    return Row("host", what, must, value, unit, ok, kind, note)
+_row = partial(Row, "host")
 
 
 def _carried(found: Carried) -> Row:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace import synth
-from headrace.evaluate.bench import MEASURED, Progress, Row
+from headrace.evaluate.bench import MEASURED, Row
+from headrace.evaluate.points import Progress
 from headrace.synth.report import Usage
 
 Part = tuple[str, Mapping[str, int]]  # a module and its parameters

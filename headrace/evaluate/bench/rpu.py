@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headrace import synth
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
-from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Progress, Row, simulator
+from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
 from headrace.evaluate.loads import rpu as loads
 from headrace.evaluate.loads.rpu import Full, Limit, Verdicts
-from headrace.evaluate.points import run_points
+from headrace.evaluate.points import Progress, run_groups
 
 SMALL, LARGE, JUMBO = 64, 1500, 9000
 LEAST_SHARE = 0.12  # of the filter card's packets a wall second
@@ -46,13 +47,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     progress("cards", None)
     for units in (1, 8, 16):
         loads.build(units)
-    named = [(name, point) for name, group in points.items() for point in group]
-    results = run_points(
-        loads.run, [point for _, point in named], address, lambda done, all_: progress("RPU card", done / all_)
-    )
-    found: dict[str, Any] = {name: [] for name in points}
-    for (name, _), result in zip(named, results, strict=True):
-        found[name] += result if isinstance(result, list) else [result]
+    found = run_groups("RPU card", loads.run, points, address, progress)
     rows = [
         *_forwarding(found["original"][0], *found["ours"]),
         _line("eight units, a full line of 100 Gb/s", found["eight"]),
@@ -83,8 +78,7 @@ def _matcher(size: int) -> dict[str, Any]:
     return {"kind": "limit", "units": 8, "sizes": [size], "name": "intrusion", "accelerator": "matcher"}
 
 
-def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
-    return Row("rpu", what, must, value, unit, ok, kind, note)
+_row = partial(Row, "rpu")
 
 
 def _forwarding(original: Limit, small: Limit, large: Limit) -> Iterator[Row]:
@@ -197,7 +191,7 @@ def _simulator(quick: bool) -> Row:
     )
 
 
-def _size(seeds: int, progress: Callable[[str, float | None], None]) -> Iterator[Row]:
+def _size(seeds: int, progress: Progress) -> Iterator[Row]:
     parts: tuple[tuple[str, str, dict[str, int]], ...] = (
         ("a unit of 512 bits, 1 MB of packet memory", "rpu_unit", {}),
         ("its core, with debug port and instruction memory", "rpu_core", {}),

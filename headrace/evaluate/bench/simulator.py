@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from headrace.card import Card
@@ -13,12 +12,13 @@ from headrace.cards.filter.run import EAST, WEST, FilterJob, FilterOutput, Filte
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import WALL_CLOCK, Row
 from headrace.evaluate.bench.filter import EXPRESSION
+from headrace.evaluate.points import Progress
 from headrace.net import bpf
 
 LEAST_RATE = 150_000
 
 
-def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+def run(quick: bool, progress: Progress) -> list[Row]:
     """64-byte packets (60 and FCS) file to file, 8 cores: all rejected, and all accepted and written."""
     count = 150_000 if quick else 1_000_000
     with tempfile.TemporaryDirectory() as folder:

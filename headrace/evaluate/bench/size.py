@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, MODELLED, Row
 from headrace.evaluate.bench.filter import EXPRESSION, PATH
+from headrace.evaluate.points import Progress
 
 # FFShark's core (github.com/UofT-HPRC/fpga-bpf, 512-bit ingest) on the same Yosys 0.70 and nextpnr.
 FFSHARK_XCUP_LUTS = 4404
@@ -24,13 +25,16 @@ ENGINE_LEAST_MHZ = 125
 MOST_LUTS, MOST_BRAM36, LEAST_MHZ, LEAST_GAIN = 2000, 12, 100, 10
 
 
-def run(quick: bool, progress: Callable[[str, float | None], None]) -> list[Row]:
+_row = partial(Row, "size")
+
+
+def run(quick: bool, progress: Progress) -> list[Row]:
     """Rows of the filter core, then of the capture engine."""
     seeds = 1 if quick else 5
     return _core(seeds, progress) + _engine(seeds, progress)
 
 
-def _engine(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row]:
+def _engine(seeds: int, progress: Progress) -> list[Row]:
     """The capture engine without filters on a 32-bit bus: size on Cyclone V, Fmax on ECP5."""
 
     def say(what: str) -> None:
@@ -41,8 +45,7 @@ def _engine(seeds: int, progress: Callable[[str, float | None], None]) -> list[R
     mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
     settings = " ".join(f"-P {name}={value}" for name, value in ENGINE.items())
     return [
-        Row(
-            "size",
+        _row(
             "capture engine without filters, 32-bit bus, on Cyclone V",
             "-",
             cyclonev.total.luts,
@@ -51,8 +54,7 @@ def _engine(seeds: int, progress: Callable[[str, float | None], None]) -> list[R
             MEASURED,
             f"bpfcap {BPFCAP_ALUTS:,} ALUTs by Quartus; headrace synth capture_engine --target cyclonev {settings}",
         ),
-        Row(
-            "size",
+        _row(
             "its Fmax on ECP5, placed and routed",
             f"at least {ENGINE_LEAST_MHZ}",
             mhz,
@@ -64,7 +66,7 @@ def _engine(seeds: int, progress: Callable[[str, float | None], None]) -> list[R
     ]
 
 
-def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row]:
+def _core(seeds: int, progress: Progress) -> list[Row]:
     """The filter core for frames of a wire, 512 bits: size on UltraScale+ and ECP5, Fmax on ECP5; the default's too."""
 
     def say(what: str) -> None:
@@ -79,8 +81,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
     ours = mhz * 1e6 / PATH / ecp5.total.luts
     theirs = FFSHARK_ECP5_MHZ * 1e6 / FFSHARK_CYCLES / FFSHARK_ECP5_LUTS
     return [
-        Row(
-            "size",
+        _row(
             "filter core of 32 KB, frames of up to 9,216 bytes, on UltraScale+ (xcup), LUTs",
             f"at most {MOST_LUTS:,}",
             xcup.total.luts,
@@ -89,8 +90,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MEASURED,
             f"FFShark {FFSHARK_XCUP_LUTS:,}; headrace synth bpf_core --target xcup {settings}",
         ),
-        Row(
-            "size",
+        _row(
             "its memories",
             f"at most {MOST_BRAM36}",
             xcup.total.rams,
@@ -99,8 +99,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MEASURED,
             f"FFShark {FFSHARK_XCUP_BRAM36}",
         ),
-        Row(
-            "size",
+        _row(
             "memories of the default's, 128 KB, frames of up to 65,600 bytes",
             "-",
             default.total.rams,
@@ -109,8 +108,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MEASURED,
             f"{default.total.luts:,} LUTs; headrace synth bpf_core --target xcup",
         ),
-        Row(
-            "size",
+        _row(
             "filter core on ECP5",
             "-",
             ecp5.total.luts,
@@ -119,8 +117,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MEASURED,
             f"FFShark {FFSHARK_ECP5_LUTS:,}",
         ),
-        Row(
-            "size",
+        _row(
             "its Fmax, placed and routed",
             f"at least {LEAST_MHZ}",
             mhz,
@@ -129,8 +126,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MEASURED,
             f"median of {seeds} seeds; FFShark {FFSHARK_ECP5_MHZ}; headrace synth bpf_core --target ecp5 {settings}",
         ),
-        Row(
-            "size",
+        _row(
             f"verdicts of {EXPRESSION}",
             "-",
             ours,
@@ -139,8 +135,7 @@ def _core(seeds: int, progress: Callable[[str, float | None], None]) -> list[Row
             MODELLED,
             f"Fmax / {PATH} cycles / LUT4",
         ),
-        Row(
-            "size",
+        _row(
             "work per LUT beside FFShark's",
             f"at least {LEAST_GAIN}",
             ours / theirs,

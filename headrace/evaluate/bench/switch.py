@@ -5,17 +5,18 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Progress, Row, simulator
+from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Row, simulator
 from headrace.evaluate.bench.filter import EXPRESSION
 from headrace.evaluate.loads import openflow, switch_network
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
-from headrace.evaluate.points import run_points
+from headrace.evaluate.points import Progress, run_groups, run_points
 from headrace.net import ovs
 
 TABLES = 4
@@ -47,13 +48,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     progress("cards", None)
     for tables in DEPTHS:
         loads.build(tables)
-    named = [(name, point) for name, group in points.items() for point in group]
-    results = run_points(
-        loads.run, [point for _, point in named], address, lambda done, all_: progress("switch card", done / all_)
-    )
-    found: dict[str, Any] = {name: [] for name in points}
-    for (name, _), result in zip(named, results, strict=True):
-        found[name].append(result)
+    found = run_groups("switch card", loads.run, points, address, progress)
     rows = [
         _compared(found["compared"]),
         *_rate(found["limit"][0], found["full"][0]),
@@ -70,8 +65,7 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
     return [*rows, *conformance(True, address, progress, "switch")]
 
 
-def _row(what: str, must: str, value: float | int | str, unit: str, ok: bool | None, kind: str, note: str = "") -> Row:
-    return Row("switch", what, must, value, unit, ok, kind, note)
+_row = partial(Row, "switch")
 
 
 def _compared(found: list[Compared]) -> Row:

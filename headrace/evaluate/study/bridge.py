@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ from headrace import synth
 from headrace.evaluate.loads import bridge as bridge_loads
 from headrace.evaluate.loads import bridge_traffic
 from headrace.evaluate.loads.bridge import SINGLE
-from headrace.evaluate.points import PointsFile, run_points
-from headrace.evaluate.study import files
-from headrace.evaluate.study.bridge_points import LOADS, SEED_PARAMETERS, TABLES, Point, all_points
+from headrace.evaluate.points import Progress, quiet, run_points
+from headrace.evaluate.study import Point, sweep
+from headrace.evaluate.study.bridge_points import LOADS, SEED_PARAMETERS, all_points
 from headrace.evaluate.study.bridge_rows import (
+    BridgeStudy,
     CriticalRow,
     LatencyRow,
     ModeRow,
@@ -27,39 +27,11 @@ from headrace.evaluate.study.bridge_rows import (
 )
 from headrace.evaluate.study.published import EMBEDNET_MBIT_S, EMBEDNET_SIZES
 
-Progress = Callable[[str, float | None], None]
-
-
-@dataclass(frozen=True)
-class BridgeStudy:
-    """What the study found. ``faults``: packets that are wrong, out of order or unaccounted for."""
-
-    quick: bool
-    throughput: list[ThroughputRow]
-    latency: list[LatencyRow]
-    traces: list[TraceRow]
-    modes: list[ModeRow]
-    critical: list[CriticalRow]
-    wire: list[WireRow]
-    sizes: list[SizeRow]
-    faults: int
-    wall_s: float
-    measured_on: str = ""
-
-    @property
-    def tables(self) -> dict[str, Sequence[Any]]:
-        """All rows by their table's name."""
-        return {name: getattr(self, name) for name in TABLES}
-
-    def to_json(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return asdict(self)
-
 
 def measure(
     quick: bool = False,
     address: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     points: Sequence[Point] | None = None,
     store: Path | None = None,
     measured_on: str = "",
@@ -70,26 +42,18 @@ def measure(
     unless given. ``store``: a file of points, from which those are taken that were found before ``measured_on`` the
     same, and to which others go as they are found. Raises HeadraceError when a card can't be built.
     """
-    report = progress or (lambda _what, _done: None)
     start = time.monotonic()
+
+    def build(left: Sequence[dict[str, Any]]) -> None:
+        progress("cards", None)
+        hosts = {each.get("host", "pcie") for each in left}
+        run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
+
     chosen = all_points(quick) if points is None else points
-    with ExitStack() as stack:
-        known = stack.enter_context(PointsFile(store, measured_on, [bridge_loads, bridge_traffic])) if store else None
-        if address is None:  # on a cluster, each worker builds what it needs
-            left = [point.arguments for point in chosen if known is None or point.arguments not in known]
-            report("cards", None)
-            hosts = {arguments.get("host", "pcie") for arguments in left}
-            run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
-        results = run_points(
-            bridge_loads.run,
-            [point.arguments for point in chosen],
-            address,
-            lambda done, all_: report("bridge card", done / all_),
-            known,
-        )
-    found = list(zip(chosen, results, strict=True))
+    modules = [bridge_loads, bridge_traffic]
+    found = sweep("bridge card", bridge_loads.run, chosen, build, modules, address, progress, store, measured_on)
     if points is None:
-        report("resources", None)
+        progress("resources", None)
     return BridgeStudy(
         quick=quick,
         throughput=_throughput(found),
@@ -103,17 +67,6 @@ def measure(
         wall_s=time.monotonic() - start,
         measured_on=measured_on,
     )
-
-
-def write(study: BridgeStudy, folder: Path) -> None:
-    """Writes report.md, a CSV file for each table and the figures (PNG, SVG) into a folder, which is made if need be.
-
-    Raises HeadraceError when that can't be done.
-    """
-    from headrace.evaluate.study.bridge_figures import draw
-    from headrace.evaluate.study.bridge_report import markdown
-
-    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))
 
 
 _Found = Sequence[tuple[Point, Any]]

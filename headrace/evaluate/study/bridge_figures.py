@@ -13,7 +13,7 @@ from headrace.cards.bridge.host import PROFILES
 from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.study import alternation
 from headrace.evaluate.study.bridge_points import LOADS, MODES
-from headrace.evaluate.study.bridge_rows import LatencyRow, ThroughputRow, TraceRow
+from headrace.evaluate.study.bridge_rows import BridgeStudy, LatencyRow, ThroughputRow, TraceRow
 from headrace.evaluate.study.drawing import (
     COLOURS,
     MARKERS,
@@ -31,8 +31,6 @@ from headrace.traffic.triangle import Triangle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from headrace.evaluate.study.bridge import BridgeStudy
 
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
 _FOUR = (12.8, 4.6)  # inches

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.cards.bridge.host import PROFILES
 from headrace.evaluate.study.bridge_points import BUFFERS_KB, LOADS
 from headrace.evaluate.study.bridge_published import published_rows, published_table
 from headrace.evaluate.study.bridge_report import buffer_name
+from headrace.evaluate.study.bridge_rows import BridgeStudy
 from headrace.evaluate.study.files import grid
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.bridge import BridgeStudy
 
 _WAYS = {"h2s": "to software", "s2h": "to hardware"}
 _CRITICAL = {

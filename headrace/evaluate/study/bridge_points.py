@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.evaluate.loads.bridge import MAX_PACKET, SINGLE, batching
+from headrace.evaluate.study import Point
 
 SIZES = (64, 128, 256, 512, 1024, 1500)
 BUFFERS_KB = (SINGLE, 2, 4, 8, 16, 32, 64)
@@ -14,8 +15,6 @@ RATES_MBIT_S = (0.3, 1, 3, 10, 30, 100)
 TRACE_SIZE = 1024  # bytes
 TRACE_SECONDS = 1.8  # EmbedNet's take 180
 INTERVALS_S = (0.3, 0.13)
-
-TABLES = ("throughput", "latency", "traces", "modes", "critical", "wire", "sizes")
 
 SEED_PARAMETERS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("h2s", "64 KB", {"DATA_W": 32, "BUFFER_KB": 64, "EXPRESS_KB": 0}),
@@ -81,17 +80,8 @@ _MODES_OF = {
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """Work for one worker: the ``arguments`` of ``bridge_loads.run``; its table, and what its rows need to know."""
-
-    table: str
-    names: dict[str, Any]
-    arguments: dict[str, Any]
-
-
 def all_points(quick: bool) -> list[Point]:
-    """All of them. ``quick``: fewer sizes, buffers, rates and messages."""
+    """All of them, of ``bridge_loads.run``. ``quick``: fewer sizes, buffers, rates and messages."""
     return [*_throughput(quick), *_latency(quick), *_traces(quick), *_critical(quick), *wire_points(quick)]
 
 
@@ -101,7 +91,6 @@ def _throughput(quick: bool) -> list[Point]:
     return [
         Point(
             "throughput",
-            {"host": host, "direction": direction, "buffer_kb": kb},
             {
                 "kind": kind,
                 "host": host,
@@ -109,6 +98,7 @@ def _throughput(quick: bool) -> list[Point]:
                 "buffer_kb": kb,
                 "messages": 60 if kb <= 2 else 12 if kb <= 8 else 6,
             },
+            {"host": host, "direction": direction, "buffer_kb": kb},
         )
         for host in ("embednet", "pcie")
         for direction, kind in (("h2s", "to_software"), ("s2h", "to_hardware"))
@@ -134,13 +124,13 @@ def _latency(quick: bool) -> list[Point]:
                     arguments = {"kind": kind, "host": "embednet", "size": size, "bits_per_s": rate * 1e6}
                     arguments |= {"buffer_kb": buffer_kb, "timeout_ms": timeout_ms}
                     arguments["packets"] = 50 if buffer_kb == SINGLE else 2 * full
-                    points.append(Point("latency", names, arguments))
+                    points.append(Point("latency", arguments, names))
     return points
 
 
 def _traces(quick: bool) -> list[Point]:
     return [
-        Point("traces", {"load": load, "mode": mode}, trace_arguments(load, mode))
+        Point("traces", trace_arguments(load, mode), {"load": load, "mode": mode})
         for load in (("high",) if quick else LOADS)
         for mode in _MODES_OF[load]
     ]
@@ -172,8 +162,8 @@ def _critical(quick: bool) -> list[Point]:
     return [
         Point(
             "critical",
-            {"mode": mode, "burst": burst},
             {"kind": "critical", "mode": mode, "burst": burst, "packets": packets},
+            {"mode": mode, "burst": burst},
         )
         for mode, burst in cases
     ]
@@ -185,7 +175,7 @@ def wire_points(quick: bool, every: bool = False) -> list[Point]:
     if quick:
         sizes = (60, 61, 64, 65, 512, MAX_PACKET)
     return [
-        Point("wire", {}, {"kind": "both_ways", "size": size, "buffer_kb": 16, "packets": wire_packets(size)})
+        Point("wire", {"kind": "both_ways", "size": size, "buffer_kb": 16, "packets": wire_packets(size)})
         for size in sizes
     ]
 

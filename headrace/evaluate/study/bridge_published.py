@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from headrace.cards.bridge.host import PROFILES
 from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.study import alternation
 from headrace.evaluate.study.bridge_points import LARGEST_KB, TRACE_SIZE
-from headrace.evaluate.study.bridge_rows import PublishedRow
+from headrace.evaluate.study.bridge_rows import BridgeStudy, PublishedRow
 from headrace.evaluate.study.files import grid
 from headrace.evaluate.study.published import EMBEDNET_MBIT_S
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.bridge import BridgeStudy
 
 _BY_TURNS = "a model of EmbedNet's taking turns"
 

@@ -10,25 +10,19 @@ from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.study import bridge_text
 from headrace.evaluate.study.bridge_points import TRACE_SECONDS
 from headrace.evaluate.study.bridge_published import published_rows, published_table
-from headrace.evaluate.study.bridge_rows import ThroughputRow
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.bridge_rows import BridgeStudy, ThroughputRow
+from headrace.evaluate.study.files import figure, grid, report, terminal_table
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.bridge import BridgeStudy
 
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
 
 
 def markdown(study: BridgeStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
-    command = "headrace study bridge" + " --quick" * study.quick
     embednet = PROFILES["embednet"]
     parts = [
-        "# The bridge card beside EmbedNet's interface",
-        f"Made by `{command}` in {study.wall_s:.0f} s. How it is known:",
-        bridge_text.KNOWN,
         f"Every packet was compared with what was sent: {study.faults} wrong, out of order or unaccounted for.",
         *_published(study),
         "## The hosts",
@@ -42,10 +36,8 @@ def markdown(study: BridgeStudy, figures: dict[str, str]) -> str:
         *_critical(study),
         *_wire(study, figures),
         *_sizes(study),
-        files_list(study.tables),
-        f"All of it {study.measured_on}." if study.measured_on else "",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(study, "bridge", "The bridge card beside EmbedNet's interface", bridge_text.KNOWN, parts)
 
 
 def _published(study: BridgeStudy) -> list[str]:
@@ -174,17 +166,15 @@ def _sizes(study: BridgeStudy) -> list[str]:
 
 def summary_table(study: BridgeStudy) -> Table:
     """Throughput of the largest buffers beside single packets, for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title="Mb/s of payload at full load")
-    table.add_column("host, direction")
-    for heading in ("bytes", "single packets", "64 KB", "gain", "published gain"):
-        table.add_column(heading, justify="right")
-    for row in study.throughput:
-        if row.buffer_kb != max(other.buffer_kb for other in study.throughput):
-            continue
-        published = "10 to 13" if row.host == "embednet" and row.size == 1500 else ""
-        published = "over 100" if row.host == "embednet" and row.size == 64 else published
-        values = (f"{row.size:,}", f"{row.mbit_s / row.gain:,.1f}", f"{row.mbit_s:,.1f}", f"{row.gain:,.1f}", published)
-        table.add_row(f"{row.host}, {_DIRECTIONS[row.direction]}", *values)
-    return table
+    head = ("host, direction", "bytes", "single packets", "64 KB", "gain", "published gain")
+    largest = max((row.buffer_kb for row in study.throughput), default=SINGLE)
+    rows = [
+        (
+            *(f"{row.host}, {_DIRECTIONS[row.direction]}", f"{row.size:,}"),
+            *(f"{row.mbit_s / row.gain:,.1f}", f"{row.mbit_s:,.1f}", f"{row.gain:,.1f}"),
+            {1500: "10 to 13", 64: "over 100"}.get(row.size, "") if row.host == "embednet" else "",
+        )
+        for row in study.throughput
+        if row.buffer_kb == largest
+    ]
+    return terminal_table("Mb/s of payload at full load", head, rows, left=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.evaluate.study import Study
+
 
 @dataclass(frozen=True)
 class ThroughputRow:
@@ -127,3 +129,17 @@ class SizeRow:
     luts: float
     flip_flops: float
     brams: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BridgeStudy(Study):
+    """What the study found. ``faults``: packets that are wrong, out of order or unaccounted for."""
+
+    throughput: list[ThroughputRow]
+    latency: list[LatencyRow]
+    traces: list[TraceRow]
+    modes: list[ModeRow]
+    critical: list[CriticalRow]
+    wire: list[WireRow]
+    sizes: list[SizeRow]
+    faults: int

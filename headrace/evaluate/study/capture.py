@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import capture as capture_loads
-from headrace.evaluate.points import PointsFile, run_points
-from headrace.evaluate.study import files
-from headrace.evaluate.study.capture_points import TABLES, Point, all_points, cards
-from headrace.evaluate.study.capture_rows import FlowRow, Row, SingleRow, TableRow, TogetherRow, rows_of
-from headrace.evaluate.study.kernel_path import KernelRow, measure_kernel_path
-
-Progress = Callable[[str, float | None], None]
-
-
-@dataclass(frozen=True)
-class CaptureStudy:
-    """What the study found. Without ``kernel_path``, ``no_kernel_path`` says why."""
-
-    quick: bool
-    table_5_1: list[TableRow]
-    single_packets: list[SingleRow]
-    back_to_back: list[TogetherRow]
-    streams: list[FlowRow]
-    wire: list[FlowRow]
-    kernel_path: list[KernelRow]
-    no_kernel_path: str | None
-    wall_s: float
-    measured_on: str = ""
-
-    @property
-    def tables(self) -> dict[str, Sequence[Row | KernelRow]]:
-        """All rows by their table's name."""
-        return {name: getattr(self, name) for name in (*TABLES, "kernel_path")}
-
-    @property
-    def faults(self) -> int:
-        """Bytes of the ring that are wrong, and packets that the counters can't account for."""
-        return sum(row.faults for name in TABLES for row in cast("list[Row]", getattr(self, name)))
-
-    def to_json(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {**asdict(self), "faults": self.faults}
+from headrace.evaluate.loads.capture import CLOCKS, READ_BUFFER, Flow, Single
+from headrace.evaluate.points import Progress, part_of, quiet, run_points
+from headrace.evaluate.study import Point, sweep
+from headrace.evaluate.study.capture_points import HEADERS, TABLES, all_points, cards
+from headrace.evaluate.study.capture_rows import CaptureStudy, FlowRow, KernelRow, Row, SingleRow, TableRow, TogetherRow
+from headrace.evaluate.study.kernel_path import measure_kernel_path
+from headrace.evaluate.study.published import bpfcap_table_5_1
 
 
 def measure(
     quick: bool = False,
     address: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     points: Sequence[Point] | None = None,
     store: Path | None = None,
     measured_on: str = "",
@@ -64,24 +33,20 @@ def measure(
     unless given. ``store``: a file of points, from which those are taken that were found before ``measured_on`` the
     same, and to which others go as they are found. Raises HeadraceError when a card can't be built.
     """
-    report = progress or (lambda _what, _done: None)
     start = time.monotonic()
+
+    def build(left: Sequence[dict[str, Any]]) -> None:
+        if needed := cards(left):
+            loads = [{"kind": "build", **card} for card in needed]
+            run_points(capture_loads.run, loads, progress=part_of(progress, "cards"))
+
     chosen = all_points(quick) if points is None else points
-    with ExitStack() as stack:
-        known = stack.enter_context(PointsFile(store, measured_on, [capture_loads])) if store else None
-        if address is None:  # on a cluster, each worker builds what it needs
-            _build([point for point in chosen if known is None or point.arguments not in known], report)
-        results = run_points(
-            capture_loads.run,
-            [point.arguments for point in chosen],
-            address,
-            lambda done, all_: report("capture card", done / all_),
-            known,
-        )
     tables: dict[str, list[Any]] = {name: [] for name in TABLES}
-    for point, result in zip(chosen, results, strict=True):
-        tables[point.table] += rows_of(point.table, point.name, point.arguments, result)
-    kernel_path, reason = _kernel_path(quick, report) if points is None else ([], "left out")
+    for point, result in sweep(
+        "capture card", capture_loads.run, chosen, build, [capture_loads], address, progress, store, measured_on
+    ):
+        tables[point.table] += _rows(point, result)
+    kernel_path, reason = _kernel_path(quick, progress) if points is None else ([], "left out")
     return CaptureStudy(
         quick=quick,
         **tables,
@@ -92,31 +57,118 @@ def measure(
     )
 
 
-def _build(points: Sequence[Point], report: Progress) -> None:
-    needed = cards(points)
-    if not needed:
-        return
-    run_points(
-        capture_loads.run,
-        [{"kind": "build", **card} for card in needed],
-        progress=lambda done, all_: report("cards", done / all_),
-    )
-
-
-def _kernel_path(quick: bool, report: Progress) -> tuple[list[KernelRow], str | None]:
-    report("software path", None)
+def _kernel_path(quick: bool, progress: Progress) -> tuple[list[KernelRow], str | None]:
+    progress("software path", None)
     try:
         return measure_kernel_path(5_000 if quick else 40_000), None
     except HeadraceError as error:
         return [], str(error)
 
 
-def write(study: CaptureStudy, folder: Path) -> None:
-    """Writes report.md, a CSV file for each table and the figures (PNG, SVG) into a folder, which is made if need be.
+def _rows(point: Point, results: Sequence[Any]) -> list[Row]:
+    """Of the results of a load, which are in the order of its sizes."""
+    arguments, names = point.arguments, point.names
+    if point.table in _SINGLES:
+        return [_SINGLES[point.table](arguments, single, **names) for single in results]
+    return [_flow_row(arguments, size, flow, **names) for size, flow in zip(arguments["sizes"], results, strict=True)]
 
-    Raises HeadraceError when that can't be done.
-    """
-    from headrace.evaluate.study.capture_figures import draw
-    from headrace.evaluate.study.capture_report import markdown
 
-    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))
+def _table_row(arguments: Mapping[str, Any], single: Single, memory: str) -> TableRow:
+    clock, burst, payload = arguments["clock_hz"] // 1_000_000, arguments["burst"], single.size - HEADERS
+    theirs = next(
+        row
+        for row in bpfcap_table_5_1()
+        if (row.clock_mhz, row.burst_words, row.payload_bytes) == (clock, burst, payload)
+    )
+    times = [cycles * 1e3 / clock for cycles in single.packet_cycles]
+    mean, doorbell_cycles = statistics.fmean(times), statistics.fmean(single.doorbell_cycles)
+    doorbell_mean = doorbell_cycles * 1e3 / clock
+    return TableRow(
+        memory=memory,
+        clock_mhz=clock,
+        burst_words=burst,
+        payload_bytes=payload,
+        packets=len(times),
+        mean_ns=mean,
+        sigma_ns=statistics.stdev(times) if len(times) > 1 else 0.0,
+        median_ns=statistics.median(times),
+        min_ns=min(times),
+        max_ns=max(times),
+        mean_cycles=statistics.fmean(single.packet_cycles),
+        doorbell_mean_ns=doorbell_mean,
+        doorbell_mean_cycles=doorbell_cycles,
+        published_mean_ns=theirs.mean_ns,
+        published_sigma_ns=theirs.sigma_ns,
+        published_median_ns=theirs.median_ns,
+        published_min_ns=theirs.min_ns,
+        published_max_ns=theirs.max_ns,
+        ratio=theirs.mean_ns / mean,
+        doorbell_ratio=theirs.mean_ns / doorbell_mean,
+        faults=single.faults,
+    )
+
+
+def _single_row(arguments: Mapping[str, Any], single: Single, sweep: str, memory: str) -> SingleRow:
+    cycles = statistics.fmean(single.packet_cycles)
+    return SingleRow(
+        sweep=sweep,
+        mem_w=arguments["mem_w"],
+        burst=arguments["burst"],
+        clock_mhz=arguments["clock_hz"] / 1e6,
+        memory=memory,
+        latency_ns=arguments["memory"].read_ns,
+        size=single.size,
+        packets=len(single.packet_cycles),
+        mean_cycles=cycles,
+        min_cycles=min(single.packet_cycles),
+        max_cycles=max(single.packet_cycles),
+        mean_ns=cycles * 1e9 / arguments["clock_hz"],
+        doorbell_mean_cycles=statistics.fmean(single.doorbell_cycles),
+        faults=single.faults,
+    )
+
+
+def _together_row(arguments: Mapping[str, Any], single: Single, memory: str) -> TogetherRow:
+    one, two, eight = single.doorbell_cycles
+    return TogetherRow(
+        mem_w=arguments["mem_w"],
+        burst=arguments["burst"],
+        memory=memory,
+        size=single.size,
+        one=one,
+        two=two,
+        eight=eight,
+        second_adds=two - one,
+        later_add=(eight - two) / 6,
+        faults=single.faults,
+    )
+
+
+def _flow_row(arguments: Mapping[str, Any], size: int | str, flow: Flow, sweep: str) -> FlowRow:
+    mem_w = arguments.get("mem_w", 512)
+    return FlowRow(
+        sweep=sweep,
+        mem_w=mem_w,
+        burst=arguments.get("burst", 16),
+        clock_mhz=CLOCKS[mem_w] / 1e6,
+        latency_ns=arguments["memory"].read_ns,
+        offset=arguments.get("offset", 0),
+        read_buffer=arguments.get("read_buffer", READ_BUFFER),
+        ports=arguments.get("ports", 0),
+        size=str(size),
+        packets=flow.packets,
+        cycles=flow.cycles,
+        share=flow.share,
+        payload_share=flow.payload_share,
+        gbit_s=flow.payload_share * mem_w * CLOCKS[mem_w] / 1e9,
+        dropped=flow.dropped,
+        lag_cycles=flow.lag_cycles,
+        faults=flow.faults,
+    )
+
+
+_SINGLES: Mapping[str, Callable[..., Row]] = {
+    "table_5_1": _table_row,
+    "single_packets": _single_row,
+    "back_to_back": _together_row,
+}

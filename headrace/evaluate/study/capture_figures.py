@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.evaluate.loads.capture import READ_BUFFER
-from headrace.evaluate.study.capture_points import BURSTS, CLOCKS_MHZ, WIDTHS
-from headrace.evaluate.study.capture_rows import HEADERS, FlowRow, SingleRow, TableRow
+from headrace.evaluate.study.capture_points import BURSTS, CLOCKS_MHZ, HEADERS, WIDTHS
+from headrace.evaluate.study.capture_rows import CaptureStudy, FlowRow, SingleRow, TableRow
 from headrace.evaluate.study.drawing import (
     COLOURS,
     MARKERS,
@@ -28,8 +28,6 @@ from headrace.evaluate.study.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from headrace.evaluate.study.capture import CaptureStudy
 
 
 def draw(study: CaptureStudy, folder: Path) -> dict[str, str]:

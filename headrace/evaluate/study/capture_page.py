@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from headrace.evaluate.study.capture_points import BURSTS, PAYLOADS
+from headrace.evaluate.study.capture_points import BURSTS, HEADERS, PAYLOADS
 from headrace.evaluate.study.capture_report import BPFCAP_RTL
-from headrace.evaluate.study.capture_rows import HEADERS, FlowRow
+from headrace.evaluate.study.capture_rows import CaptureStudy, FlowRow
 from headrace.evaluate.study.files import grid
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.capture import CaptureStudy
 
 FIGURES = {"figure_5_3": "study-capture-time", "streams": "study-capture-streams"}
 """Those that the page shows, and their names there."""

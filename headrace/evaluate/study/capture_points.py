@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.evaluate.loads.capture import CLOCKS, IDEAL, READ_BUFFER, Memory
-from headrace.evaluate.study.capture_rows import HEADERS
+from headrace.evaluate.study import Point
 
+HEADERS = 40  # bytes of bpfcap's ICMP packets without their payload
 PAYLOADS = (32, 64, 128, 256, 512, 1024)
 SIZES = tuple(payload + HEADERS for payload in PAYLOADS)
 BURSTS = (4, 8, 16)
@@ -31,17 +31,8 @@ _DISTANT = Memory(100, 100)
 _WIRE_MEMORY = Memory(500, 500)
 
 
-@dataclass(frozen=True)
-class Point:
-    """Work for one worker: the ``arguments`` of ``capture_loads.run``; its table, and its name there."""
-
-    table: str
-    name: str
-    arguments: dict[str, Any]
-
-
 def all_points(quick: bool) -> list[Point]:
-    """All of them. ``quick``: fewer packets, bus widths and burst lengths."""
+    """All of them, of ``capture_loads.run``. ``quick``: fewer packets, bus widths and burst lengths."""
     count = 20 if quick else 100
     widths = (32, 512) if quick else WIDTHS
     bursts: dict[int, Sequence[int]] = {32: BURSTS} if quick else {32: _LONG_BURSTS, 512: _LONG_BURSTS[:7]}
@@ -57,10 +48,10 @@ def all_points(quick: bool) -> list[Point]:
     ]
 
 
-def cards(points: Iterable[Point]) -> list[dict[str, int]]:
-    """The cards that points need: bus width, burst length and read buffer of each."""
+def cards(points: Iterable[Mapping[str, Any]]) -> list[dict[str, int]]:
+    """The cards that points' arguments need: bus width, burst length and read buffer of each."""
     keys = {"mem_w": 512, "burst": 16, "read_buffer": READ_BUFFER}
-    needed = {tuple(point.arguments.get(key, usual) for key, usual in keys.items()) for point in points}
+    needed = {tuple(point.get(key, usual) for key, usual in keys.items()) for point in points}
     return [dict(zip(keys, values, strict=True)) for values in sorted(needed)]
 
 
@@ -74,7 +65,6 @@ def _table(count: int) -> list[Point]:
     return [
         Point(
             "table_5_1",
-            name,
             _load(
                 "single",
                 32,
@@ -85,6 +75,7 @@ def _table(count: int) -> list[Point]:
                 seed=seed,
                 clock_hz=clock * 1_000_000,
             ),
+            {"memory": name},
         )
         for seed, (name, clock, burst) in enumerate(settings, start=1)
     ]
@@ -95,8 +86,8 @@ def _with_phases(memory: Memory, seed: int) -> Memory:
     return Memory(memory.read_ns, memory.write_ns, memory.write_waits, seed * 7919) if memory.phase_seed else memory
 
 
-def _single(sweep: str, memory: str, load: Mapping[str, Any]) -> Point:
-    return Point("single_packets", f"{sweep}, {memory}", dict(load))
+def _single(sweep: str, memory: str, load: dict[str, Any]) -> Point:
+    return Point("single_packets", load, {"sweep": sweep, "memory": memory})
 
 
 def _widths(widths: Sequence[int], count: int) -> list[Point]:
@@ -139,7 +130,7 @@ def _read_buffers() -> list[Point]:
 
 def _together(widths: Sequence[int]) -> list[Point]:
     return [
-        Point("back_to_back", name, _load("together", mem_w, 16, SIZES, MEMORIES[name], counts=(1, 2, 8)))
+        Point("back_to_back", _load("together", mem_w, 16, SIZES, MEMORIES[name], counts=(1, 2, 8)), {"memory": name})
         for mem_w in widths
         for name in ("ideal", "one wait")
     ]
@@ -147,7 +138,7 @@ def _together(widths: Sequence[int]) -> list[Point]:
 
 def _stream(sweep: str, mem_w: int, burst: int, sizes: Sequence[int], memory: Memory, **more: int) -> Point:
     total = 1 << 18 if mem_w < 256 else 1 << 20
-    return Point("streams", sweep, _load("stream", mem_w, burst, sizes, memory, total=total, **more))
+    return Point("streams", _load("stream", mem_w, burst, sizes, memory, total=total, **more), {"sweep": sweep})
 
 
 def _wire(quick: bool) -> list[Point]:
@@ -158,4 +149,6 @@ def _wire(quick: bool) -> list[Point]:
         {"sizes": long, "count": 2_000 if quick else 20_000, "known": False},
         {"sizes": both, "count": 5_000, "known": False, "ports": 2},
     ]
-    return [Point("wire", "wire", {"kind": "wire", "memory": _WIRE_MEMORY, "ports": 1, **load}) for load in loads]
+    return [
+        Point("wire", {"kind": "wire", "memory": _WIRE_MEMORY, "ports": 1, **load}, {"sweep": "wire"}) for load in loads
+    ]

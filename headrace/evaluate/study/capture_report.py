@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from headrace.evaluate.loads.capture import MOST_LAG
 from headrace.evaluate.study import capture_text
-from headrace.evaluate.study.capture_points import BURSTS, CLOCKS_MHZ, PAYLOADS
-from headrace.evaluate.study.capture_rows import HEADERS, FlowRow, TableRow
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.capture_points import BURSTS, CLOCKS_MHZ, HEADERS, PAYLOADS
+from headrace.evaluate.study.capture_rows import CaptureStudy, FlowRow, TableRow
+from headrace.evaluate.study.files import figure, grid, report, terminal_table
 from headrace.evaluate.study.published import BPFCAP_KERNEL_NS
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.capture import CaptureStudy
 
 
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
@@ -25,19 +23,13 @@ BPFCAP_RTL = (49, 57, 77, 117, 197, 357)  # cycles with one wait per write burst
 
 def markdown(study: CaptureStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
-    command = "headrace study capture" + " --quick" * study.quick
     parts = [
-        "# The capture card beside bpfcap",
-        f"Made by `{command}` in {study.wall_s:.0f} s. How it is known:",
-        capture_text.KNOWN,
         f"All captured bytes were compared with the packets: {study.faults} wrong, or packets unaccounted for.",
         *_table_5_1(study, figures),
         *_beyond(study, figures),
         *_software(study),
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(parts) + "\n"
+    return report(study, "capture", "The capture card beside bpfcap", capture_text.KNOWN, parts)
 
 
 def _table_5_1(study: CaptureStudy, figures: dict[str, str]) -> list[str]:
@@ -237,19 +229,15 @@ def _software(study: CaptureStudy) -> list[str]:
 
 def summary_table(study: CaptureStudy) -> Table:
     """Published means beside ours at bursts of 16, for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title="ns to capture a packet, bursts of 16 words")
-    table.add_column("payload", justify="right")
-    table.add_column("MHz", justify="right")
-    for heading in ("published", "bridge", "ideal memory", "published / bridge"):
-        table.add_column(heading, justify="right")
-    for row in study.table_5_1:
-        if row.memory != "bridge" or row.burst_words != 16:
-            continue
-        ideal = next(other for other in study.table_5_1 if other.memory == "ideal" and _key(other) == _key(row))
-        values = (row.published_mean_ns, row.mean_ns, ideal.mean_ns)
-        table.add_row(
-            f"{row.payload_bytes:,}", f"{row.clock_mhz}", *(f"{value:,.0f}" for value in values), f"{row.ratio:.2f}"
+    head = ("payload", "MHz", "published", "bridge", "ideal memory", "published / bridge")
+    ideal = {_key(row): row.mean_ns for row in study.table_5_1 if row.memory == "ideal"}
+    rows = [
+        (
+            *(f"{row.payload_bytes:,}", f"{row.clock_mhz}"),
+            *(f"{value:,.0f}" for value in (row.published_mean_ns, row.mean_ns, ideal[_key(row)])),
+            f"{row.ratio:.2f}",
         )
-    return table
+        for row in study.table_5_1
+        if row.memory == "bridge" and row.burst_words == 16
+    ]
+    return terminal_table("ns to capture a packet, bursts of 16 words", head, rows)

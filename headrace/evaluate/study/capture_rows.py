@@ -1,16 +1,10 @@
-"""The rows of the study's tables, made of what the loads of ``headrace.evaluate.loads.capture`` give."""
+"""The tables of the capture card's study."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from headrace.evaluate.loads.capture import CLOCKS, READ_BUFFER, Flow, Single
-from headrace.evaluate.study.published import bpfcap_table_5_1
-
-HEADERS = 40  # bytes of bpfcap's ICMP packets without their payload
+from headrace.evaluate.study import Study
 
 
 @dataclass(frozen=True)
@@ -106,110 +100,40 @@ class FlowRow:
 Row = TableRow | SingleRow | TogetherRow | FlowRow
 
 
-def rows_of(group: str, name: str, arguments: Mapping[str, Any], results: Sequence[Any]) -> list[Row]:
-    """Rows of a table.
+@dataclass(frozen=True)
+class KernelRow:
+    """One way of receiving, packets of one size.
 
-    ``name``: of the memory or the sweep; ``arguments``, ``results``: of the load, results in the order of its sizes.
+    ``receiver_ns``: processor time of the receiving process a packet. ``sender_ns``: that of the sending one, on whose
+    account the kernel brings a veth's packets to the other end; without a receiver, what sending costs alone.
+    ``total_ns``: the receiver's, and what it makes the sender spend more. ``latency_ns``: median from the packet's
+    arrival in the kernel to user space, one packet at a time (None: not measured).
     """
-    if group == "table_5_1":
-        return [_table_row(name, arguments, single) for single in results]
-    if group == "single_packets":
-        return [_single_row(name, arguments, single) for single in results]
-    if group == "back_to_back":
-        return [_together_row(name, arguments, single) for single in results]
-    return [_flow_row(name, arguments, size, flow) for size, flow in zip(arguments["sizes"], results, strict=True)]
+
+    way: str
+    size: int
+    packets: int
+    received: int
+    receiver_ns: float
+    sender_ns: float
+    total_ns: float
+    latency_ns: float | None
 
 
-def _table_row(memory: str, arguments: Mapping[str, Any], single: Single) -> TableRow:
-    clock, burst, payload = arguments["clock_hz"] // 1_000_000, arguments["burst"], single.size - HEADERS
-    theirs = next(
-        row
-        for row in bpfcap_table_5_1()
-        if (row.clock_mhz, row.burst_words, row.payload_bytes) == (clock, burst, payload)
-    )
-    times = [cycles * 1e3 / clock for cycles in single.packet_cycles]
-    mean, doorbell_cycles = statistics.fmean(times), statistics.fmean(single.doorbell_cycles)
-    doorbell_mean = doorbell_cycles * 1e3 / clock
-    return TableRow(
-        memory=memory,
-        clock_mhz=clock,
-        burst_words=burst,
-        payload_bytes=payload,
-        packets=len(times),
-        mean_ns=mean,
-        sigma_ns=statistics.stdev(times) if len(times) > 1 else 0.0,
-        median_ns=statistics.median(times),
-        min_ns=min(times),
-        max_ns=max(times),
-        mean_cycles=statistics.fmean(single.packet_cycles),
-        doorbell_mean_ns=doorbell_mean,
-        doorbell_mean_cycles=doorbell_cycles,
-        published_mean_ns=theirs.mean_ns,
-        published_sigma_ns=theirs.sigma_ns,
-        published_median_ns=theirs.median_ns,
-        published_min_ns=theirs.min_ns,
-        published_max_ns=theirs.max_ns,
-        ratio=theirs.mean_ns / mean,
-        doorbell_ratio=theirs.mean_ns / doorbell_mean,
-        faults=single.faults,
-    )
+@dataclass(frozen=True, kw_only=True)
+class CaptureStudy(Study):
+    """What the study found. Without ``kernel_path``, ``no_kernel_path`` says why."""
 
+    table_5_1: list[TableRow]
+    single_packets: list[SingleRow]
+    back_to_back: list[TogetherRow]
+    streams: list[FlowRow]
+    wire: list[FlowRow]
+    kernel_path: list[KernelRow]
+    no_kernel_path: str | None
 
-def _single_row(name: str, arguments: Mapping[str, Any], single: Single) -> SingleRow:
-    sweep, memory = name.split(", ")
-    cycles = statistics.fmean(single.packet_cycles)
-    return SingleRow(
-        sweep=sweep,
-        mem_w=arguments["mem_w"],
-        burst=arguments["burst"],
-        clock_mhz=arguments["clock_hz"] / 1e6,
-        memory=memory,
-        latency_ns=arguments["memory"].read_ns,
-        size=single.size,
-        packets=len(single.packet_cycles),
-        mean_cycles=cycles,
-        min_cycles=min(single.packet_cycles),
-        max_cycles=max(single.packet_cycles),
-        mean_ns=cycles * 1e9 / arguments["clock_hz"],
-        doorbell_mean_cycles=statistics.fmean(single.doorbell_cycles),
-        faults=single.faults,
-    )
-
-
-def _together_row(memory: str, arguments: Mapping[str, Any], single: Single) -> TogetherRow:
-    one, two, eight = single.doorbell_cycles
-    return TogetherRow(
-        mem_w=arguments["mem_w"],
-        burst=arguments["burst"],
-        memory=memory,
-        size=single.size,
-        one=one,
-        two=two,
-        eight=eight,
-        second_adds=two - one,
-        later_add=(eight - two) / 6,
-        faults=single.faults,
-    )
-
-
-def _flow_row(sweep: str, arguments: Mapping[str, Any], size: int | str, flow: Flow) -> FlowRow:
-    mem_w = arguments.get("mem_w", 512)
-    return FlowRow(
-        sweep=sweep,
-        mem_w=mem_w,
-        burst=arguments.get("burst", 16),
-        clock_mhz=CLOCKS[mem_w] / 1e6,
-        latency_ns=arguments["memory"].read_ns,
-        offset=arguments.get("offset", 0),
-        read_buffer=arguments.get("read_buffer", READ_BUFFER),
-        ports=arguments.get("ports", 0),
-        size=str(size),
-        packets=flow.packets,
-        cycles=flow.cycles,
-        share=flow.share,
-        payload_share=flow.payload_share,
-        gbit_s=flow.payload_share * mem_w * CLOCKS[mem_w] / 1e9,
-        dropped=flow.dropped,
-        lag_cycles=flow.lag_cycles,
-        faults=flow.faults,
-    )
+    @property
+    def faults(self) -> int:
+        """Bytes of the ring that are wrong, and packets that the counters can't account for."""
+        tables = (self.table_5_1, self.single_packets, self.back_to_back, self.streams, self.wire)
+        return sum(row.faults for rows in tables for row in rows)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.evaluate.study import emulator_switching_figures as switching
 from headrace.evaluate.study.drawing import (
@@ -22,9 +22,7 @@ from headrace.evaluate.study.drawing import (
     plain,
     save,
 )
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.emulator import EmulatorStudy, SingleRow
+from headrace.evaluate.study.emulator_rows import EmulatorStudy, SingleRow
 
 
 def draw(study: EmulatorStudy, folder: Path) -> dict[str, str]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.errors import HeadraceError
 from headrace.evaluate.study import emulator_report
 from headrace.evaluate.study import emulator_switching_report as switching
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.emulator import EmulatorStudy
+from headrace.evaluate.study.emulator_rows import EmulatorStudy
 
 FIGURES = {
     "coverage": "study-emulator-coverage",

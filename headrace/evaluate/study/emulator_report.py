@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.evaluate.study import emulator_switching_report as switching
+from headrace.evaluate.study.emulator_points import RANGE_M
 from headrace.evaluate.study.emulator_published import COVERAGE
-from headrace.evaluate.study.files import figure, files_list, grid, grid_or_nothing
+from headrace.evaluate.study.emulator_rows import CoverageRow, EmulatorStudy
+from headrace.evaluate.study.files import figure, grid, grid_or_nothing, report, terminal_table
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.emulator import CoverageRow, EmulatorStudy
 
 _KNOWN = """\
 - **measured**: nodes and links of the emulator's own assignment, by movement and radio, counted; the same everywhere.
@@ -27,9 +27,6 @@ Nothing is fitted. Places, movement and range are assumed: the thesis has none."
 def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
     parts = [
-        "# The emulator beside a thesis'",
-        f"Made by `headrace study emulator{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
-        _KNOWN,
         "## Coverage (table 3.2)",
         coverage_table(study),
         figure("coverage", figures),
@@ -60,10 +57,8 @@ def markdown(study: EmulatorStudy, figures: dict[str, str]) -> str:
         figure("filtered", figures),
         switching.filter_table(study.switching),
         "The thesis' other figures and tables of chapter 6 are in `headrace study switch` and `headrace study host`.",
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(study, "emulator", "The emulator beside a thesis'", _KNOWN, parts)
 
 
 def _ranges(study: EmulatorStudy) -> list[float]:
@@ -184,22 +179,27 @@ def grid_table(study: EmulatorStudy) -> str:
 
 def summary_table(study: EmulatorStudy) -> Table:
     """The most important figures, for the terminal."""
-    from rich.table import Table
-
-    from headrace.evaluate.study.emulator import RANGE_M
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title=f"32 nodes, range {RANGE_M:g} m")
-    for heading in ("", "is", "published"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for row in study.coverage:
-        if row.range_m == RANGE_M and row.published is not None:
-            what = f"{row.phys}, {row.endpoint} and {row.coordinator} PHYs of node, endpoint, coordinator: all reached"
-            table.add_row(what, f"{row.full} of {row.possible}", "all" if row.published else "never")
-    for each in study.resiliency:
-        if each.range_m == RANGE_M and each.published is not None:
-            table.add_row(f"{each.jammed} links jammed: nodes reached", f"{each.after:.1%}", f"{each.published:.1%}")
-    for small in study.switching.small:
-        if small.card_gbit_s is not None and small.published_gbit_s is not None:
-            what = f"packets of {small.size} bytes, two nodes on the card (modelled), Gb/s"
-            table.add_row(what, f"{small.card_gbit_s:.1f}", f"{small.published_gbit_s:.2f}")
-    return table
+    rows = [
+        (
+            f"{row.phys}, {row.endpoint} and {row.coordinator} PHYs of node, endpoint, coordinator: all reached",
+            f"{row.full} of {row.possible}",
+            "all" if row.published else "never",
+        )
+        for row in study.coverage
+        if row.range_m == RANGE_M and row.published is not None
+    ]
+    rows += [
+        (f"{row.jammed} links jammed: nodes reached", f"{row.after:.1%}", f"{row.published:.1%}")
+        for row in study.resiliency
+        if row.range_m == RANGE_M and row.published is not None
+    ]
+    rows += [
+        (
+            f"packets of {row.size} bytes, two nodes on the card (modelled), Gb/s",
+            f"{row.card_gbit_s:.1f}",
+            f"{row.published_gbit_s:.2f}",
+        )
+        for row in study.switching.small
+        if row.card_gbit_s is not None and row.published_gbit_s is not None
+    ]
+    return terminal_table(f"32 nodes, range {RANGE_M:g} m", ("", "is", "published"), rows, left=1)

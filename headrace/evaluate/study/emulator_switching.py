@@ -5,7 +5,7 @@ card. The card's values are modelled, on virtual functions; the others are this 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,105 +17,21 @@ from headrace.evaluate.loads.emulator_fabrics import Datagrams, Pair, Stream
 from headrace.evaluate.loads.host import Carried, Latency
 from headrace.evaluate.loads.host_card import CLOCK_HZ
 from headrace.evaluate.loads.switch import Filtered
+from headrace.evaluate.points import Progress
+from headrace.evaluate.study.emulator_points import SAMPLES, SEGMENT, SIZES, UDP_HEADERS, some
+from headrace.evaluate.study.emulator_rows import (
+    CARD,
+    OVS,
+    SOFTWARE,
+    FilterRow,
+    PairRow,
+    SixRow,
+    SmallRow,
+    Switching,
+)
 from headrace.evaluate.study.switch_published import SMALL_GBIT_S
 
-Progress = Callable[[str, float | None], None]
-
-CARD, OVS, SOFTWARE = "card", "ovs", "software"
-SIZES = (100, 256, 512, 1_024, 1_400)
-SAMPLES = (16, 64, 256, 1_024, 2_048)
-SEGMENT = 1_448  # bytes of data in a packet of 1,500
-
 _STREAMS = len(FIVE[6])
-_PING = 102  # bytes of Ethernet, with FCS
-_UDP_HEADERS = 46  # bytes, with FCS
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """Two nodes (figure 6.2): Gb/s of one TCP connection with messages of 64 KB, and a ping's round trip. ``fabric``:
-    ``card``, modelled without the nodes' own time; ``ovs`` and ``software``, wall clock."""
-
-    fabric: str
-    gbit_s: float
-    round_trip_us: float
-
-
-@dataclass(frozen=True)
-class SmallRow:
-    """Packets of so many bytes of data between two nodes (figure 6.3), Gb/s of data: handed over as such, and cut from
-    messages of 64 KB, by the card or by the sender's kernel. The card is modelled, Open vSwitch wall clock."""
-
-    size: int
-    card_gbit_s: float | None
-    card_cut_gbit_s: float | None
-    ovs_gbit_s: float | None
-    ovs_cut_gbit_s: float | None
-    published_ovs_gbit_s: float | None
-    published_gbit_s: float | None
-
-
-@dataclass(frozen=True)
-class SixRow:
-    """A stream of images beside four others among six nodes (figure 6.4), Gb/s: the card's modelled, others wall
-    clock. ``lost``: messages."""
-
-    source: int
-    destination: int
-    card_gbit_s: float | None
-    ovs_gbit_s: float | None
-    software_gbit_s: float | None
-    lost: int
-
-
-@dataclass(frozen=True)
-class FilterRow:
-    """Datagrams of so many samples through a FIR filter (figure 6.6), Gb/s of samples: in the card, modelled; through
-    Open vSwitch, wall clock: not filtered, filtered by the sending node with compiled code, and with NumPy."""
-
-    samples: int
-    card_gbit_s: float | None
-    none_gbit_s: float | None
-    cpp_gbit_s: float | None
-    numpy_gbit_s: float | None
-
-
-@dataclass(frozen=True)
-class Switching:
-    """All of it. ``without``: why a fabric wasn't measured, by its name."""
-
-    pairs: list[PairRow] = field(default_factory=list)
-    small: list[SmallRow] = field(default_factory=list)
-    six: list[SixRow] = field(default_factory=list)
-    filtered: list[FilterRow] = field(default_factory=list)
-    without: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def tables(self) -> dict[str, Sequence[Any]]:
-        """All rows by their table's name."""
-        return {"pairs": self.pairs, "small": self.small, "six": self.six, "filtered": self.filtered}
-
-    @property
-    def lost(self) -> int:
-        """Messages."""
-        return sum(row.lost for row in self.six)
-
-
-def points(quick: bool) -> list[dict[str, Any]]:
-    """The arguments of the card's loads. ``quick``: fewer sizes and messages."""
-    messages = 4 if quick else 32
-    found: list[dict[str, Any]] = [{"kind": "latency", "size": _PING}]
-    found += [
-        {"kind": "cut", "segment": SEGMENT, "streams": count, "messages": messages} for count in (1, len(FIVE[6]))
-    ]
-    for size in _some(SIZES, quick):
-        found.append({"kind": "carried", "size": size + _UDP_HEADERS, "functions": 1})
-        found.append({"kind": "cut", "segment": size, "streams": 1, "messages": messages})
-    return found + [{"kind": "fir", "samples": count} for count in _some(SAMPLES, quick)]
-
-
-def _some(all_: Sequence[int], quick: bool) -> Sequence[int]:
-    return all_[::3] if quick else all_
 
 
 @dataclass
@@ -158,11 +74,11 @@ def _measure(found: Beside, fabric: str, quick: bool, report: Progress) -> None:
     with loads.two_nodes(fabric) as emulation:
         found.pairs.append(loads.pair(emulation, fabric, seconds, 10 if quick else 100))
         if fabric == OVS:
-            for size in _some(SIZES, quick):
+            for size in some(SIZES, quick):
                 report(f"packets of {size:,} bytes on {fabric}", None)
                 found.datagrams.append(loads.datagrams(emulation, fabric, size, seconds=seconds))
                 found.cuts[size] = loads.cut(emulation, size, seconds)
-            for count in _some(SAMPLES, quick):
+            for count in some(SAMPLES, quick):
                 report(f"{count:,} samples on {fabric}", None)
                 found.datagrams += [
                     loads.datagrams(emulation, fabric, 4 * count, way, seconds)
@@ -184,7 +100,7 @@ def rows(card: Sequence[tuple[Mapping[str, Any], Any]], measured: Beside) -> Swi
         pairs.insert(0, PairRow(CARD, cuts[SEGMENT, 1][0] / 1e9, 2 * latency.most / CLOCK_HZ * 1e6))
     small = []
     for size in SIZES:
-        rate, cut = carried.get(size + _UDP_HEADERS), cuts.get((size, 1))
+        rate, cut = carried.get(size + UDP_HEADERS), cuts.get((size, 1))
         if rate is not None or measured.bps(size) is not None:
             published = SMALL_GBIT_S.get(size, (None, None))
             data = None if rate is None else rate * 8 * size

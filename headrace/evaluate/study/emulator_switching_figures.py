@@ -16,7 +16,7 @@ from headrace.evaluate.study.drawing import (
     panels,
     plain,
 )
-from headrace.evaluate.study.emulator_switching import FilterRow, SixRow, SmallRow, Switching
+from headrace.evaluate.study.emulator_rows import FilterRow, SixRow, SmallRow, Switching
 
 _GREY = "#777777"
 

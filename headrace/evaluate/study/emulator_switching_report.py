@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.evaluate.study.emulator_switching import CARD, OVS, SOFTWARE, Switching
+from headrace.evaluate.study.emulator_rows import CARD, OVS, SOFTWARE, Switching
 from headrace.evaluate.study.files import grid_or_nothing
 
 NAMES = {CARD: "the card, modelled, nodes take no time", OVS: "Open vSwitch here", SOFTWARE: "the kernel (`software`)"}

@@ -1,4 +1,4 @@
-"""The files that a study leaves: report.md, a CSV file for each table, figures."""
+"""The files that a study leaves: report.md, a CSV file for each table, figures; and its table in the terminal."""
 
 from __future__ import annotations
 
@@ -6,31 +6,68 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import HeadraceError
+from headrace.evaluate.study import Study
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+AnyStudy = TypeVar("AnyStudy", bound=Study)
 
 
 def write(
+    study: AnyStudy,
     folder: Path,
-    tables: Mapping[str, Sequence[Any]],
-    draw: Callable[[Path], dict[str, str]],
-    report: Callable[[dict[str, str]], str],
+    draw: Callable[[AnyStudy, Path], dict[str, str]],
+    markdown: Callable[[AnyStudy, dict[str, str]], str],
 ) -> None:
     """Writes them into a folder, which is made if need be.
 
-    ``tables``: rows (dataclasses) by name; ``draw`` draws into a folder and gives captions by name; ``report`` gets
-    these and gives the markdown. Raises HeadraceError when a file can't be written.
+    ``draw`` draws into the folder and gives captions by name; ``markdown`` gets these and gives the markdown. Raises
+    HeadraceError when a file can't be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, rows in tables.items():
+        for name, rows in study.tables.items():
             if rows:
                 _write_csv(folder / f"{name}.csv", rows)
-        figures = draw(folder)
-        (folder / "report.md").write_text(report(figures))
+        figures = draw(study, folder)
+        (folder / "report.md").write_text(markdown(study, figures))
     except OSError as error:
         raise HeadraceError(f"{error.filename or folder}: {error.strerror}") from None
+
+
+def report(study: Study, name: str, title: str, known: str, parts: Iterable[str]) -> str:
+    """The markdown of a study's report: ``known`` says how its figures are, ``parts`` are chapters and what is in
+    them; empty ones are left out."""
+    made = f"Made by `headrace study {name}{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:"
+    measured_on = f"All of it {study.measured_on}." if study.measured_on else ""
+    all_ = [f"# {title}", made, known, *parts, files_list(study.tables), measured_on]
+    return "\n\n".join(part for part in all_ if part) + "\n"
+
+
+def terminal_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 0) -> Table:
+    """A table for the terminal; all columns but the first ``left`` are numbers."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False, title=title)
+    for number, heading in enumerate(head):
+        table.add_column(heading, justify="left" if number < left else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def span(least: float, most: float) -> str:
+    """From the least to the most, or the one that both are."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def or_nothing(value: float | None, form: str) -> str:
+    """A number in a format; None: nothing."""
+    return "" if value is None else format(value, form)
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headrace.evaluate.study.drawing import COLOURS, ONE, OURS, THEIRS, Drawn, bytes_axis, line, panels, save
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.filter import FilterStudy
+from headrace.evaluate.study.filter_rows import FilterStudy
 
 
 def draw(study: FilterStudy, folder: Path) -> dict[str, str]:

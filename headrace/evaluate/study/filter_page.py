@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.evaluate.study import filter_report
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.filter import FilterStudy
+from headrace.evaluate.study.filter_rows import FilterStudy
 
 FIGURES = {"insertion": "study-filter-insertion"}
 """Those that the page shows, and their names there."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.evaluate.study.files import figure, files_list, grid, grid_or_nothing
+from headrace.evaluate.study.files import figure, grid, grid_or_nothing, or_nothing, report, terminal_table
+from headrace.evaluate.study.filter_rows import FilterStudy
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.filter import FilterStudy
 
 _KNOWN = """\
 - **measured**: packets and cycles of the RTL, LUTs and RAMs by Yosys.
@@ -21,9 +20,6 @@ _KNOWN = """\
 def markdown(study: FilterStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
     parts = [
-        "# The filter card beside FFShark",
-        f"Made by `headrace study filter{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
-        _KNOWN,
         "## Packets at a full line (section V-B)",
         sizes_table(study),
         "## Insertion latency (table IV, figure 11)",
@@ -35,10 +31,8 @@ def markdown(study: FilterStudy, figures: dict[str, str]) -> str:
         cores_table(study),
         "## What it takes (table V)",
         parts_table(study),
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(study, "filter", "The filter card beside FFShark", _KNOWN, parts)
 
 
 def _name(size: str) -> str:
@@ -102,7 +96,7 @@ def parts_table(study: FilterStudy) -> str:
     lines = [
         [
             *(f"{row.part}: {row.what}", f"{row.luts:,}", f"{row.flip_flops:,}", f"{row.brams:g}"),
-            "" if row.dsps is None else f"{row.dsps:,}",
+            or_nothing(row.dsps, ","),
         ]
         for row in study.parts
     ]
@@ -111,13 +105,12 @@ def parts_table(study: FilterStudy) -> str:
 
 def summary_table(study: FilterStudy) -> Table:
     """The most important figures, for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title="A full line of 100 Gb/s")
-    for heading in ("bytes", "packets", "lost", "not inspected", "ns in the card", "FFShark's ns"):
-        table.add_column(heading, justify="right")
-    for row in study.sizes:
-        theirs = f"{row.published_ns:,.0f}" if row.published_ns is not None else ""
-        counts = f"{row.packets:,}", f"{row.lost:,}", f"{row.uninspected:,}"
-        table.add_row(row.size, *counts, f"{row.ns:.1f}", theirs)
-    return table
+    head = ("bytes", "packets", "lost", "not inspected", "ns in the card", "FFShark's ns")
+    rows = [
+        (
+            *(row.size, f"{row.packets:,}", f"{row.lost:,}", f"{row.uninspected:,}", f"{row.ns:.1f}"),
+            or_nothing(row.published_ns, ",.0f"),
+        )
+        for row in study.sizes
+    ]
+    return terminal_table("A full line of 100 Gb/s", head, rows)

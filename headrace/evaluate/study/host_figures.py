@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headrace.evaluate.study.drawing import (
     COLOURS,
@@ -22,9 +21,7 @@ from headrace.evaluate.study.drawing import (
     save,
 )
 from headrace.evaluate.study.host_published import PCIE4_GBIT_S, PCIE4_LINK_GBIT_S, TRANSFER_GBIT_S
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.host import HostStudy
+from headrace.evaluate.study.host_rows import HostStudy
 
 _GREY = "#777777"
 

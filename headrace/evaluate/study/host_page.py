@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.evaluate.study import host_report
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.host import HostStudy
+from headrace.evaluate.study.host_rows import HostStudy
 
 FIGURES = {
     "transfers": "study-host-transfers",

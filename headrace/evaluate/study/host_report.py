@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.files import figure, grid, or_nothing, report, span, terminal_table
 from headrace.evaluate.study.host_published import PCIE4_GBIT_S, PCIE4_LINK_GBIT_S
+from headrace.evaluate.study.host_rows import HostStudy
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.host import HostStudy
 
 _KNOWN = """\
 - **modelled**: Gb/s over PCI Express. The RTL of `rtl/pcie` moves the bytes, in cycles of 250 MHz; the link and a root
@@ -25,11 +24,8 @@ _KNOWN = """\
 def markdown(study: HostStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
     parts = [
-        "# The host interface beside DMA on an FPGA with SR-IOV",
-        f"Made by `headrace study host{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
-        _KNOWN,
-        *([f"Without PCI Express: {study.without_pcie}."] if study.without_pcie else []),
-        *([f"Without some of this machine's paths: {study.without_paths}."] if study.without_paths else []),
+        f"Without PCI Express: {study.without_pcie}." if study.without_pcie else "",
+        f"Without some of this machine's paths: {study.without_paths}." if study.without_paths else "",
         "## Payload of a TLP (figure 5.7)",
         payloads_table(study),
         "## Reads in flight (figure 5.8)",
@@ -48,10 +44,8 @@ def markdown(study: HostStudy, figures: dict[str, str]) -> str:
         moderations_table(study),
         "## Processor time of a packet",
         paths_table(study),
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(study, "host", "The host interface beside DMA on an FPGA with SR-IOV", _KNOWN, parts)
 
 
 def payloads_table(study: HostStudy) -> str:
@@ -126,7 +120,7 @@ def latencies_table(study: HostStudy) -> str:
         cells = [
             cell
             for latency in latencies
-            for cell in (_range(rows[latency].least_cycles, rows[latency].most_cycles), f"{rows[latency].ns:,.0f}")
+            for cell in (span(rows[latency].least_cycles, rows[latency].most_cycles), f"{rows[latency].ns:,.0f}")
         ]
         lines.append([f"{size:,} bytes", *cells])
     head = [name for latency in latencies for name in (f"cycles, memory answers after {latency:,} ns", "ns at 250 MHz")]
@@ -167,17 +161,10 @@ def paths_table(study: HostStudy) -> str:
 
 def summary_table(study: HostStudy) -> Table:
     """The most important figures, for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title="PCIe 3.0 x8, Gb/s, modelled")
-    for heading in ("transfer", "reads", "writes", "one at a time", "the thesis' way", "published"):
-        table.add_column(heading, justify="right")
+    head = ("transfer", "reads", "writes", "one at a time", "the thesis' way", "published")
+    rows = []
     for row in study.transfers:
         values = (row.reads_gbit_s, row.writes_gbit_s, row.single_gbit_s, row.described_gbit_s)
-        published = "" if row.published_gbit_s is None else f"{row.published_gbit_s:.0f}"
-        table.add_row(f"{row.size:,}", *(f"{value:.1f}" if value else "" for value in values), published)
-    return table
-
-
-def _range(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        shown = (f"{value:.1f}" if value else "" for value in values)
+        rows.append((f"{row.size:,}", *shown, or_nothing(row.published_gbit_s, ".0f")))
+    return terminal_table("PCIe 3.0 x8, Gb/s, modelled", head, rows)

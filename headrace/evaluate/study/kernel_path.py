@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.card import Card
 from headrace.card.packet_memory import PacketMemory
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.capture import parameters
+from headrace.evaluate.study.capture_rows import KernelRow
 from headrace.net import netlink
 
 _CLONE_NEWNET = 0x4000_0000
@@ -36,26 +36,6 @@ _MEMORY = 0x1_0000_0000
 _MEMORY_BYTES = 1 << 26
 _PAUSE_EVERY = 32  # packets, so that no receiver loses any
 _GIVE_UP_S = 5.0
-
-
-@dataclass(frozen=True)
-class KernelRow:
-    """One way of receiving, packets of one size.
-
-    ``receiver_ns``: processor time of the receiving process a packet. ``sender_ns``: that of the sending one, on whose
-    account the kernel brings a veth's packets to the other end; without a receiver, what sending costs alone.
-    ``total_ns``: the receiver's, and what it makes the sender spend more. ``latency_ns``: median from the packet's
-    arrival in the kernel to user space, one packet at a time (None: not measured).
-    """
-
-    way: str
-    size: int
-    packets: int
-    received: int
-    receiver_ns: float
-    sender_ns: float
-    total_ns: float
-    latency_ns: float | None
 
 
 def measure_kernel_path(count: int) -> list[KernelRow]:

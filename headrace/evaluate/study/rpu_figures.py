@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.evaluate.study.drawing import (
     COLOURS,
@@ -21,9 +21,7 @@ from headrace.evaluate.study.drawing import (
     save,
 )
 from headrace.evaluate.study.published import RPU_CRC_GBIT_S
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.rpu import RpuStudy
+from headrace.evaluate.study.rpu_rows import RpuStudy
 
 _BYTES = "packet in bytes, with FCS"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.evaluate.study import rpu_report
 from headrace.evaluate.study.published import ICAP_MBYTE_S, MCAP_MBYTE_S, RPU_RECONFIGURATION_S
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.rpu import RpuStudy
+from headrace.evaluate.study.rpu_rows import RpuStudy
 
 FIGURES = {"figure_4_2": "study-rpu-forwarding", "figure_4_3": "study-rpu-crc", "stay": "study-rpu-stay"}
 """Those that the page shows, and their names there."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.files import figure, grid, report, terminal_table
 from headrace.evaluate.study.published import (
     ICAP_MBYTE_S,
     MCAP_MBYTE_S,
     RPU_RECONFIGURATION_S,
     rosebud_cycles,
 )
+from headrace.evaluate.study.rpu_rows import RateRow, RpuStudy
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.rpu import RateRow, RpuStudy
 
 _KNOWN = """\
 - **measured**: cycles of the RTL, the same on every machine.
@@ -28,9 +27,6 @@ _KNOWN = """\
 def markdown(study: RpuStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
     parts = [
-        "# The RPU card beside Rosebud",
-        f"Made by `headrace study rpu{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
-        _KNOWN,
         "## Forwarding (figure 4.2) and CRC (figure 4.3)",
         figure("figure_4_2", figures),
         rates_table(study),
@@ -43,10 +39,8 @@ def markdown(study: RpuStudy, figures: dict[str, str]) -> str:
         stays_table(study),
         "## Changing accelerators (table 4.1)",
         swaps_table(study),
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(study, "rpu", "The RPU card beside Rosebud", _KNOWN, parts)
 
 
 def _by_size(study: RpuStudy, columns: list[tuple[str, int]]) -> list[tuple[int, list[RateRow]]]:
@@ -131,13 +125,10 @@ def swaps_table(study: RpuStudy) -> str:
 
 def summary_table(study: RpuStudy) -> Table:
     """The most important figures, for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False, title="Gb/s of frames, 8 units and 1")
-    for heading in ("bytes", "room", "forwarded", "CRC checked", "forwarded", "CRC checked", "Rosebud, 1 unit"):
-        table.add_column(heading, justify="right")
+    head = ("bytes", "room", "forwarded", "CRC checked", "forwarded", "CRC checked", "Rosebud, 1 unit")
     columns = [(what, units) for units in (8, 1) for what in ("forwarded", "CRC checked")]
+    rows = []
     for size, row in _by_size(study, columns):
         values = (row[0].line_gbit_s, *(each.gbit_s for each in row), row[2].rosebud_gbit_s or 0)
-        table.add_row(f"{size:,}", *(f"{value:.1f}" for value in values))
-    return table
+        rows.append((f"{size:,}", *(f"{value:.1f}" for value in values)))
+    return terminal_table("Gb/s of frames, 8 units and 1", head, rows)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,146 +17,24 @@ from headrace.evaluate.loads import switch as switch_loads
 from headrace.evaluate.loads.openflow import Stale
 from headrace.evaluate.loads.ovs_rates import Connections, Flood
 from headrace.evaluate.loads.switch import Carried, Filtered, Latency, Limit
-from headrace.evaluate.points import PointsFile, run_points
-from headrace.evaluate.study import files
+from headrace.evaluate.points import Progress, quiet
+from headrace.evaluate.study import Point, sweep
+from headrace.evaluate.study.switch_points import CHUNK_W, all_points
 from headrace.evaluate.study.switch_published import CONNECTIONS_KPPS, KEY_BITS, cam_bits
+from headrace.evaluate.study.switch_rows import (
+    BarrierRow,
+    ConnectionRow,
+    DepthRow,
+    FirRow,
+    SizeRow,
+    SmallRow,
+    SwitchStudy,
+)
 from headrace.net import ovs
 
-Progress = Callable[[str, float | None], None]
 Rate = TypeVar("Rate", Connections, Flood)
 
-DEPTHS = (1, 4, 8)
-SIZES = (64, 100, 256, 512, 1024, 1518)
-SAMPLES = (16, 64, 256, 1024, 2048)
-PARTS: tuple[tuple[str, int], ...] = (
-    *(("exact", entries) for entries in (1024, 4096, 16384)),
-    *(("ternary", entries) for entries in (32, 64, 128, 256)),
-)
-CHUNK_W = 5
-TRIALS = 1_000
 _RUNS = 3  # of Open vSwitch
-
-
-@dataclass(frozen=True)
-class DepthRow:
-    """A pipeline of so many tables: cycles in the card of a packet that sees all of them, and of the smallest packets
-    at their limit; Open vSwitch's processor time for a packet of a new connection and of one that it knows."""
-
-    tables: int
-    least_cycles: int
-    most_cycles: int
-    ns: float
-    cycles_per_packet: float
-    ovs_new_ns: float | None
-    ovs_known_ns: float | None
-
-
-@dataclass(frozen=True)
-class SizeRow:
-    """A part of a table on UltraScale+: ``ram_bits`` are those of its entries, ``cam_bits`` those of the thesis' CAM
-    with as many."""
-
-    part: str
-    entries: int
-    luts: int
-    lutram: int
-    ffs: int
-    bram36: float
-    cam_bits: int
-
-
-@dataclass(frozen=True)
-class ConnectionRow:
-    """Connections that begin and end, thousands of packets a second. ``data``: packets of each beside the two that open
-    it. The card's are modelled, ``ovs`` those of this machine, wall clock and a core's processor time."""
-
-    data: int
-    payload: int
-    card_kpps: float
-    ovs_kpps: float | None
-    ovs_core_kpps: float | None
-    ovs_known_core_kpps: float | None
-    published_ovs_kpps: float
-    published_kpps: float
-
-
-@dataclass(frozen=True)
-class SmallRow:
-    """Packets of a size, Gb/s of frames: the card's two lines are modelled; Open vSwitch's on a core of this machine,
-    of one flow, wall clock and processor time."""
-
-    size: int
-    card_gbit_s: float
-    lines_gbit_s: float
-    ovs_gbit_s: float | None
-    ovs_core_gbit_s: float | None
-
-
-@dataclass(frozen=True)
-class FirRow:
-    """A FIR filter of 4 taps on packets of so many samples, Gb/s of samples: the card's are modelled, the others a
-    core's of this machine."""
-
-    samples: int
-    card_gbit_s: float
-    cpp_gbit_s: float
-    numpy_gbit_s: float
-
-
-@dataclass(frozen=True)
-class BarrierRow:
-    """Packets sent when a barrier was answered, behind a change of their flow: modified, or deleted and added."""
-
-    switch: str
-    change: str
-    trials: int
-    stale: int
-    lost: int
-
-
-@dataclass(frozen=True)
-class SwitchStudy:
-    """What the study found. ``without_ovs``: why there are no rates of Open vSwitch's, if there are none."""
-
-    quick: bool
-    depths: list[DepthRow]
-    sizes: list[SizeRow]
-    connections: list[ConnectionRow]
-    small: list[SmallRow]
-    fir: list[FirRow]
-    barriers: list[BarrierRow]
-    without_ovs: str
-    wall_s: float
-    measured_on: str = ""
-
-    @property
-    def tables(self) -> dict[str, Sequence[Any]]:
-        """All rows by their table's name."""
-        return {
-            "depths": self.depths,
-            "sizes": self.sizes,
-            "connections": self.connections,
-            "small": self.small,
-            "fir": self.fir,
-            "barriers": self.barriers,
-        }
-
-    @property
-    def faults(self) -> int:
-        """Packets that the card sent the old way, or lost, behind a barrier's answer."""
-        return sum(row.stale + row.lost for row in self.barriers if row.switch == "card")
-
-    def to_json(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {**asdict(self), "faults": self.faults}
-
-
-@dataclass(frozen=True)
-class Point:
-    """Work for one worker: the ``arguments`` of ``run``, and the table that it is for."""
-
-    table: str
-    arguments: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -168,24 +45,6 @@ class Size:
     lutram: int
     ffs: int
     rams: float
-
-
-def all_points(quick: bool) -> list[Point]:
-    """All of them. ``quick``: fewer depths, sizes and trials."""
-    depths, sizes, samples = (DEPTHS[:2], SIZES[::3], SAMPLES[::2]) if quick else (DEPTHS, SIZES, SAMPLES)
-    found = [Point("depths", {"kind": kind, "tables": tables}) for tables in depths for kind in ("latency", "limit")]
-    found += [Point("small", {"kind": "carried", "tables": 4, "sizes": sizes})]
-    found += [
-        Point("connections", {"kind": "connections", "tables": 1, "data": data, "payload": payload})
-        for data, payload in CONNECTIONS_KPPS
-    ]
-    found += [Point("fir", {"kind": "fir", "samples": count}) for count in samples]
-    trials = 100 if quick else TRIALS
-    found += [
-        Point("barriers", {"kind": "stale_packets", "trials": trials, "replace": replace}) for replace in (False, True)
-    ]
-    parts = [each for each in PARTS if each[1] in (1024, 32, 128)] if quick else PARTS
-    return found + [Point("sizes", {"kind": "size", "part": part, "entries": entries}) for part, entries in parts]
 
 
 def run(kind: str, **arguments: Any) -> Any:
@@ -204,7 +63,7 @@ def size(part: str, entries: int) -> Size:
 def measure(
     quick: bool = False,
     address: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     points: Sequence[Point] | None = None,
     store: Path | None = None,
     measured_on: str = "",
@@ -212,31 +71,23 @@ def measure(
     """Measures everything, or only ``points`` of the card, with what stands beside them; the rest as
     ``headrace.evaluate.study.capture.measure``. What this machine itself takes is measured last, while it does nothing
     else."""
-    report = progress or (lambda _what, _done: None)
     start = time.monotonic()
+
+    def build(left: Sequence[dict[str, Any]]) -> None:
+        for tables in sorted({each.get("tables", 4) for each in left}):
+            progress(f"card with {tables} tables", None)
+            switch_loads.build(tables)
+
     chosen = all_points(quick) if points is None else points
-    with ExitStack() as stack:
-        modules = [switch_loads, openflow, sys.modules[__name__]]
-        known = stack.enter_context(PointsFile(store, measured_on, modules)) if store else None
-        if address is None:
-            for tables in sorted({point.arguments.get("tables", 4) for point in chosen}):
-                report(f"card with {tables} tables", None)
-                switch_loads.build(tables)
-        results = run_points(
-            run,
-            [point.arguments for point in chosen],
-            address,
-            lambda done, all_: report("switch card", done / all_),
-            known,
-        )
     found: dict[str, list[Any]] = {"depths": [], "small": [], "connections": [], "fir": [], "barriers": [], "sizes": []}
-    for point, result in zip(chosen, results, strict=True):
+    modules = [switch_loads, openflow, sys.modules[__name__]]
+    for point, result in sweep("switch card", run, chosen, build, modules, address, progress, store, measured_on):
         found[point.table].append((point.arguments, result))
-    report("Open vSwitch", None)
+    progress("Open vSwitch", None)
     beside, why = _beside(quick, found)
-    report("FIR filter of this machine", None)
+    progress("FIR filter of this machine", None)
     return SwitchStudy(
-        quick,
+        quick=quick,
         depths=_depths(found["depths"], beside),
         sizes=[_size(arguments, each) for arguments, each in found["sizes"]],
         connections=[_connection(arguments, each, beside) for arguments, each in found["connections"]],
@@ -343,14 +194,3 @@ def _barriers(found: Sequence[tuple[dict[str, Any], Stale]]) -> list[BarrierRow]
 def _barrier(switch: str, replace: bool, found: Stale) -> BarrierRow:
     change = "deleted and added" if replace else "modified"
     return BarrierRow(switch, change, found.trials, found.stale, found.lost)
-
-
-def write(study: SwitchStudy, folder: Path) -> None:
-    """Writes report.md, a CSV file for each table and the figures (PNG, SVG) into a folder, which is made if need be.
-
-    Raises HeadraceError when that can't be done.
-    """
-    from headrace.evaluate.study.switch_figures import draw
-    from headrace.evaluate.study.switch_report import markdown
-
-    files.write(folder, study.tables, lambda where: draw(study, where), lambda figures: markdown(study, figures))

@@ -22,11 +22,11 @@ from headrace.evaluate.study.drawing import (
     save,
 )
 from headrace.evaluate.study.switch_published import FIR_GBIT_S, SMALL_GBIT_S
+from headrace.evaluate.study.switch_rows import SwitchStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from headrace.evaluate.study.switch import SwitchStudy
 
 _BRAM36_BITS = 36_864
 _LUT_BITS = 64

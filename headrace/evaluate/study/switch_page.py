@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.evaluate.study import switch_report
-
-if TYPE_CHECKING:
-    from headrace.evaluate.study.switch import SwitchStudy
+from headrace.evaluate.study.switch_rows import SwitchStudy
 
 FIGURES = {
     "sizes": "study-switch-sizes",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.evaluate.study.files import figure, files_list, grid
+from headrace.evaluate.study.files import figure, grid, or_nothing, report, span, terminal_table
 from headrace.evaluate.study.switch_published import FIR_GAIN, FIR_GBIT_S, SMALL_GBIT_S
+from headrace.evaluate.study.switch_rows import SwitchStudy
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from headrace.evaluate.study.switch import SwitchStudy
 
 _KNOWN = """\
 - **measured**: cycles of the RTL, the same on every machine; LUTs and RAMs as Yosys finds them.
@@ -25,10 +24,7 @@ _KNOWN = """\
 def markdown(study: SwitchStudy, figures: dict[str, str]) -> str:
     """The whole report. ``figures``: captions by file name without suffix."""
     parts = [
-        "# The switch card beside an OpenFlow switch on an FPGA and Open vSwitch",
-        f"Made by `headrace study switch{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:",
-        _KNOWN,
-        *([f"Without rates of Open vSwitch: {study.without_ovs}."] if study.without_ovs else []),
+        f"Without rates of Open vSwitch: {study.without_ovs}." if study.without_ovs else "",
         "## Lookups and cycles by the number of tables",
         depths_table(study),
         "## What tables take",
@@ -45,10 +41,10 @@ def markdown(study: SwitchStudy, figures: dict[str, str]) -> str:
         fir_table(study),
         "## Barriers",
         barriers_table(study),
-        files_list(study.tables),
-        *([f"All of it {study.measured_on}."] if study.measured_on else []),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report(
+        study, "switch", "The switch card beside an OpenFlow switch on an FPGA and Open vSwitch", _KNOWN, parts
+    )
 
 
 def depths_table(study: SwitchStudy) -> str:
@@ -56,11 +52,11 @@ def depths_table(study: SwitchStudy) -> str:
     lines = [
         [
             f"{row.tables}",
-            _range(row.least_cycles, row.most_cycles),
+            span(row.least_cycles, row.most_cycles),
             f"{row.ns:,.0f}",
             f"{row.cycles_per_packet:.2f}",
-            _or_none(row.ovs_new_ns, ",.0f"),
-            _or_none(row.ovs_known_ns, ",.0f"),
+            or_nothing(row.ovs_new_ns, ",.0f"),
+            or_nothing(row.ovs_known_ns, ",.0f"),
         ]
         for row in study.depths
     ]
@@ -94,9 +90,9 @@ def connections_table(study: SwitchStudy) -> str:
             f"{row.published_kpps:.1f}",
             f"{row.published_kpps / row.published_ovs_kpps:.1f}",
             f"{row.card_kpps:,.0f}",
-            _or_none(row.ovs_kpps, ",.0f"),
-            _or_none(row.ovs_core_kpps, ",.0f"),
-            _or_none(row.ovs_known_core_kpps, ",.0f"),
+            or_nothing(row.ovs_kpps, ",.0f"),
+            or_nothing(row.ovs_core_kpps, ",.0f"),
+            or_nothing(row.ovs_known_core_kpps, ",.0f"),
         ]
         for row in study.connections
     ]
@@ -112,8 +108,8 @@ def small_table(study: SwitchStudy) -> str:
             f"{row.size:,} bytes",
             f"{row.lines_gbit_s:.1f}",
             f"{row.card_gbit_s:.1f}",
-            _or_none(row.ovs_gbit_s, ".2f"),
-            _or_none(row.ovs_core_gbit_s, ".2f"),
+            or_nothing(row.ovs_gbit_s, ".2f"),
+            or_nothing(row.ovs_core_gbit_s, ".2f"),
             *(f"{value:.2f}" for value in SMALL_GBIT_S.get(row.size, ())),
             *[""] * (2 * (row.size not in SMALL_GBIT_S)),
         ]
@@ -155,22 +151,12 @@ def barriers_table(study: SwitchStudy) -> str:
 
 def summary_table(study: SwitchStudy) -> Table:
     """The most important figures, for the terminal."""
-    from rich.table import Table
-
-    table = Table(
-        box=None, header_style="bold", pad_edge=False, title="Short-lived connections, thousands of packets/s"
-    )
-    for heading in ("data packets", "payload", "card, modelled", "Open vSwitch here", "a core of it", "published FPGA"):
-        table.add_column(heading, justify="right")
-    for row in study.connections:
-        here = (_or_none(row.ovs_kpps, ",.0f"), _or_none(row.ovs_core_kpps, ",.0f"))
-        table.add_row(f"{row.data}", f"{row.payload:,}", f"{row.card_kpps:,.0f}", *here, f"{row.published_kpps:.1f}")
-    return table
-
-
-def _range(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
-def _or_none(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+    head = ("data packets", "payload", "card, modelled", "Open vSwitch here", "a core of it", "published FPGA")
+    rows = [
+        (
+            *(f"{row.data}", f"{row.payload:,}", f"{row.card_kpps:,.0f}"),
+            *(or_nothing(row.ovs_kpps, ",.0f"), or_nothing(row.ovs_core_kpps, ",.0f"), f"{row.published_kpps:.1f}"),
+        )
+        for row in study.connections
+    ]
+    return terminal_table("Short-lived connections, thousands of packets/s", head, rows)
