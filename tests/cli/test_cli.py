@@ -14,7 +14,8 @@ from patience import until
 
 from headrace.cli import commands, main
 from headrace.errors import HeadraceError
-from headrace.evaluate.bench import GROUPS, MEASURED, WALL_CLOCK, Row
+from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Row
+from headrace.evaluate.bench.groups import GROUPS
 
 COMMANDS = ["filter", "measure", "cards", "build", "cache", "synth", "bench", "version"]
 LINK = ["run", "set", "stats"]
@@ -166,7 +167,7 @@ def test_bench_shows_rows_and_fails_when_one_is_missed(
         asked.append((groups, *options[:2]))
         return [met, missed] if "sim" in groups else [met]
 
-    monkeypatch.setattr("headrace.evaluate.bench.run", run)
+    monkeypatch.setattr("headrace.evaluate.bench.groups.run", run)
     assert main(["bench", "filter", "--quick", "--dask", "tcp://host:1"]) == 0
     assert main(["bench"]) == 1
     out = capsys.readouterr().out

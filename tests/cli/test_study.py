@@ -20,8 +20,9 @@ from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import capture as capture_loads
 from headrace.evaluate.loads.capture import CLOCKS, IDEAL, Memory
-from headrace.evaluate.study import capture
-from headrace.evaluate.study.capture_points import MEMORIES, SIZES, TABLES, Point, all_points, cards
+from headrace.evaluate.study import Point, capture, capture_figures, capture_report, files
+from headrace.evaluate.study.capture_points import MEMORIES, SIZES, TABLES, all_points, cards
+from headrace.evaluate.study.capture_rows import CaptureStudy
 from headrace.evaluate.study.kernel_path import measure_kernel_path
 from headrace.evaluate.study.published import BpfcapRow, bpfcap_table_5_1
 
@@ -29,13 +30,31 @@ CARD: dict[str, Any] = {"mem_w": 32, "burst": 16}  # the only one that these tes
 LOAD: dict[str, Any] = {**CARD, "clock_hz": CLOCKS[32]}
 SMALL = [
     *(
-        Point("table_5_1", name, {"kind": "single", **LOAD, "sizes": SIZES, "memory": MEMORIES[name], "count": 5})
+        Point(
+            "table_5_1",
+            {"kind": "single", **LOAD, "sizes": SIZES, "memory": MEMORIES[name], "count": 5},
+            {"memory": name},
+        )
         for name in ("ideal", "bridge")
     ),
-    Point("single_packets", "bus width, ideal", {"kind": "single", **LOAD, "sizes": [60], "memory": IDEAL, "count": 2}),
-    Point("back_to_back", "ideal", {"kind": "together", **LOAD, "sizes": [72], "memory": IDEAL, "counts": (1, 2, 8)}),
-    Point("streams", "packet size", {"kind": "stream", **LOAD, "sizes": [60, 1514], "memory": Memory(100, 100)}),
-    Point("wire", "wire", {"kind": "wire", "mem_w": 32, "sizes": [60, 300], "count": 200, "memory": IDEAL, "ports": 1}),
+    Point(
+        "single_packets",
+        {"kind": "single", **LOAD, "sizes": [60], "memory": IDEAL, "count": 2},
+        {"sweep": "bus width", "memory": "ideal"},
+    ),
+    Point(
+        "back_to_back",
+        {"kind": "together", **LOAD, "sizes": [72], "memory": IDEAL, "counts": (1, 2, 8)},
+        {"memory": "ideal"},
+    ),
+    Point(
+        "streams", {"kind": "stream", **LOAD, "sizes": [60, 1514], "memory": Memory(100, 100)}, {"sweep": "packet size"}
+    ),
+    Point(
+        "wire",
+        {"kind": "wire", "mem_w": 32, "sizes": [60, 300], "count": 200, "memory": IDEAL, "ports": 1},
+        {"sweep": "wire"},
+    ),
 ]
 PUBLISHED_SUMS = ([229945, 11176, 229841], 153900, 251590)  # added up from the thesis' text by other means
 PUBLISHED_SHA256 = "0d8ccf040f4af156e1d9636aeac694226f0c8a31ada06f3ddd6b4cd7416d6587"
@@ -186,19 +205,21 @@ def test_a_wrong_byte_in_the_ring_is_a_fault() -> None:
 
 def test_the_points_cover_the_table_and_what_lies_beyond() -> None:
     points = all_points(quick=False)
-    table = {(p.arguments["clock_hz"], p.arguments["burst"], p.name) for p in points if p.table == "table_5_1"}
+    table = {
+        (p.arguments["clock_hz"], p.arguments["burst"], p.names["memory"]) for p in points if p.table == "table_5_1"
+    }
     assert len(table) == 27 and all(p.arguments["count"] == 100 for p in points if p.table == "table_5_1")
-    used = cards(points)
+    used = cards(point.arguments for point in points)
     assert {card["mem_w"] for card in used} == {32, 64, 128, 256, 512}
     assert {card["burst"] for card in used if card["mem_w"] == 32} == {1, 2, 4, 8, 16, 32, 64, 128, 256}
-    assert len(cards(all_points(quick=True))) < len(used) / 3
+    assert len(cards(point.arguments for point in all_points(quick=True))) < len(used) / 3
 
 
 def test_an_output_folder_that_can_not_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    study = capture.CaptureStudy(False, [], [], [], [], [], [], None, 0.0)
+    study = CaptureStudy(quick=False, **{name: [] for name in TABLES}, kernel_path=[], no_kernel_path=None, wall_s=0.0)
     with pytest.raises(HeadraceError, match="file"):
-        capture.write(study, tmp_path / "file")
+        files.write(study, tmp_path / "file", capture_figures.draw, capture_report.markdown)
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("tcpdump"), reason="needs root and tcpdump")

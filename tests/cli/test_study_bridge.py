@@ -13,8 +13,9 @@ from headrace.evaluate.bench import bridge as bench_bridge
 from headrace.evaluate.loads import bridge as bridge_loads
 from headrace.evaluate.loads import bridge_traffic
 from headrace.evaluate.loads.bridge import SINGLE
-from headrace.evaluate.study import bridge
-from headrace.evaluate.study.bridge_points import SIZES, TABLES, Point, all_points, batching, wire_points
+from headrace.evaluate.study import Point, bridge, bridge_figures, bridge_report, files
+from headrace.evaluate.study.bridge_points import SIZES, all_points, batching, wire_points
+from headrace.evaluate.study.bridge_rows import BridgeStudy
 from headrace.evaluate.study.published import EMBEDNET_MBIT_S
 
 LOAD = {
@@ -33,15 +34,14 @@ POINTS = [
     *(
         Point(
             "throughput",
-            {"host": "pcie", "direction": direction, "buffer_kb": kb},
             {"kind": kind, "host": "pcie", "size": 500, "buffer_kb": kb, "messages": 4},
+            {"host": "pcie", "direction": direction, "buffer_kb": kb},
         )
         for direction, kind in (("h2s", "to_software"), ("s2h", "to_hardware"))
         for kb in (SINGLE, 8)
     ),
     Point(
         "latency",
-        {"direction": "h2s", "buffer_kb": 64, "timeout_ms": 0.01, "rate": 500},
         {
             "kind": "receive_latency",
             "host": "pcie",
@@ -51,13 +51,14 @@ POINTS = [
             "bits_per_s": 5e8,
             "packets": 50,
         },
+        {"direction": "h2s", "buffer_kb": 64, "timeout_ms": 0.01, "rate": 500},
     ),
-    Point("traces", {"load": "fast", "mode": "adaptive"}, LOAD),
+    Point("traces", LOAD, {"load": "fast", "mode": "adaptive"}),
     *(
         Point(
             "critical",
-            {"mode": mode, "burst": burst},
             {"kind": "critical", "mode": mode, "burst": burst, "packets": 20},
+            {"mode": mode, "burst": burst},
         )
         for mode, burst in (("single", False), ("express", True))
     ),
@@ -66,71 +67,71 @@ POINTS = [
 
 
 @pytest.fixture(scope="module")
-def study() -> bridge.BridgeStudy:
+def study() -> BridgeStudy:
     return bridge.measure(points=POINTS)
 
 
 @pytest.fixture(scope="module")
-def folder(study: bridge.BridgeStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(study: BridgeStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study")
-    bridge.write(study, out)
+    files.write(study, out, bridge_figures.draw, bridge_report.markdown)
     return out
 
 
-def test_no_packet_is_wrong_or_missing(study: bridge.BridgeStudy) -> None:
+def test_no_packet_is_wrong_or_missing(study: BridgeStudy) -> None:
     assert study.faults == 0
 
 
-def test_batches_get_more_across_than_single_packets(study: bridge.BridgeStudy) -> None:
+def test_batches_get_more_across_than_single_packets(study: BridgeStudy) -> None:
     gains = {row.direction: row.gain for row in study.throughput if row.buffer_kb == 8}
     assert min(gains.values()) > 1.5
     assert all(row.gain == 1 for row in study.throughput if row.buffer_kb == SINGLE)
 
 
-def test_a_timeout_bounds_latency(study: bridge.BridgeStudy) -> None:
+def test_a_timeout_bounds_latency(study: BridgeStudy) -> None:
     [row] = study.latency
     assert row.min_us < row.median_us <= row.max_us < 10 + 1 + 2  # the timeout, the message, the way
 
 
-def test_a_trace_has_all_its_steps_and_packets(study: bridge.BridgeStudy) -> None:
+def test_a_trace_has_all_its_steps_and_packets(study: BridgeStudy) -> None:
     [mode] = study.modes
     assert len(study.traces) == 6
     assert mode.delivered == 1 and mode.packets == round(sum(row.offered_mbit_s for row in study.traces) * 100 / 8192)
     assert mode.p99_us <= mode.target_us
 
 
-def test_a_critical_packet_passes_the_burst(study: bridge.BridgeStudy) -> None:
+def test_a_critical_packet_passes_the_burst(study: BridgeStudy) -> None:
     alone, express = study.critical
     assert alone.p99_us < express.allowed_us and express.p99_us <= express.allowed_us
 
 
-def test_a_full_line_goes_both_ways(study: bridge.BridgeStudy) -> None:
+def test_a_full_line_goes_both_ways(study: BridgeStudy) -> None:
     [row] = study.wire
     assert row.size == 60 and row.dropped == 0
     assert min(row.h2s_share, row.s2h_share) > 0.99
 
 
-def test_the_report_has_tables_figures_and_files(study: bridge.BridgeStudy, folder: Path) -> None:
+def test_the_report_has_tables_figures_and_files(study: BridgeStudy, folder: Path) -> None:
     text = (folder / "report.md").read_text()
     for part in ("figure_5_2.png", "figure_5_3.png", "adaptive.png", "wire.png", "| express, in a full line |"):
         assert part in text
         assert "png" not in part or (folder / part).stat().st_size > 10_000
-    for name in TABLES:
-        rows = getattr(study, name)
+    for name, rows in study.tables.items():
         assert (folder / f"{name}.csv").exists() == bool(rows)
         if rows:
             with (folder / f"{name}.csv").open(newline="") as file:
                 assert len(list(csv.DictReader(file))) == len(rows)
 
 
-def test_json_has_all_rows(study: bridge.BridgeStudy) -> None:
+def test_json_has_all_rows(study: BridgeStudy) -> None:
     found = json.loads(json.dumps(study.to_json()))
-    assert [len(found[name]) for name in TABLES] == [4, 1, 6, 1, 2, 1, 0]
+    tables = ("throughput", "latency", "traces", "modes", "critical", "wire", "sizes")
+    assert [len(found[name]) for name in tables] == [4, 1, 6, 1, 2, 1, 0] and set(study.tables) == set(tables)
 
 
 def test_all_points_have_what_the_rows_need() -> None:
     points = all_points(quick=False)
-    assert {point.table for point in points} == set(TABLES) - {"modes", "sizes"}
+    assert {point.table for point in points} == {"throughput", "latency", "traces", "critical", "wire"}
     assert {point.arguments["size"] for point in points if point.table == "throughput"} == set(SIZES)
     assert len(wire_points(quick=False, every=True)) == 1455
 
@@ -156,6 +157,6 @@ def test_an_address_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureF
     assert error.startswith("headrace: cluster nonsense://here: unknown address scheme")
 
 
-def test_the_bench_says_what_must_be(study: bridge.BridgeStudy) -> None:
+def test_the_bench_says_what_must_be(study: BridgeStudy) -> None:
     rows = [*bench_bridge._line(study), *bench_bridge._critical(study)]
     assert [row.ok for row in rows] == [True, True, None, True]

@@ -16,9 +16,23 @@ from headrace.evaluate.loads.emulator import FIVE, Single, Streamed
 from headrace.evaluate.loads.emulator_fabrics import WAYS, Datagrams, Pair, Stream
 from headrace.evaluate.loads.emulator_healing import Healed
 from headrace.evaluate.study import emulator, emulator_page
+from headrace.evaluate.study.emulator_points import coverage_point, resiliency_point
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
-from headrace.evaluate.study.emulator_switching import Beside, SixRow, Switching
+from headrace.evaluate.study.emulator_rows import CoverageRow, EmulatorStudy, SixRow, StreamRow, Switching
+from headrace.evaluate.study.emulator_switching import Beside
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
+
+NOTHING = EmulatorStudy(
+    quick=True,
+    coverage=[],
+    resiliency=[],
+    healed=[],
+    singles=[],
+    streams=[],
+    without_traffic="",
+    switching=Switching(),
+    wall_s=0.0,
+)
 
 
 def singles(nodes: int, payloads: Sequence[int], _seconds: float) -> list[Single]:
@@ -43,8 +57,8 @@ def beside() -> Beside:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study")
-    points = [emulator.coverage_point(450.0, *cell, seeds=2) for cell in ((4, 0, 1), (2, 1, 1), (1, 4, 4))]
-    points += [emulator.resiliency_point(450.0, jammed, seeds=2) for jammed in (0, 24)]
+    points = [coverage_point(450.0, *cell, seeds=2) for cell in ((4, 0, 1), (2, 1, 1), (1, 4, 4))]
+    points += [resiliency_point(450.0, jammed, seeds=2) for jammed in (0, 24)]
     for point in points:
         point.arguments["text"] = point.arguments["text"].replace("duration_s = 600.0", "duration_s = 60.0")
         if point.table == "coverage":
@@ -90,16 +104,16 @@ def test_the_report_has_tables_figures_and_what_was_measured(folder: Path) -> No
 
 
 def test_a_cell_that_comes_out_otherwise_is_a_fault() -> None:
-    row = emulator.CoverageRow(450.0, 4, 0, 1, 10, 9, 10, 0.99, 0.9, True)
+    row = CoverageRow(450.0, 4, 0, 1, 10, 9, 10, 0.99, 0.9, True)
     assert row.reproduced is False
-    lost = emulator.StreamRow("five streams", 6, 1, 2, 1, 10.0, 3, None)
+    lost = StreamRow("five streams", 6, 1, 2, 1, 10.0, 3, None)
     six = Switching(six=[SixRow(1, 2, 1.0, 0.1, 0.2, 2)])
     nearer = replace(row, range_m=250.0)  # at which the thesis may not have been
-    assert emulator.EmulatorStudy(True, [row, nearer], [], [], [lost], "", 0.0, switching=six).faults == 6
+    assert replace(NOTHING, coverage=[row, nearer], streams=[lost], switching=six).faults == 6
 
 
 def test_a_page_waits_for_all_fabrics() -> None:
-    found = emulator.EmulatorStudy(True, [], [], [], [], "", 0.0, switching=Switching(without={"ovs": "not here"}))
+    found = replace(NOTHING, switching=Switching(without={"ovs": "not here"}))
     with pytest.raises(HeadraceError, match="bandwidth was not measured: ovs: not here"):
         emulator_page.values(found)
 

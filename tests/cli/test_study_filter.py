@@ -6,19 +6,19 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from headrace.cli import main
 from headrace.evaluate.loads.filter import ADDRESS, CLASSES, HTTP
+from headrace.evaluate.study import Point
 from headrace.evaluate.study import filter as filter_study
 from headrace.evaluate.study import filter_published as published
 
-SMALL: list[dict[str, Any]] = [
-    {"kind": "sized", "sizes": ["60", "1572"], "count": 50, "cores": 8},
-    *({"kind": "classed", "expression": each, "count": 5, "cores": 8} for each in CLASSES),
-    {"kind": "mixed", "expression": ADDRESS, "count": 200, "cores": 8},
+SMALL = [
+    Point("sizes", {"kind": "sized", "sizes": ["60", "1572"], "count": 50, "cores": 8}),
+    *(Point("classes", {"kind": "classed", "expression": each, "count": 5, "cores": 8}) for each in CLASSES),
+    Point("cores", {"kind": "mixed", "expression": ADDRESS, "count": 200, "cores": 8}),
 ]
 
 

@@ -14,13 +14,13 @@ from function_card import PARAMETERS
 from headrace.card import Card
 from headrace.card.functions import Functions, QueueCounters, Side
 from headrace.cli import main
+from headrace.evaluate import study
 from headrace.evaluate.bench import host as bench
 from headrace.evaluate.loads import host as loads
 from headrace.evaluate.loads import host_card, host_paths, host_rings, pcie_link
 from headrace.evaluate.loads.host_paths import Cost
 from headrace.evaluate.loads.pcie_link import COMPLETION, REQUEST, Moved
-from headrace.evaluate.study import host
-from headrace.evaluate.study.host import Point
+from headrace.evaluate.study import Point, host, host_points
 
 WIRE = pcie_link.wire(3, 8)
 
@@ -148,7 +148,7 @@ def without_link(transfers: Sequence[dict[str, Any]], width: int = 256, tags: in
 def test_a_study_has_tables_figures_and_what_it_was_measured_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = [point for point in host.all_points(True) if point.arguments["kind"] == "pcie"]
+    few = [point for point in host_points.all_points(True) if point.arguments["kind"] == "pcie"]
     few += [
         Point("latencies", {"kind": "latency", "size": 64, "read_latency_ns": 0}),
         *(
@@ -157,7 +157,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
         ),
     ]
     monkeypatch.setattr(host, "all_points", lambda _quick: few)
-    monkeypatch.setattr(host, "run_points", here)
+    monkeypatch.setattr(study, "run_points", here)
     monkeypatch.setattr(pcie_link, "why_not", lambda: None)
     monkeypatch.setattr(pcie_link, "moved", without_link)
     monkeypatch.setattr(

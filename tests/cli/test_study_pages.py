@@ -13,7 +13,7 @@ import pytest
 
 from headrace import paths
 from headrace.cli import main
-from headrace.evaluate import measured
+from headrace.evaluate import measured, study
 from headrace.evaluate.committed import MEASUREMENTS
 from headrace.evaluate.loads import filter as filter_loads
 from headrace.evaluate.loads import host as host_loads
@@ -42,6 +42,8 @@ from headrace.evaluate.study import (
     emulator,
     emulator_figures,
     emulator_page,
+    emulator_points,
+    files,
     host,
     host_figures,
     host_page,
@@ -51,12 +53,13 @@ from headrace.evaluate.study import (
     switch,
     switch_figures,
     switch_page,
+    switch_points,
 )
 from headrace.evaluate.study import filter as filter_study
 from headrace.evaluate.study.bridge_rows import SizeRow
+from headrace.evaluate.study.capture_rows import KernelRow
 from headrace.evaluate.study.emulator_switching import Beside
-from headrace.evaluate.study.filter import PartRow
-from headrace.evaluate.study.kernel_path import KernelRow
+from headrace.evaluate.study.filter_rows import PartRow
 
 REPOSITORY = paths.share()
 
@@ -98,11 +101,14 @@ def capture_load(kind: str, **point: Any) -> list[Any]:
     return found
 
 
-def run_here(loads: Any) -> Any:
+def run_here(monkeypatch: pytest.MonkeyPatch, module: ModuleType, loads: Any) -> None:
+    """Points of a study, and what it builds for them."""
+
     def run(_function: Any, points: Sequence[dict[str, Any]], *_: Any, **__: Any) -> list[Any]:
         return [None if point["kind"] == "build" else loads(**point) for point in points]
 
-    return run
+    monkeypatch.setattr(study, "run_points", run)
+    monkeypatch.setattr(module, "run_points", run, raising=False)
 
 
 def draw_only(monkeypatch: pytest.MonkeyPatch, module: ModuleType, names: Iterable[str]) -> None:
@@ -117,7 +123,7 @@ def lines_of(table: str) -> dict[str, list[str]]:
 
 
 def test_the_bridges_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "run_points", run_here(bridge_load))
+    run_here(monkeypatch, bridge, bridge_load)
     sizes = [
         SizeRow("h2s", "Headrace, 64 KB", "measured", 600, 500, 16),
         SizeRow("bridge_control", "Headrace, registers", "measured", 900, 800, 0),
@@ -144,7 +150,7 @@ def test_the_bridges_study_goes_into_its_page(tree: Path, tmp_path: Path, monkey
 
 
 def test_one_colour_is_one_mode_in_every_panel(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "run_points", run_here(bridge_load))
+    run_here(monkeypatch, bridge, bridge_load)
     monkeypatch.setattr(bridge, "resources", list)
     _, figure = bridge_figures._adaptive(bridge.measure())
     assert figure is not None and len(figure.axes) == 4
@@ -158,7 +164,7 @@ def test_one_colour_is_one_mode_in_every_panel(tree: Path, tmp_path: Path, monke
 
 
 def test_the_captures_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "run_points", run_here(capture_load))
+    run_here(monkeypatch, capture, capture_load)
     ways = ("no receiver", "blocking AF_PACKET socket", "tcpdump (libpcap)", "AF_PACKET ring (iface: link)")
     rows = [
         KernelRow(way, size, 9, 9, 1.0, 1.0, 1234.0, 5800.0 if "blocking" in way else None)
@@ -188,7 +194,7 @@ def filter_load(kind: str, **point: Any) -> Any:
 
 
 def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filter_study, "run_points", run_here(filter_load))
+    run_here(monkeypatch, filter_study, filter_load)
     monkeypatch.setattr(filter_study.filter_loads, "build", lambda _cores: None)
     monkeypatch.setattr(filter_study, "parts", lambda _quick: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5, 0)])
     assert main(["study", "filter", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
@@ -213,7 +219,7 @@ def rpu_load(kind: str, units: int, **point: Any) -> Any:
 
 
 def test_the_rpus_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpu, "run_points", run_here(rpu_load))
+    run_here(monkeypatch, rpu, rpu_load)
     monkeypatch.setattr(rpu.rpu_loads, "build", lambda _units: None)
     draw_only(monkeypatch, rpu_figures, rpu_page.FIGURES)
     assert main(["study", "rpu", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
@@ -246,7 +252,7 @@ def switch_load(kind: str, **point: Any) -> Any:
 
 
 def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switch, "run_points", run_here(switch_load))
+    run_here(monkeypatch, switch, switch_load)
     monkeypatch.setattr(switch.switch_loads, "build", lambda _tables: None)
     monkeypatch.setattr(switch.ovs, "available", lambda: "not here")
     monkeypatch.setattr(
@@ -255,7 +261,7 @@ def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     connections = [
         Connections(tables, data, payload, 4500, 1e5, 1e4, 1e3)
         for tables, data, payload in {(1, *case) for case in switch.CONNECTIONS_KPPS}
-        | {(n, 1, 100) for n in switch.DEPTHS}
+        | {(n, 1, 100) for n in switch_points.DEPTHS}
     ]
     monkeypatch.setattr(switch.ovs_rates, "connections", lambda _cases: connections)
     monkeypatch.setattr(switch.ovs_rates, "floods", lambda sizes, _count: [Flood(n, "one", 1e5, 1e4) for n in sizes])
@@ -285,7 +291,7 @@ def host_load(kind: str, **point: Any) -> Any:
 
 
 def test_the_hosts_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "run_points", run_here(host_load))
+    run_here(monkeypatch, host, host_load)
     monkeypatch.setattr(host, "_build", lambda _points: None)
     monkeypatch.setattr(host.pcie_link, "why_not", lambda: None)
     monkeypatch.setattr(host.host_paths, "measure", lambda n: ([Cost(MEMORY, n, 5e3), Cost("TAP", n, 7e3)], ""))
@@ -325,17 +331,17 @@ def emulator_load(kind: str, **point: Any) -> Any:
 
 def beside() -> Beside:
     """Through Open vSwitch a Mb/s for each byte of a datagram."""
-    sizes = {*emulator.switching.SIZES, *(4 * count for count in emulator.switching.SAMPLES)}
+    sizes = {*emulator_points.SIZES, *(4 * count for count in emulator_points.SAMPLES)}
     return Beside(
         [Pair("ovs", 5e8, 2e-4)],
         [Datagrams("ovs", size, way, 1e6 * size) for size in sizes for way in WAYS],
-        dict.fromkeys(emulator.switching.SIZES, 1e7),
+        dict.fromkeys(emulator_points.SIZES, 1e7),
         [Stream("ovs", *ends, 1e8, 0) for ends in FIVE[6]],
     )
 
 
 def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emulator, "run_points", run_here(emulator_load))
+    run_here(monkeypatch, emulator, emulator_load)
     monkeypatch.setattr(emulator.emulator_card, "build", lambda: None)
     monkeypatch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
     loads = emulator.traffic_loads
@@ -365,10 +371,10 @@ def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monk
 def test_without_root_the_software_path_stays_as_it_was(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture, "run_points", run_here(capture_load))
+    run_here(monkeypatch, capture, capture_load)
     monkeypatch.setattr(capture, "_kernel_path", lambda *_: ([], "needs root"))
     before = slots((tree / "docs/study-capture.md").read_text())["capture.software"]
-    monkeypatch.setattr(capture, "write", lambda _study, folder: _figures(folder))
+    monkeypatch.setattr(files, "write", lambda _study, folder, *_: _figures(folder))
     assert main(["study", "capture", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
     assert slots((tree / "docs/study-capture.md").read_text())["capture.software"] == before
 

@@ -11,17 +11,16 @@ import pytest
 
 from headrace.cli import main
 from headrace.evaluate.loads import rpu as loads
-from headrace.evaluate.study import rpu
+from headrace.evaluate.study import Point, rpu
 from headrace.evaluate.study.published import RPU_RECONFIGURATION_S, rosebud_cycles
-from headrace.evaluate.study.rpu import Point
 
 ONE = {"units": 1, "sizes": [64]}
 SMALL = [
-    Point("rates", "forwarded", {"kind": "limit", **ONE}),
-    Point("rates", "the original's", {"kind": "limit", **ONE, "name": "basic"}),
-    Point("rates", "generated", {"kind": "generate", **ONE}),
-    Point("rates", "CRC checked", {"kind": "limit", **ONE, "name": "crc", "accelerator": "crc"}),
-    Point("stays", "", {"kind": "stay", **ONE, "loads": (0.01, 0.1)}),
+    Point("rates", {"kind": "limit", **ONE}, {"what": "forwarded"}),
+    Point("rates", {"kind": "limit", **ONE, "name": "basic"}, {"what": "the original's"}),
+    Point("rates", {"kind": "generate", **ONE}, {"what": "generated"}),
+    Point("rates", {"kind": "limit", **ONE, "name": "crc", "accelerator": "crc"}, {"what": "CRC checked"}),
+    Point("stays", {"kind": "stay", **ONE, "loads": (0.01, 0.1)}),
 ]
 
 

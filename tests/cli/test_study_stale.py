@@ -14,7 +14,8 @@ from headrace.build.description import load_card
 from headrace.cli import main
 from headrace.errors import HeadraceError
 from headrace.evaluate import committed, measured, statements
-from headrace.evaluate.bench import COST, GROUPS, MEASURED, Row, page
+from headrace.evaluate.bench import MEASURED, Row, page
+from headrace.evaluate.bench.groups import COST, GROUPS
 from headrace.evaluate.committed import MEASUREMENTS, publish
 from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
 from headrace.evaluate.study import (

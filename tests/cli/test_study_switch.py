@@ -12,10 +12,10 @@ import pytest
 
 from headrace.cli import main
 from headrace.errors import HeadraceError
+from headrace.evaluate import study
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.switch_network import PARAMETERS
-from headrace.evaluate.study import switch
-from headrace.evaluate.study.switch import Point
+from headrace.evaluate.study import Point, switch
 from headrace.net import ovs
 
 TABLES = 4  # that flows use
@@ -95,7 +95,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
         Point("sizes", {"kind": "size", "part": "ternary", "entries": 8}),
     ]
     monkeypatch.setattr(switch, "all_points", lambda _quick: few)
-    monkeypatch.setattr(switch, "run_points", here)
+    monkeypatch.setattr(study, "run_points", here)
 
     def no_rates(*_: Any) -> None:
         raise HeadraceError("not as root")
