@@ -23,6 +23,7 @@ from headrace.evaluate.study.drawing import (
     Drawn,
     bytes_axis,
     line,
+    log_axis,
     panels,
     plain,
     save,
@@ -62,12 +63,6 @@ def draw(study: BridgeStudy, folder: Path) -> dict[str, str]:
     return save(figures, folder, study.measured_on)
 
 
-def _log_mbit(axes: Axes, label: str) -> None:
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel(label)
-
-
 def _throughput(study: BridgeStudy, direction: str, number: int) -> Drawn:
     rows = [row for row in study.throughput if row.direction == direction]
     if not rows:
@@ -94,7 +89,7 @@ def _throughput(study: BridgeStudy, direction: str, number: int) -> Drawn:
         axes.set_xticks(range(len(buffers)), [f"{kb}" if kb else "single" for kb in buffers])
         axes.set_xlabel("KB of a buffer")
         axes.set_title(f"{_DIRECTIONS[direction]}, {host} host", loc="left")
-        _log_mbit(axes, "Mb/s of payload")
+        log_axis(axes, "Mb/s of payload")
         axes.legend(loc="lower right", fontsize=8)
     return f"Throughput by buffer and packet size, {_DIRECTIONS[direction]} (EmbedNet's figure 5.{number})", figure
 

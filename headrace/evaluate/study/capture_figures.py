@@ -21,6 +21,7 @@ from headrace.evaluate.study.drawing import (
     bytes_axis,
     line,
     lines_legend,
+    log_axis,
     panels,
     plain,
     save,
@@ -42,10 +43,8 @@ def draw(study: CaptureStudy, folder: Path) -> dict[str, str]:
 
 
 def _log_ns(axes: Axes, label: str) -> None:
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
+    log_axis(axes, label)
     axes.yaxis.set_minor_formatter(lambda value, _position: f"{value:,g}" if str(value)[0] in "235" else "")
-    axes.set_ylabel(label)
 
 
 def _capturing_time(study: CaptureStudy, burst: int) -> Drawn:

@@ -86,6 +86,35 @@ def bytes_axis(axes: Axes, sizes: Iterable[float], label: str) -> None:
     axes.set_xlabel(label)
 
 
+def log_axis(axes: Axes, label: str = "") -> None:
+    """A logarithmic y axis, its numbers without exponents."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(plain)
+    axes.set_ylabel(label)
+
+
+def bars(
+    axes: Axes,
+    names: Sequence[str],
+    series: Sequence[tuple[str, str, Sequence[float | None]]],
+    shown: Callable[[float], str] = "".format,
+    **names_style: Any,
+) -> None:
+    """Groups of bars on a logarithmic scale, by their ``names``. ``series``: label, colour and heights, None: no bar.
+    ``shown``: what stands on a bar of that height."""
+    width = 0.8 / len(series)
+    for number, (label, colour, values) in enumerate(series):
+        there = [(place, value) for place, value in enumerate(values) if value is not None]
+        if there:
+            places = [place + (number - (len(series) - 1) / 2) * width for place, _ in there]
+            drawn = axes.bar(places, [value for _, value in there], width=width, color=colour, label=label)
+            axes.bar_label(drawn, [shown(value) for _, value in there], fontsize=6, padding=1)
+    axes.set_xticks(range(len(names)), names, **names_style)
+    log_axis(axes)
+    axes.grid(axis="x", visible=False)
+    axes.set_axisbelow(True)
+
+
 def plain(value: float, _position: float) -> str:
     """A tick's label without exponents."""
     return f"{value:,g}"

@@ -18,8 +18,8 @@ from headrace.evaluate.study.drawing import (
     Drawn,
     bytes_axis,
     line,
+    log_axis,
     panels,
-    plain,
     save,
 )
 from headrace.evaluate.study.emulator_rows import EmulatorStudy, SingleRow
@@ -81,9 +81,7 @@ def _bandwidth(study: EmulatorStudy) -> Drawn:
             label = f"{nodes} nodes, {what}"
             axes.plot([row.payload for row in rows], list(map(value, rows)), **style, label=label)
     bytes_axis(axes, (row.payload for row in study.singles), "payload in bytes")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Mb/s of payload on this machine")
+    log_axis(axes, "Mb/s of payload on this machine")
     axes.legend(fontsize=7)
     return "A stream alone (the thesis' figures 3.1 to 3.3)", figure
 

@@ -11,12 +11,13 @@ from headrace.evaluate.study.drawing import (
     OURS,
     THEIRS,
     Drawn,
+    bars,
     bytes_axis,
     line,
+    log_axis,
     panels,
-    plain,
 )
-from headrace.evaluate.study.emulator_rows import FilterRow, SixRow, SmallRow, Switching
+from headrace.evaluate.study.emulator_rows import FilterRow, SmallRow, Switching
 
 _GREY = "#777777"
 
@@ -44,9 +45,7 @@ def small(found: Switching) -> Drawn:
         points = [(row.size, value(row)) for row in found.small if value(row) is not None]
         line(axes, points, lambda point: point, **THEIRS, color=_GREY, marker=marker, label=label)
     bytes_axis(axes, (row.size for row in found.small), "bytes of data in a packet")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Gb/s of data between two nodes")
+    log_axis(axes, "Gb/s of data between two nodes")
     axes.legend(fontsize=7)
     return "Small packets between two nodes (the thesis' figure 6.3)", figure
 
@@ -57,23 +56,12 @@ def six(found: Switching) -> Drawn:
         return "", None
     figure, [axes] = panels(ONE)
     names = [f"n{row.source} to n{row.destination}" for row in found.six]
-    series: Sequence[tuple[str, Callable[[SixRow], float | None]]] = (
-        ("card (modelled)", lambda row: row.card_gbit_s),
-        ("Open vSwitch here", lambda row: row.ovs_gbit_s),
-        ("the kernel here", lambda row: row.software_gbit_s),
+    series = (
+        ("card (modelled)", COLOURS[0], [row.card_gbit_s for row in found.six]),
+        ("Open vSwitch here", COLOURS[1], [row.ovs_gbit_s for row in found.six]),
+        ("the kernel here", COLOURS[2], [row.software_gbit_s for row in found.six]),
     )
-    width = 0.8 / len(series)
-    for number, ((label, value), colour) in enumerate(zip(series, COLOURS, strict=False)):
-        there = [(at, found_value) for at, row in enumerate(found.six) if (found_value := value(row)) is not None]
-        if there:
-            places = [at + (number - (len(series) - 1) / 2) * width for at, _ in there]
-            bars = axes.bar(places, [each for _, each in there], width=width, color=colour, label=label)
-            axes.bar_label(bars, [f"{each:.2g}" for _, each in there], fontsize=7, padding=1)
-    axes.set_xticks(range(len(names)), names)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.grid(axis="x", visible=False)
-    axes.set_axisbelow(True)
+    bars(axes, names, series, "{:.2g}".format)
     axes.set_ylabel("Gb/s of images, all at the same time")
     axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
     return "Streams of images among six nodes (the thesis' figure 6.4)", figure
@@ -94,8 +82,6 @@ def filtered(found: Switching) -> Drawn:
         points = [(row.samples, value(row)) for row in found.filtered if value(row) is not None]
         line(axes, points, lambda point: point, **OURS, color=colour, marker=marker, label=label)
     bytes_axis(axes, (row.samples for row in found.filtered), "samples of a packet")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Gb/s of samples")
+    log_axis(axes, "Gb/s of samples")
     axes.legend(fontsize=8)
     return "A FIR filter of 4 taps in the card or in the sending node (the thesis' figure 6.6)", figure

@@ -14,8 +14,10 @@ from headrace.evaluate.study.drawing import (
     THEIRS,
     TWO,
     Drawn,
+    bars,
     bytes_axis,
     line,
+    log_axis,
     panels,
     plain,
     save,
@@ -61,9 +63,7 @@ def _transfers(study: HostStudy) -> Drawn:
         *zip(*points, strict=True), linestyle="", marker="D", color=_GREY, markerfacecolor="white", label="published"
     )
     bytes_axis(axes, (row.size for row in study.transfers), "transfer in bytes")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Gb/s, modelled")
+    log_axis(axes, "Gb/s, modelled")
     axes.legend(fontsize=8)
     return "Transfers over PCIe 3.0 x8 by their size (the thesis' figures 5.8 and 6.1)", figure
 
@@ -105,10 +105,7 @@ def _links(study: HostStudy) -> Drawn:
         ("writes, 512 bits at 250 MHz", COLOURS[1], [row.writes_gbit_s for row in rows]),
         ("reads, 512 bits at 250 MHz", COLOURS[0], [row.reads_gbit_s for row in rows]),
     )
-    width = 0.8 / len(series)
-    for number, (label, colour, values) in enumerate(series):
-        places = [place + (number - (len(series) - 1) / 2) * width for place in range(len(rows))]
-        axes.bar(places, values, width=width, color=colour, label=label)
+    bars(axes, names, series, fontsize=7)
     published = [(at, row.published_gbit_s) for at, row in enumerate(rows) if row.published_gbit_s is not None]
     if published:
         axes.plot(*zip(*published, strict=True), linestyle="", marker="D", color=_GREY, label="published: the link")
@@ -116,11 +113,6 @@ def _links(study: HostStudy) -> Drawn:
     for at in fourth:
         label = f"published: expected of {PCIE4_LINK_GBIT_S:.0f}"
         axes.plot([at], [PCIE4_GBIT_S], linestyle="", marker="v", color=_GREY, markerfacecolor="white", label=label)
-    axes.set_xticks(range(len(names)), names, fontsize=7)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.grid(axis="x", visible=False)
-    axes.set_axisbelow(True)
     axes.set_ylabel("Gb/s each way")
     axes.legend(fontsize=8)
     return "PCI Express by generation and lanes (the thesis' figure 6.7)", figure

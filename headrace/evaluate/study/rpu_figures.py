@@ -16,8 +16,8 @@ from headrace.evaluate.study.drawing import (
     Drawn,
     bytes_axis,
     line,
+    log_axis,
     panels,
-    plain,
     save,
 )
 from headrace.evaluate.study.published import RPU_CRC_GBIT_S
@@ -82,8 +82,6 @@ def _stays(study: RpuStudy) -> Drawn:
             linewidth=0,
         )
     bytes_axis(axes, (row.size for row in study.stays), _BYTES)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("ns in the card: mean, least to most")
+    log_axis(axes, "ns in the card: mean, least to most")
     axes.legend()
     return "A packet's time in the card, from its first beat in to its first beat out, 8 units", figure

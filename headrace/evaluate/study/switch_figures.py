@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,10 @@ from headrace.evaluate.study.drawing import (
     THEIRS,
     TWO,
     Drawn,
+    bars,
     bytes_axis,
     line,
+    log_axis,
     panels,
     plain,
     save,
@@ -25,7 +27,7 @@ from headrace.evaluate.study.switch_published import FIR_GBIT_S, SMALL_GBIT_S
 from headrace.evaluate.study.switch_rows import SwitchStudy
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 _BRAM36_BITS = 36_864
@@ -71,7 +73,7 @@ def _connections(study: SwitchStudy) -> Drawn:
     for axes, data in zip(both, dict.fromkeys(row.data for row in study.connections), strict=False):
         rows = [row for row in study.connections if row.data == data]
         names = [f"{row.payload:,}" for row in rows]
-        _bars(
+        bars(
             axes,
             names,
             [
@@ -80,31 +82,13 @@ def _connections(study: SwitchStudy) -> Drawn:
                 ("published: FPGA", "#777777", [row.published_kpps for row in rows]),
                 ("published: Open vSwitch", "#bbbbbb", [row.published_ovs_kpps for row in rows]),
             ],
+            lambda value: f"{value:,.0f}" if value >= 100 else f"{value:.1f}",
         )
         axes.set_title(f"{data} packet{'s' * (data > 1)} of data a connection")
         axes.set_xlabel("payload in bytes")
     both[0].set_ylabel("thousands of packets a second")
     both[0].legend(fontsize=8)
     return "Connections that begin and end (the thesis' table 6.1)", figure
-
-
-def _bars(axes: Axes, names: Sequence[str], series: Sequence[tuple[str, str, Sequence[float | None]]]) -> None:
-    """Groups of bars on a logarithmic scale; None: no bar."""
-    width = 0.8 / len(series)
-    for number, (label, colour, values) in enumerate(series):
-        there = [(place, value) for place, value in enumerate(values) if value is not None]
-        if there:
-            places = [place + (number - (len(series) - 1) / 2) * width for place, _ in there]
-            heights = [value for _, value in there]
-            bars = axes.bar(places, heights, width=width, color=colour, label=label)
-            axes.bar_label(
-                bars, [f"{value:,.0f}" if value >= 100 else f"{value:.1f}" for value in heights], fontsize=6, padding=1
-            )
-    axes.set_xticks(range(len(names)), names)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.grid(axis="x", visible=False)
-    axes.set_axisbelow(True)
 
 
 def _small(study: SwitchStudy) -> Drawn:
@@ -124,9 +108,7 @@ def _small(study: SwitchStudy) -> Drawn:
         points = [(size, values[at]) for size, values in SMALL_GBIT_S.items()]
         line(axes, points, lambda point: point, **THEIRS, color="#777777", marker=marker, label=label)
     bytes_axis(axes, (row.size for row in rows), "packet in bytes, with FCS")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Gb/s of frames")
+    log_axis(axes, "Gb/s of frames")
     axes.legend(fontsize=8)
     return "Small packets (the thesis' figure 6.3)", figure
 
@@ -144,8 +126,6 @@ def _fir(study: SwitchStudy) -> Drawn:
         line(axes, study.fir, point, **OURS, color=colour, marker=marker, label=label)
     axes.axhline(FIR_GBIT_S, color="#777777", linestyle=":", label="published: the FPGA's filter")
     bytes_axis(axes, (row.samples for row in study.fir), "samples of a packet")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(plain)
-    axes.set_ylabel("Gb/s of samples")
+    log_axis(axes, "Gb/s of samples")
     axes.legend(fontsize=8)
     return "A FIR filter of 4 taps (the thesis' figure 6.6)", figure
