@@ -26,6 +26,7 @@ MODULES = {
     "synth": ("synth",),
     "bench": ("bench",),
     "study": ("study",),
+    "figures": ("figures",),
     "traffic": ("traffic",),
     "emulate": ("emulate",),
     "develop": ("lint", "docs", "version"),

@@ -48,7 +48,7 @@ Cluster = Annotated[
 def study_group(
     context: typer.Context,
     stale: Annotated[
-        bool, typer.Option("--stale", help="List committed figures whose RTL or settings have changed since; 1 if any.")
+        bool, typer.Option("--stale", help="List committed figures whose files have changed since; 1 if any.")
     ] = False,
 ) -> int:
     """Repeat a published system's measurements on a card, and go on where they end."""
@@ -56,10 +56,11 @@ def study_group(
         if stale:
             raise HeadraceError("--stale goes without a study", 2)
         return 0
-    from headrace.evaluate import measured
+    from headrace.evaluate import figures
     from headrace.evaluate.committed import MEASUREMENTS
+    from headrace.evaluate.measured import Sources, checkout
 
-    found = measured.stale(MEASUREMENTS.values(), measured.checkout())
+    found = figures.stale(MEASUREMENTS.values(), Sources(checkout()))
     for each in found:
         print(each)
     return 1 if found else 0

@@ -1,30 +1,29 @@
-"""Committed figures carry what they were measured on: a digest of each folder of sources that they depend on.
+"""What a committed figure was measured on: a digest of each file that the measured thing reads.
 
-A page or figure says it in one line, ``measured by headrace COMMAND on FOLDER DIGEST, ...``: a page in a comment, a
-drawing in its description. ``stale`` finds those whose sources have changed since. Comments, docstrings and formatting
-don't count. Figures in a page stand between ``<!--=NAME-->`` and ``<!--/-->`` and are written there by the command
-that measures them.
+Of RTL, the modules that a top needs; of cards, their default parameters; of Python, the definitions that a function
+uses. Comments, docstrings and formatting don't count, nor do assertions where only cycles and cells are counted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from headrace import paths
 from headrace.build.description import load_card
 from headrace.errors import HeadraceError
+from headrace.evaluate.reads import Code
 from headrace.synth.sources import module_design
 
 _DIGITS = 8
-_MARK = re.compile(r"measured by headrace ((?:study|bench) [\w-]+) on ([\w/]+ [0-9a-f]+(?:, [\w/]+ [0-9a-f]+)*)")
-_SLOT = re.compile(r"<!--=([\w.-]+)-->(.*?)<!--/-->", re.DOTALL)
 _INCLUDE = re.compile(r'` include "([^"]+)"')
+_MODULE, _OUTPUT = re.compile(r"^module\b", re.MULTILINE), re.compile(r"^\s*(output|inout)\b", re.MULTILINE)
+_CONDITION = re.compile(r"\s*`(ifdef|ifndef|elsif|else|endif)\b\s*(\w*)")
 
 _C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\w+|[^\s\w]', re.DOTALL)
 _RDL_WORDS = re.compile(r'\b(?:desc|name) = "(?:\\.|[^"\\])*" ;')
@@ -36,81 +35,106 @@ _PYTHON_TOKEN = re.compile(
 )
 
 
+class Sources:
+    """The sources of a tree. What was read once is kept: a tree that changes needs another one."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._code = Code(root)
+        self._file = cache(self._digest_of_file)
+        self._piece = cache(lambda text: tokens(".py", text))
+        self._top = cache(self._files_of_top)
+        self._card = cache(self._digests_of_card)
+
+    def digests(self, measurement: Measurement) -> dict[str, str]:
+        """Of what a measurement reads: a few digits for each file, by its path relative to the root.
+
+        Raises HeadraceError where something isn't there.
+        """
+        read = {*self._matching(measurement.files), *(path for top in measurement.tops for path in self._top(top))}
+        found: dict[str, str] = {}
+        for path in read:
+            # A processor lies in the cache, made of a package.
+            inside = path.is_relative_to(self.root)
+            name = path.relative_to(self.root).as_posix() if inside else f"{path.parent.name}/{path.name}"
+            if digest := self._file(path, measurement.assertions):
+                found[name] = digest
+        for card in measurement.cards:
+            found |= self._card(card)
+        for name, pieces in self._code.used(measurement.functions).items():
+            found[name] = _digest("\n".join(map(self._piece, pieces)))
+        return dict(sorted(found.items()))
+
+    def _digest_of_file(self, path: Path, assertions: bool) -> str:
+        """Nothing for a module that only looks, where assertions don't count."""
+        text = path.read_text()
+        if path.suffix == ".sv" and not assertions:
+            text = synthesised(text)
+            if _MODULE.search(text) and not _OUTPUT.search(text):
+                return ""
+        return _digest(tokens(path.suffix, text))
+
+    def _files_of_top(self, top: str) -> list[Path]:
+        design = module_design(top, self.root)
+        includes = {
+            Path(name).name
+            for path in design.files
+            if "`include" in (text := path.read_text())
+            for name in _INCLUDE.findall(tokens(path.suffix, text))
+        }
+        others = [path for name in sorted(includes) for path in (self.root / "rtl").rglob(name)]
+        return [*design.registers, *design.files, *others]
+
+    def _digests_of_card(self, name: str) -> dict[str, str]:
+        """Of its default parameters, and of its firmware."""
+        path = self.root / "rtl/card" / f"{name}.toml"
+        card = load_card(path)
+        settings = [f"{card.clock_hz} {card.mem_w} {card.resolve()}"]
+        found = {}
+        if card.firmware:
+            settings += [card.firmware.prefix, *card.firmware.flags]
+            found = {each.relative_to(self.root).as_posix(): self._file(each, False) for each in card.firmware.files}
+        return found | {path.relative_to(self.root).as_posix(): _digest("\n".join(settings))}
+
+    def _matching(self, patterns: Iterable[str]) -> Iterator[Path]:
+        for pattern in patterns:
+            found = list(self.root.glob(pattern))
+            if not found:
+                raise HeadraceError(f"{self.root}: no {pattern}, on which figures depend")
+            yield from found
+
+
 @dataclass(frozen=True)
 class Measurement:
-    """A command whose results are committed, and what they depend on.
+    """A command whose figures are committed, and what they depend on.
 
-    ``tops``: RTL modules, with all that they need. ``cards``: whose default parameters are used. ``code``: files of
-    Python and C++, patterns relative to the root. ``settings``: all else that decides what comes out, such as points.
-    ``files``: pages and figures that hold results, relative to the root.
+    ``tops``: RTL modules, with all that they need. ``cards``: whose default parameters are used. ``functions``: of
+    Python, with all that they use. ``files``: others that count in whole, patterns relative to the root. ``pages``:
+    that show figures of it. ``fit``: whether it is place and route. ``assertions``: whether the RTL's count as well,
+    where the simulator's speed is measured.
     """
 
     command: str
     tops: tuple[str, ...]
     cards: tuple[str, ...]
-    code: tuple[str, ...]
+    functions: tuple[str, ...]
     files: tuple[str, ...]
-    settings: Callable[[], object] = tuple
+    pages: tuple[str, ...]
+    fit: bool = False
+    assertions: bool = False
 
-    def digests(self, root: Path) -> dict[str, str]:
-        """Of a tree: a few digits for each folder of sources, for the parameters and for the settings."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for path in sorted({*_rtl(self.tops, root), *_matching(self.code, root)}):
-            # A processor lies in the cache, made of a package.
-            place = path.relative_to(root).parent.as_posix() if path.is_relative_to(root) else path.parent.name
-            found[place].append(f"{path.name} {tokens(path.suffix, path.read_text())}")
-        defaults = [load_card(root / "rtl/card" / f"{card}.toml") for card in self.cards]
-        found["parameters"] = [f"{card.clock_hz} {card.mem_w} {card.resolve()}" for card in defaults]
-        for firmware in (card.firmware for card in defaults if card.firmware):
-            texts = [f"{path.name} {tokens(path.suffix, path.read_text())}" for path in firmware.files]
-            found["firmware"] += [firmware.prefix, *firmware.flags, *texts]
-        found["settings"] = [repr(self.settings())]
-        return {name: _digest("\n".join(texts)) for name, texts in found.items()}
+    @property
+    def group(self) -> str:
+        """What the names of its figures begin with."""
+        return self.command.split()[1]
 
     def here(self) -> str:
-        """The mark of this tree; of an installed package, which has no tree, its version."""
+        """What it would be measured on now, in a line: a digest of this tree's sources; of an installed package, which
+        has no tree, its version."""
         root = paths.share()
         if not (root / "headrace").is_dir():
             return f"measured by headrace {self.command} of version {metadata.version('headrace')}"
-        return self.mark(root)
-
-    def mark(self, root: Path) -> str:
-        """The line that says what a figure was measured on."""
-        parts = ", ".join(f"{name} {digest}" for name, digest in self.digests(root).items())
-        return f"measured by headrace {self.command} on {parts}"
-
-
-@dataclass(frozen=True)
-class Stale:
-    """A file whose figures are out of date, the command that measures them again, and what has changed."""
-
-    path: str
-    command: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: headrace {self.command}: {self.what}"
-
-
-def stale(measurements: Iterable[Measurement], root: Path) -> list[Stale]:
-    """Committed figures of a tree whose sources are no longer those that they were measured on."""
-    found = []
-    for measurement in measurements:
-        now = measurement.digests(root)
-        for file in measurement.files:
-            try:
-                marks = _marks((root / file).read_text())
-            except OSError as error:
-                found.append(Stale(file, measurement.command, f"{error.strerror}"))
-                continue
-            if measurement.command not in marks:
-                found.append(Stale(file, measurement.command, "does not say what it was measured on"))
-                continue
-            then = marks[measurement.command]
-            changed = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
-            if changed:
-                found.append(Stale(file, measurement.command, f"{', '.join(changed)} changed"))
-    return found
+        return f"measured by headrace {self.command} on sources {_digest(repr(Sources(root).digests(self)))}"
 
 
 def checkout() -> Path:
@@ -121,45 +145,21 @@ def checkout() -> Path:
     return root
 
 
-def fill(text: str, values: Mapping[str, str | None]) -> str:
-    """A page with its slots filled: what stands between ``<!--=NAME-->`` and ``<!--/-->``, by name.
-
-    Slots of other commands stay: a name begins with its command's (``capture.``). Raises HeadraceError for a slot whose
-    command is among those of ``values`` but which isn't; one whose value is None stays as it is.
-    """
-    commands = {name.partition(".")[0] for name in values}
-
-    def value(slot: re.Match[str]) -> str:
-        name = slot[1]
-        if name.partition(".")[0] not in commands:
-            return slot[0]
-        if name not in values:
-            raise HeadraceError(f"no value for {name}, which a page wants")
-        return slot[0] if values[name] is None else f"<!--={name}-->{values[name]}<!--/-->"
-
-    return _SLOT.sub(value, text)
-
-
-def slots(text: str) -> dict[str, str]:
-    """The figures of a page by name."""
-    return {match[1]: match[2] for match in _SLOT.finditer(text)}
-
-
-def update(measurement: Measurement, mark: str, values: Mapping[str, str | None], root: Path) -> list[Path]:
-    """Writes values and mark into the measurement's pages; gives these. Raises HeadraceError where it has none."""
-    comment = f"<!-- {mark} -->"
-    old = re.compile(rf"<!-- measured by headrace {measurement.command} on .*? -->")
-    written = []
-    for path in (root / file for file in measurement.files if file.endswith(".md")):
-        try:
-            text = fill(path.read_text(), values)
-            if not old.search(text):
-                raise HeadraceError(f"{path}: no place for what was measured by headrace {measurement.command}")
-            path.write_text(old.sub(comment, text))
-        except OSError as error:
-            raise HeadraceError(f"{path}: {error.strerror}") from None
-        written.append(path)
-    return written
+def synthesised(text: str) -> str:
+    """SystemVerilog without what ``SYNTHESIS`` leaves out."""
+    lines = []
+    branches: list[bool | None] = []  # of open conditions: whether lines stay; None where it is about something else
+    for line in text.splitlines(keepends=True):
+        kind, name = found.groups() if (found := _CONDITION.match(line)) else ("", "")
+        if kind.startswith("if"):
+            branches.append(kind == "ifdef" if name == "SYNTHESIS" else None)
+        if False not in branches and (not kind or branches[-1] is None):
+            lines.append(line)
+        if kind == "endif":
+            branches.pop()
+        elif kind in ("else", "elsif") and branches[-1] is not None:
+            branches[-1] = not branches[-1]
+    return "".join(lines)
 
 
 def tokens(suffix: str, text: str) -> str:
@@ -189,29 +189,6 @@ def _python_tokens(text: str) -> list[str]:
             found.pop()
         found.append(token)
     return found
-
-
-def _rtl(tops: Iterable[str], root: Path) -> Iterator[Path]:
-    for top in tops:
-        design = module_design(top, root)
-        yield from design.registers
-        for path in design.files:
-            yield path
-            for name in _INCLUDE.findall(tokens(path.suffix, path.read_text())):
-                yield from (root / "rtl").rglob(Path(name).name)
-
-
-def _matching(patterns: Iterable[str], root: Path) -> Iterator[Path]:
-    for pattern in patterns:
-        found = list(root.glob(pattern))
-        if not found:
-            raise HeadraceError(f"{root}: no {pattern}, on which figures depend")
-        yield from found
-
-
-def _marks(text: str) -> dict[str, dict[str, str]]:
-    """Digests by what they are of, by command."""
-    return {command: dict(re.findall(r"([\w/]+) (\w+)", parts)) for command, parts in _MARK.findall(text)}
 
 
 def _digest(text: str) -> str:

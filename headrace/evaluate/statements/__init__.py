@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.evaluate.measured import slots
+from headrace.evaluate.figures import read
 
 FOLDER = Path(__file__).parent
 COMES_OUT, DIFFERS, UNTESTED = ANSWERS = ("comes out", "doesn't", "can't be tested here")
 STUDIES = ("filter", "capture", "bridge", "rpu", "switch", "host", "emulator")
-PAGES = ("README.md", "docs/performance.md", *(f"docs/study-{study}.md" for study in STUDIES))
-"""Those that hold committed figures, relative to the root."""
+PAGES = tuple(f"docs/study-{study}.md" for study in STUDIES)
+"""Those that hold tables of statements, relative to the root."""
 
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 _LITERAL = re.compile(r"(?<![A-Za-z\d.])\d+(?:,\d{3})*(?:\.\d+)?")  # of a text, but not in a name such as ECP5
@@ -79,28 +79,28 @@ class Paper:
 
 
 class Figures:
-    """The committed figures of a tree, by slot, row and column."""
+    """The committed figures of a tree, by name, row and column."""
 
     def __init__(self, root: Path) -> None:
-        self._slots: dict[str, str] = {}
-        for page in PAGES:
-            if (path := root / page).exists():
-                of = "study" if page.startswith("docs/study-") else "bench"
-                self._slots |= {f"{of} {name}": text for name, text in slots(path.read_text()).items()}
+        self._values = {
+            f"{command.split()[0]} {name}": value
+            for command, entry in read(root).items()
+            for name, value in entry.values.items()
+        }
 
     def text(self, reference: str) -> str:
-        """``study SLOT`` or ``bench SLOT``. Behind that ``| ROW | COLUMN``: a cell of its table, named by what they
+        """``study NAME`` or ``bench NAME``. Behind that ``| ROW | COLUMN``: a cell of its table, named by what they
         begin with or by their number (``#1``; columns without the first). At last ``| UNIT`` or ``| #N``: the number
         before that unit, or the Nth. Raises HeadraceError."""
         name, *rest = (part.strip() for part in reference.split("|"))
-        if name not in self._slots:
+        if name not in self._values:
             raise HeadraceError(f"no figure {name} is committed")
         if not rest:
-            return self._slots[name].strip()
+            return self._values[name].strip()
         if len(rest) == 1:
-            return _which(self._slots[name], rest[0], reference)
+            return _which(self._values[name], rest[0], reference)
         row, column, *which = rest
-        cell = _cell(self._slots[name].replace("**", ""), row, column, reference)
+        cell = _cell(self._values[name].replace("**", ""), row, column, reference)
         return _which(cell, which[0], reference) if which else cell
 
     def number(self, reference: str) -> float:

@@ -60,7 +60,7 @@ def draw(study: BridgeStudy, folder: Path) -> dict[str, str]:
         "adaptive": partial(_adaptive, study),
         "wire": partial(_wire, study),
     }
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _throughput(study: BridgeStudy, direction: str, number: int) -> Drawn:

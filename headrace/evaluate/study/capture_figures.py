@@ -39,7 +39,7 @@ def draw(study: CaptureStudy, folder: Path) -> dict[str, str]:
     figures["figure_5_4"] = partial(_time_per_byte, study)
     figures |= {"burst_length": partial(_burst_length, study), "memory_latency": partial(_memory_latency, study)}
     figures |= {"streams": partial(_streams, study), "wire": partial(_wire, study)}
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _log_ns(axes: Axes, label: str) -> None:

@@ -38,11 +38,8 @@ _STYLE: Any = {
 }
 
 
-def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path, measured_on: str) -> dict[str, str]:
-    """Draws each figure into NAME.png and NAME.svg; gives the captions by name of those that there are points for.
-
-    The files' descriptions say what they were ``measured_on``.
-    """
+def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path) -> dict[str, str]:
+    """Draws each figure into NAME.png and NAME.svg; gives the captions by name of those that there are points for."""
     from matplotlib import rc_context
 
     found = {}
@@ -51,11 +48,8 @@ def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path, measured_on: 
             caption, figure = draw()
             if figure is None:
                 continue
-            for suffix, extra in (
-                ("png", {"Description": measured_on}),
-                ("svg", {"Date": None, "Description": measured_on}),
-            ):
-                figure.savefig(folder / f"{name}.{suffix}", dpi=160, metadata=extra)
+            figure.savefig(folder / f"{name}.png", dpi=160)
+            figure.savefig(folder / f"{name}.svg", dpi=160, metadata={"Date": None})
             found[name] = caption
     return found
 

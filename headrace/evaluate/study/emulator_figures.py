@@ -36,7 +36,7 @@ def draw(study: EmulatorStudy, folder: Path) -> dict[str, str]:
         "six": partial(switching.six, study.switching),
         "filtered": partial(switching.filtered, study.switching),
     }
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _coverage(study: EmulatorStudy) -> Drawn:

@@ -10,7 +10,7 @@ from headrace.evaluate.study.filter_rows import FilterStudy
 
 def draw(study: FilterStudy, folder: Path) -> dict[str, str]:
     """Writes the figure as insertion.png and insertion.svg; gives its caption by name, if there are points for it."""
-    return save({"insertion": lambda: _insertion(study)}, folder, study.measured_on)
+    return save({"insertion": lambda: _insertion(study)}, folder)
 
 
 def _insertion(study: FilterStudy) -> Drawn:

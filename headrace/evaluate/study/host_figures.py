@@ -36,7 +36,7 @@ def draw(study: HostStudy, folder: Path) -> dict[str, str]:
         "links": partial(_links, study),
         "interrupts": partial(_interrupts, study),
     }
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _transfers(study: HostStudy) -> Drawn:

@@ -35,7 +35,7 @@ def draw(study: RpuStudy, folder: Path) -> dict[str, str]:
         "figure_4_3": partial(_rates, study, checking, "Packets whose CRC is checked (the thesis' figure 4.3)"),
         "stay": partial(_stays, study),
     }
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _rates(study: RpuStudy, programs: list[tuple[str, str]], caption: str) -> Drawn:

@@ -42,7 +42,7 @@ def draw(study: SwitchStudy, folder: Path) -> dict[str, str]:
         "small": partial(_small, study),
         "fir": partial(_fir, study),
     }
-    return save(figures, folder, study.measured_on)
+    return save(figures, folder)
 
 
 def _sizes(study: SwitchStudy) -> Drawn:
