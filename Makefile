@@ -1,7 +1,7 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo dashboard test soak lint bench figures docs
+.PHONY: setup demo dashboard test soak lint bench figures figures-fit docs
 setup:
 	@scripts/setup.sh
 
@@ -29,15 +29,11 @@ lint: setup
 bench: setup
 	@$(HEADRACE) bench all
 
-figures: setup  # all that README and docs show, measured again and written there
-	@$(HEADRACE) bench all --update-docs
-	@$(HEADRACE) bench cost --update-docs
-	@$(HEADRACE) study capture --update-docs --out build/capture-study
-	@$(HEADRACE) study bridge --update-docs --out build/bridge-study
-	@$(HEADRACE) study rpu --update-docs --out build/rpu-study
-	@$(HEADRACE) study switch --update-docs --out build/switch-study
-	@$(HEADRACE) study host --update-docs --out build/host-study
-	@$(HEADRACE) study emulator --update-docs --out build/emulator-study
+figures: setup  # what is stale of what README and docs show, measured again and written there, but for place and route
+	@$(HEADRACE) figures --measure
+
+figures-fit: setup  # the same for place and route, which takes hours
+	@$(HEADRACE) figures --measure --fit
 
 docs: setup
 	@$(HEADRACE) docs build/docs

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from network import why_not
 from processor_time import ProcessorTime
+from stale_figures import StaleFigures
 
 LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
 
@@ -25,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = 0
     config.pluginmanager.register(ProcessorTime())
+    if config.args_source != pytest.Config.ArgsSource.ARGS:  # all tests
+        config.pluginmanager.register(StaleFigures())
     if config.getoption("--soak"):
         os.environ["HEADRACE_SOAK"] = "1"  # for cocotb's benches, in their own processes
     # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.

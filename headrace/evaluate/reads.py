@@ -51,11 +51,8 @@ class _Piece:
     @cached_property
     def text(self) -> str:
         """Its lines."""
-        lines = list(self._module.lines[_first(self._statement) - 1 : self._statement.end_lineno])
-        for each in self._parts:
-            at = _first(each) - _first(self._statement)
-            lines[at : at + each.end_lineno - _first(each) + 1] = [""] * (each.end_lineno - _first(each) + 1)
-        return "".join(lines)
+        left_out = {line for each in self._parts for line in _lines(each)}
+        return "".join(self._module.lines[line - 1] for line in _lines(self._statement) if line not in left_out)
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:
@@ -94,7 +91,8 @@ class Module:
         self.imports: dict[str, str] = {}
         body = [each for each in ast.parse(text).body if not _for_types(each)]
         for statement in body:
-            self.imports |= _imported(statement)
+            if any("import " in line for line in self.lines[statement.lineno - 1 : statement.end_lineno]):
+                self.imports |= _imported(statement)
         for statement in body:
             piece, names = _Piece(self, statement), list(_defined(statement))
             for each in names:
@@ -195,14 +193,15 @@ def _for_types(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
 
 
-def _first(statement: ast.stmt) -> int:
-    """Of its lines, decorators included."""
-    return min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", []))])
+def _lines(statement: ast.stmt) -> range:
+    """Numbers of its lines, decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return range(min([statement.lineno, *(each.lineno for each in decorators)]), (statement.end_lineno or 0) + 1)
 
 
 def _imported(statement: ast.stmt) -> dict[str, str]:
     """Dotted names of Headrace that are imported anywhere in a statement, by the names that they get."""
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.walk(statement):
         if isinstance(node, ast.ImportFrom):
             found |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}

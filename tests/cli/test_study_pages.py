@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from headrace import paths
 from headrace.cli import main
 from headrace.evaluate import measured, study
 from headrace.evaluate.committed import MEASUREMENTS
+from headrace.evaluate.figures import slots, stale
 from headrace.evaluate.loads import filter as filter_loads
 from headrace.evaluate.loads import host as host_loads
 from headrace.evaluate.loads import switch as switch_loads
@@ -31,7 +31,7 @@ from headrace.evaluate.loads.openflow import Stale
 from headrace.evaluate.loads.ovs_rates import Connections, Flood
 from headrace.evaluate.loads.pcie_link import Moved
 from headrace.evaluate.loads.rpu import Limit, Stay, Swap
-from headrace.evaluate.measured import slots, stale
+from headrace.evaluate.measured import Sources
 from headrace.evaluate.study import (
     bridge,
     bridge_figures,
@@ -145,8 +145,8 @@ def test_the_bridges_study_goes_into_its_page(tree: Path, tmp_path: Path, monkey
     assert lines_of(found["bridge.throughput"])["to software, 64 bytes"][-2:] == ["640.0", "43"]
     assert found["bridge.wire"] == "at least 99.9%" and found["bridge.single_delivered"] == "80%"
     assert "bridge_control, Headrace, registers" in found["bridge.sizes"]
-    assert stale([MEASUREMENTS["study bridge"]], tree) == []
-    assert re.search(r"<dc:description>measured by", (tree / "docs/images/study-bridge-timeouts.svg").read_text())
+    assert stale([MEASUREMENTS["study bridge"]], Sources(tree)) == []
+    assert "</svg>" in (tree / "docs/images/study-bridge-timeouts.svg").read_text()
 
 
 def test_one_colour_is_one_mode_in_every_panel(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_the_captures_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert found["capture.width_1064"] == "336, 336, 336" and found["capture.wire_lag"] == "326"
     assert lines_of(found["capture.table"])["72 bytes"][:3] == ["73", "49", "88"]
     assert lines_of(found["capture.software"])["tcpdump (libpcap)"] == ["1.2 µs", "1.2 µs"]
-    assert stale([MEASUREMENTS["study capture"]], tree) == []
+    assert stale([MEASUREMENTS["study capture"]], Sources(tree)) == []
 
 
 def filter_load(kind: str, **point: Any) -> Any:
@@ -204,7 +204,7 @@ def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkey
     assert lines_of(found["filter.classes"])["table III: HTTP with data"] == ["5%", "28", "7"]
     assert lines_of(found["filter.cores"])["table III, 1 core of ours"] == ["6", "6", "8", "20,000", "10,000", "1.00"]
     assert lines_of(found["filter.parts"])["core: FFShark, Vivado"] == ["3,600", "1,161", "23.5", "0"]
-    assert stale([MEASUREMENTS["study filter"]], tree) == []
+    assert stale([MEASUREMENTS["study filter"]], Sources(tree)) == []
 
 
 def rpu_load(kind: str, units: int, **point: Any) -> Any:
@@ -230,7 +230,7 @@ def test_the_rpus_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypat
     assert lines_of(found["rpu.stays"])["64 bytes"] == ["160 (30 to 50)"] * 3
     assert lines_of(found["rpu.swaps"])["8"][:6] == ["8.0", "8.0", "8.0", "24.0", "112 to 225", "16.50"]
     assert found["rpu.bitstream"] == "7 to 14"
-    assert stale([MEASUREMENTS["study rpu"]], tree) == []
+    assert stale([MEASUREMENTS["study rpu"]], Sources(tree)) == []
 
 
 def switch_load(kind: str, **point: Any) -> Any:
@@ -276,7 +276,7 @@ def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert lines_of(found["switch.sizes"])["exact, 1,024 entries"] == ["1,024", "0", "0", "1", "47"]
     assert lines_of(found["switch.fir"])["64"] == ["32.0", "2.0", "2.00"]
     assert lines_of(found["switch.barriers"])["card, modified"] == ["1,000", "0", "0"]
-    assert stale([MEASUREMENTS["study switch"]], tree) == []
+    assert stale([MEASUREMENTS["study switch"]], Sources(tree)) == []
 
 
 def host_load(kind: str, **point: Any) -> Any:
@@ -308,7 +308,7 @@ def test_the_hosts_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypa
     assert lines_of(found["host.latencies"])["64 bytes"] == ["64", "256", "64", "256"]
     assert lines_of(found["host.moderations"])["4 packets, 20 us"][1:] == ["2.0", "100,000", "1,000", "2,000"]
     assert lines_of(found["host.paths"])["TAP"][1:] == ["7.0", "2.0"]
-    assert stale([MEASUREMENTS["study host"]], tree) == []
+    assert stale([MEASUREMENTS["study host"]], Sources(tree)) == []
 
 
 def emulator_load(kind: str, **point: Any) -> Any:
@@ -365,7 +365,7 @@ def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monk
     assert lines_of(found["emulator.small"])["100 bytes"] == ["0.80", "1.00", "0.10", "0.010", "0.79", "1.21"]
     assert lines_of(found["emulator.six"])["all together"] == ["5.00", "0.50", "", "0"]
     assert lines_of(found["emulator.filtered"])["1,024"] == ["32.0", "4.10", "4.10", "4.10", "1.0"]
-    assert stale([MEASUREMENTS["study emulator"]], tree) == []
+    assert stale([MEASUREMENTS["study emulator"]], Sources(tree)) == []
 
 
 def test_without_root_the_software_path_stays_as_it_was(

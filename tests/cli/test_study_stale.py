@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,12 @@ from headrace import paths
 from headrace.build.description import load_card
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate import committed, measured, statements
+from headrace.evaluate import figures, measured, statements
 from headrace.evaluate.bench import MEASURED, Row, page
 from headrace.evaluate.bench.groups import COST, GROUPS
 from headrace.evaluate.committed import MEASUREMENTS, publish
-from headrace.evaluate.measured import Measurement, fill, slots, stale, tokens
+from headrace.evaluate.figures import NOTE, fill, slots, stale
+from headrace.evaluate.measured import Measurement, Sources, synthesised, tokens
 from headrace.evaluate.study import (
     bridge_page,
     capture_page,
@@ -50,11 +53,10 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("rtl", "regs", "sim", "firmware", "headrace", "docs"):
         shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "README.md", root)
-    for measurement in MEASUREMENTS.values():
-        mark = measurement.mark(root)
-        for path in (root / file for file in measurement.files):
-            text = path.read_text() if path.exists() else ""
-            path.write_text(re.sub(rf"measured by headrace {measurement.command} on .*?(?= -->|<)", "", text) + mark)
+    sources, entries = Sources(root), figures.read(root)
+    now = {name: replace(entries[name], files=sources.digests(each)) for name, each in MEASUREMENTS.items()}
+    figures.write(now, root)
+    figures.fill_pages(MEASUREMENTS.values(), sources)
     return root
 
 
@@ -90,16 +92,9 @@ def test_nothing_is_said_of_fresh_figures(said: Said) -> None:
     assert said() == (0, [])
 
 
-def test_a_changed_engine_makes_its_figures_stale_and_no_others(said: Said, tree: Path) -> None:
+def test_a_changed_file_makes_its_figures_stale_and_no_others(said: Said, tree: Path) -> None:
     change(tree / "rtl/bridge/h2s_lane.sv", "endmodule", "  wire changed = 1'b1;\nendmodule")
-    code, lines = said()
-    assert code == 1
-    assert {line.split(": ")[0] for line in lines} == {
-        *MEASUREMENTS["study bridge"].files,
-        "docs/performance.md",
-        "README.md",
-    }
-    assert all(re.fullmatch(r"\S+: headrace (study|bench) bridge: rtl/bridge changed", line) for line in lines)
+    assert said() == (1, [f"headrace {kind} bridge: rtl/bridge/h2s_lane.sv changed" for kind in ("study", "bench")])
 
 
 def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: Path) -> None:
@@ -110,7 +105,7 @@ def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: P
         "headrace bench stream",
         "headrace bench host-fit",
     }  # those are of single blocks
-    assert code == 1 and {line.split(": ")[1] for line in lines} == of_cards
+    assert code == 1 and {line.split(": ")[0] for line in lines} == of_cards
 
 
 @pytest.mark.parametrize(
@@ -120,30 +115,36 @@ def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: P
         ("regs/capture.rdl", "addrmap", "addrmap changed {}; addrmap"),
         ("sim/memory/axi_memory.h", "#pragma once", "#pragma once\n#define CHANGED"),
         ("headrace/evaluate/loads/capture.py", "WIRE_RATE = 100e9", "WIRE_RATE = 99e9"),
+        ("headrace/evaluate/study/capture_points.py", "PAYLOADS = (", "PAYLOADS = (7, "),
     ],
 )
-def test_parameters_registers_harness_and_loads_count(said: Said, tree: Path, file: str, old: str, new: str) -> None:
+def test_parameters_registers_harness_loads_and_points_count(
+    said: Said, tree: Path, file: str, old: str, new: str
+) -> None:
     change(tree / file, old, new)
     code, lines = said()
-    assert code == 1 and any(line.startswith("docs/study-capture.md: headrace study capture: ") for line in lines)
+    assert code == 1 and f"headrace study capture: {file} changed" in lines
 
 
 def test_the_firmware_of_a_card_counts(tree: Path) -> None:
     (tree / "rtl/card/boot.c").write_text("int lamp = 1;\n")
     with (tree / "rtl/card/capture.toml").open("a") as file:
         file.write('\n[firmware]\nsources = ["boot.c"]\n')
-    before = MEASUREMENTS["study capture"].digests(tree)
+    before = digests("study capture", tree)
     (tree / "rtl/card/boot.c").write_text("int lamp = 2;\n")
-    after = MEASUREMENTS["study capture"].digests(tree)
-    assert {name for name in after if after[name] != before.get(name)} == {"firmware"}
+    after = digests("study capture", tree)
+    assert {name for name in after if after[name] != before.get(name)} == {"rtl/card/boot.c"}
 
 
-def test_points_and_the_models_of_hosts_count(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(committed.PROFILES, "pcie", committed.PROFILES["none"])
-    assert {line.split(": ", 1)[1] for line in said()[1]} == {
-        "headrace study bridge: settings changed",
-        "headrace bench bridge: settings changed",
-    }
+def digests(command: str, tree: Path) -> dict[str, str]:
+    return Sources(tree).digests(MEASUREMENTS[command])
+
+
+def test_the_models_of_hosts_count(said: Said, tree: Path) -> None:
+    change(tree / "headrace/cards/bridge/host.py", "PROFILES = {", "PROFILES = {} | {")
+    assert said()[1] == [
+        f"headrace {kind} bridge: headrace/cards/bridge/host.py changed" for kind in ("study", "bench")
+    ]
 
 
 def test_comments_docstrings_and_formatting_do_not_count(said: Said, tree: Path) -> None:
@@ -155,21 +156,54 @@ def test_comments_docstrings_and_formatting_do_not_count(said: Said, tree: Path)
     assert said() == (0, [])
 
 
-def test_a_figure_that_has_lost_its_mark_is_listed(said: Said, tree: Path) -> None:
-    (tree / "docs/images/study-bridge-adaptive.svg").write_text("<svg/>")
-    (tree / "docs/study-capture.md").unlink()
+def test_tables_drawings_and_functions_that_are_not_used_do_not_count(said: Said, tree: Path) -> None:
+    for name in ("study/capture_report", "study/capture_figures", "study/capture_page", "loads/capture"):
+        with (tree / f"headrace/evaluate/{name}.py").open("a") as file:
+            file.write("\n\ndef changed() -> int:\n    return 1\n")
+    change(
+        tree / "headrace/evaluate/study/capture_report.py", "def summary_table", "summary = 1\n\n\ndef summary_table"
+    )
+    assert said() == (0, [])
+
+
+def test_an_assertion_counts_where_the_simulator_is_measured(said: Said, tree: Path) -> None:
+    check = "\n`ifndef SYNTHESIS\n  always_ff @(posedge clk) assert (!rst || idle);\n`endif\nendmodule"
+    change(tree / "rtl/card/filter_card.sv", "\nendmodule", check)
+    change(tree / "rtl/stream/stream_contract.sv", "\nendmodule", check)
+    stream = "rtl/card/filter_card.sv, rtl/stream/stream_contract.sv changed"
+    assert said()[1] == [f"headrace bench {group}: {stream}" for group in ("sim", "cost")]
+
+
+def test_figures_that_were_never_measured_or_without_a_record_of_files_are_listed(said: Said, tree: Path) -> None:
+    entries = figures.read(tree)
+    entries["study bridge"] = replace(entries["study bridge"], files={})
+    del entries["bench sim"]
+    figures.write(entries, tree)
     assert said() == (
         1,
         [
-            "docs/study-capture.md: headrace study capture: No such file or directory",
-            "docs/images/study-bridge-adaptive.svg: headrace study bridge: does not say what it was measured on",
+            "headrace study bridge: measured before its files were recorded",
+            "headrace bench sim: never measured",
         ],
     )
+
+
+def test_of_many_files_a_line_names_the_first(said: Said, tree: Path) -> None:
+    for path in (tree / "rtl/bridge").glob("*[!g].sv"):  # not the packages
+        change(path, "endmodule", "  wire changed = 1'b1;\nendmodule")
+    assert re.fullmatch(r"headrace study bridge: (rtl/bridge/\w+\.sv(, )?){3} and \d+ more changed", said()[1][0])
 
 
 def test_an_installed_package_has_no_committed_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured.paths, "share", lambda: tmp_path)
     assert main(["study", "--stale"]) == 1
+
+
+def test_a_file_of_figures_that_is_none_is_told_with_its_name(said: Said, tree: Path) -> None:
+    (tree / figures.FILE).write_text('{"bench sim": {}}')
+    with pytest.raises(HeadraceError, match=r"figures\.json"):
+        figures.read(tree)
+    assert said() == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -193,29 +227,63 @@ def test_tokens_are_what_a_tool_sees(suffix: str, one: str, other: str, same: bo
     assert (tokens(suffix, one) == tokens(suffix, other)) == same
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a;\n`ifndef SYNTHESIS\nb;\n`endif\nc;\n", "a;\nc;\n"),
+        ("`ifndef SYNTHESIS\nb;\n`else\nc;\n`endif\n", "c;\n"),
+        ("`ifdef SYNTHESIS\nb;\n`else\nc;\n`endif\n", "b;\n"),
+        ("`ifndef SYNTHESIS\n`ifdef X\nb;\n`endif\nc;\n`endif\nd;\n", "d;\n"),
+        ("`ifdef X\nb;\n`else\nc;\n`endif\n", "`ifdef X\nb;\n`else\nc;\n`endif\n"),
+    ],
+)
+def test_what_synthesis_leaves_out(text: str, left: str) -> None:
+    assert synthesised(text) == left
+
+
 def test_slots_are_filled_by_name() -> None:
     text = "a <!--=sim.rate-->1<!--/--> b <!--=bridge.rate-->2<!--/-->"
     assert fill(text, {"sim.rate": "3"}) == "a <!--=sim.rate-->3<!--/--> b <!--=bridge.rate-->2<!--/-->"
-    assert fill(text, {"sim.rate": None}) == text
-    with pytest.raises(HeadraceError, match="sim.rate"):
+    with pytest.raises(HeadraceError, match=r"sim\.rate"):
         fill(text, {"sim.other": "3"})
+
+
+def test_stale_figures_say_so_where_they_stand_until_they_are_measured_again() -> None:
+    values = {"sim.rate": "3", "sim.table": "| a |\n|---|\n| 1 |"}
+    text = fill("<!--=sim.rate--><!--/-->, `sim`. <!--=sim.stale--><!--/-->\n<!--=sim.table--><!--/-->", values)
+    noted = fill(text, values, {"sim"})
+    assert noted.count(NOTE) == 2 and text.count(NOTE) == 0
+    assert f"<!--=sim.rate-->3<!--/-->, `sim`. <!--=sim.stale-->{NOTE}<!--/-->" in noted
+    assert f"| 1 |\n\n{NOTE}\n\n<!--/-->" in noted
+    assert fill(noted, values, {"sim"}) == noted and fill(noted, values) == text
+    assert slots(noted) == slots(text) == values
 
 
 def row(what: str, value: float | int, unit: str = "", ok: bool | None = True) -> Row:
     return Row("sim", what, "-", value, unit, ok, MEASURED)
 
 
-def test_a_command_writes_its_table_its_figures_and_its_mark(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in PAGES[:2]:
-        shutil.copy(REPOSITORY / name, tree / name)
+def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured.paths, "share", lambda: tree)
     measurement = MEASUREMENTS["bench sim"]
+    change(tree / "sim/error.h", "#pragma once", "#pragma once\n#define CHANGED")
+    assert figures.fill_pages(MEASUREMENTS.values(), Sources(tree)) == ["docs/performance.md", "README.md"]
+    assert (tree / "README.md").read_text().count(NOTE) == 1
     rows = [row("x, none accepted", 123_456), row("x, all accepted and written", 65.4321, "packets", ok=False)]
     publish(measurement, measurement.here(), page.values("sim", rows))
     assert slots((tree / "README.md").read_text())["sim.none"] == "123,456"
     table = slots((tree / "docs/performance.md").read_text())["sim.table"]
     assert "| x, all accepted and written |  | **65.43 packets: missed** | measured |" in table
-    assert stale([measurement], tree) == []
+    assert NOTE not in (tree / "README.md").read_text() + (tree / "docs/performance.md").read_text()
+    entry = figures.read(tree)["bench sim"]
+    assert entry.date == date.today().isoformat() and entry.values["sim.table"] == table
+    assert stale([measurement], Sources(tree)) == []
+
+
+def test_what_could_not_be_measured_stays_as_it_was(tree: Path) -> None:
+    before = figures.read(tree)["bench sim"].values["sim.all"]
+    figures.record(MEASUREMENTS["bench sim"], {"sim.none": "7", "sim.all": None}, Sources(tree))
+    assert figures.read(tree)["bench sim"].values == {"sim.none": "7", "sim.all": before}
 
 
 def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +293,34 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
     change(tree / "sim/error.h", "#pragma once", "#pragma once\n#define CHANGED")
     with pytest.raises(HeadraceError, match="changed while"):
         publish(measurement, mark, {})
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_what_the_file_says(name: str) -> None:
+    """What is stale is said there when pages are filled, and may have changed since."""
+    shown = slots((REPOSITORY / name).read_text())
+    said = {
+        slot: value
+        for command, entry in figures.read(REPOSITORY).items()
+        if name in MEASUREMENTS[command].pages
+        for slot, value in entry.values.items()
+    }
+    assert {slot: value for slot, value in shown.items() if not slot.startswith("statements.")} == {
+        slot: said.get(slot) for slot in shown if not slot.startswith("statements.")
+    }, "headrace figures --fill writes it"
+
+
+def test_every_command_has_its_entry_and_a_place_for_what_is_stale() -> None:
+    entries = figures.read(REPOSITORY)
+    assert set(entries) == set(MEASUREMENTS)
+    for name, each in MEASUREMENTS.items():
+        assert entries[name].fit == each.fit
+        for path in each.pages:
+            text = (REPOSITORY / path).read_text()
+            tables = [
+                slot for slot, value in slots(text).items() if slot.startswith(f"{each.group}.") and "\n" in value
+            ]
+            assert tables or f"<!--={each.group}.stale-->" in text
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -271,4 +367,6 @@ def test_half_a_measurement_is_not_published(words: list[str], capsys: pytest.Ca
 
 def test_files_that_figures_depend_on_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError, match="none.py"):
-        Measurement("bench x", (), (), ("none.py",), ()).digests(tmp_path)
+        Sources(tmp_path).digests(Measurement("bench x", (), (), (), ("none.py",), ()))
+    with pytest.raises(HeadraceError, match=r"headrace\.none"):
+        Sources(tmp_path).digests(Measurement("bench x", (), (), ("headrace.none.run",), (), ()))
