@@ -77,7 +77,7 @@ def test_the_head_of_a_file_says_what_is_in_it(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
-EVALUATE = ("points", "measured", "statements", "loads", "sweep", "conformance", "report", "demo")
+EVALUATE = ("points", "reads", "measured", "figures", "statements", "loads", "sweep", "conformance", "report", "demo")
 EVALUATE += ("study", "bench", "committed")
 
 

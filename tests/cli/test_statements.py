@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 from headrace import paths
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate import measured, statements
+from headrace.evaluate import figures, measured, statements
+from headrace.evaluate.figures import Entry
 from headrace.evaluate.statements import COMES_OUT, DIFFERS, FOLDER, STUDIES, UNTESTED, Figures, Paper, Statement
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
@@ -97,13 +99,10 @@ def test_tables_are_whole_and_those_that_the_studies_use() -> None:
 
 
 def tree_with(folder: Path, cell: str = "25.0 Gb/s") -> Path:
-    page = folder / "docs/study-rpu.md"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(
-        "<!--=rpu.rates-->\n\n| size | ours | theirs |\n| --- | ---: | ---: |\n"
-        f"| 64 bytes | {cell} | 1, 2 |\n\n<!--/-->"
-        "<!--=rpu.word-->T<!--/--><!--=statements.rpu--><!--/-->"
-    )
+    """A tree with figures of one study, and with a test."""
+    (folder / "docs").mkdir(parents=True, exist_ok=True)
+    table = f"| size | ours | theirs |\n| --- | ---: | ---: |\n| 64 bytes | {cell} | 1, 2 |"
+    figures.write({"study rpu": Entry("2026-01-02", False, {"rpu.rates": table, "rpu.word": "T"}, {})}, folder)
     (folder / "test_it.py").write_text("def test_that() -> None: ...")
     return folder
 
@@ -207,8 +206,9 @@ def test_the_command_writes_the_tables_again(tree: Path) -> None:
 
 
 def test_the_command_says_which_answer_is_another_now(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = tree / "README.md"
-    page.write_text(re.sub(r"(<!--=rpu\.eight-->)[^<]*", r"\g<1>7", page.read_text()))
+    entries = figures.read(tree)
+    values = {**entries["bench rpu"].values, "rpu.eight": "7"}
+    figures.write(entries | {"bench rpu": replace(entries["bench rpu"], values=values)}, tree)
     assert main(["study", "papers", "rpu"]) == 1
     found = capsys.readouterr()
     assert "rosebud.toml: 3.1.4: 'comes out', but eight units carry a full line of 100 Gb/s at 7 sizes" in found.err
