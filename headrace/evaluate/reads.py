@@ -22,6 +22,7 @@ _FRAME = (
 )
 """What runs cards, calls and shows: it doesn't decide what comes out. Nodes of the emulator are programs of their own,
 which no name leads to."""
+_PARTS_OF_FRAME = ("evaluate.bench", "evaluate.study")  # by themselves: what all benches and studies share
 _INSIDE = "card.functions"  # drivers of functions, which do
 _PLAIN = ("NamedTuple", "TypedDict", "Enum", "IntEnum", "IntFlag", "Protocol", "Exception")
 """Of other classes that aren't ours, methods may be called by what isn't ours."""
@@ -178,15 +179,20 @@ class Code:
 
     def _module(self, name: str) -> Module | None:
         if name not in self._modules:
-            inside = f"{name}.".startswith(f"headrace.{_INSIDE}.")
-            frame = any(f"{name}.".startswith(f"headrace.{room}.") for room in _FRAME) and not inside
             path = self._path(name)
-            self._modules[name] = None if frame or not path.is_file() else Module(path, name)
+            self._modules[name] = Module(path, name) if _counts(name) and path.is_file() else None
         return self._modules[name]
 
     def _path(self, name: str) -> Path:
         path = self._root.joinpath(*name.split("."))
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _counts(module: str) -> bool:
+    """Whether a module is no part of the frame."""
+    room = f"{module.removeprefix('headrace.')}."
+    frame = room[:-1] in _PARTS_OF_FRAME or any(room.startswith(f"{each}.") for each in _FRAME)
+    return not frame or room.startswith(f"{_INSIDE}.")
 
 
 def _for_types(statement: ast.stmt) -> bool:
