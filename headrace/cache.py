@@ -6,6 +6,7 @@ Models are executed, so nobody but the user who runs them, and root, may put any
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -24,7 +25,7 @@ def cache_root() -> Path:
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder of ``firmware``, ``harness``, ``models``, ``registers`` or ``synth``. It may not exist yet.
+    """The folder of a kind, such as ``models``, ``firmware`` or ``synth``. It may not exist yet.
 
     Raises HeadraceError when it, or the cache itself, is another user's or can be written by others.
     """
@@ -62,6 +63,13 @@ def write_atomically(path: Path, text: str) -> None:
         except BaseException:
             os.unlink(file.name)
             raise
+
+
+def note_reads(files: Iterable[Path]) -> None:
+    """Adds the files that a build depends on to the list that $HEADRACE_READS names, if it names one."""
+    if listed := os.environ.get("HEADRACE_READS"):
+        with open(listed, "a") as file:
+            file.write("".join(f"{path}\n" for path in files))
 
 
 def _refuse_strangers(folder: Path) -> None:

@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+# Models for tests are compiled in half the time, and run a little slower. Others keep those that users have.
+os.environ.setdefault("HEADRACE_CXXFLAGS", "-O1")
+
 import pytest
 from network import why_not
 from processor_time import ProcessorTime
+from reads import affected, changed_since, record
 from stale_figures import StaleFigures
 
 LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
@@ -21,6 +25,11 @@ LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the wide sweeps and long random runs too")
+    parser.addoption("--fresh", action="store_true", help="run benches of blocks that passed before and didn't change")
+    parser.addoption(
+        "--changed", nargs="?", const="HEAD", metavar="COMMIT",
+        help="only files of tests that can be affected by what differs from a commit (default: HEAD)",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(StaleFigures())
     if config.getoption("--soak"):
         os.environ["HEADRACE_SOAK"] = "1"  # for cocotb's benches, in their own processes
+    if config.getoption("--fresh") or config.getoption("--soak"):
+        os.environ["HEADRACE_FRESH"] = "1"
     # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
@@ -53,10 +64,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=soak)
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
         config.stash[LEFT_OUT] = len(soak)
+    if (commit := config.getoption("--changed")) is not None:
+        try:
+            changed = changed_since(commit)
+        except RuntimeError as error:
+            raise pytest.UsageError(f"--changed {commit}: {error}") from None
+        tests = {item.nodeid.partition("::")[0] for item in items}
+        can_be = {test for test in tests if affected(test, changed)}
+        config.hook.pytest_deselected(items=[i for i in items if i.nodeid.partition("::")[0] not in can_be])
+        items[:] = [item for item in items if item.nodeid.partition("::")[0] in can_be]
     reason = why_not()
     for item in items:
         if reason is not None and item.get_closest_marker("live"):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """What builders read while a file's tests run is noted, for --changed."""
+    noted = record(item.nodeid.partition("::")[0])
+    noted.parent.mkdir(parents=True, exist_ok=True)
+    noted.touch()
+    os.environ["HEADRACE_READS"] = str(noted)
+    try:
+        return (yield)
+    finally:
+        del os.environ["HEADRACE_READS"]
+        noted.write_text("".join(f"{line}\n" for line in sorted(set(noted.read_text().splitlines()))))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -75,6 +109,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """How many soak tests were left out, how many of the live tests ran, and why the others did not."""
     if left_out := config.stash[LEFT_OUT]:
         terminalreporter.write_line(f"soak tests: {left_out} left out, `make soak` runs them")
+    if again := sum(
+        count for r in terminalreporter.stats.get("passed", []) for name, count in r.user_properties if name == "kept"
+    ):
+        terminalreporter.write_line(f"benches that passed before and didn't change: {again} not run, --fresh runs them")
     reports = {name: terminalreporter.stats.get(name, []) for name in ("passed", "failed", "skipped")}
     live = {
         name: [r for r in found if "live" in r.keywords and r.when != "teardown"] for name, found in reports.items()

@@ -81,6 +81,7 @@ def compile_firmware(
         if output:
             cachedir.write_atomically(warnings, output)
 
+    cachedir.note_reads([*firmware.scripts, *sources])
     key = toolchain.digest(
         toolchain.compiler_version(compiler),
         command[1:],

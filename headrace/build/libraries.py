@@ -33,6 +33,7 @@ def harness_library(progress: bool = False) -> Path:
     """
     tables = [paths.sim() / "model" / name for name in ("table.h", "slot_table.h")]
     files = [*toolchain.harness_sources(model=False), *tables]
+    cachedir.note_reads(files)
     contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
     library = folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(), *contents)}.so"
 

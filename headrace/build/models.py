@@ -103,9 +103,9 @@ def cache_list() -> list[CachedModel]:
 
 
 def cache_clear() -> int:
-    """Removes all models, firmware, the harness and logs from the cache; gives the bytes that were freed."""
+    """Removes all models, firmware, the harness, logs, benches and proofs of the tests; gives the bytes that were freed."""
     freed = 0
-    for kept in (folder(), libraries.folder(), cachedir.cache_folder("firmware")):
+    for kept in (folder(), libraries.folder(), *map(cachedir.cache_folder, ("firmware", "benches", "proofs"))):
         for path in [p for p in kept.rglob("*") if p.is_file()]:
             with contextlib.suppress(OSError):
                 freed += path.stat().st_size
@@ -135,6 +135,7 @@ class _Job:
         self.waivers = waiver_files(description)
         self._known = self._inputs()
         self._first_key = self._key()
+        cachedir.note_reads(self._known)
         self._reads = folder() / f"{description.name}-{self._first_key}.reads"
         self.lock = self._reads.with_suffix(".lock")
         self.log = self._reads.with_suffix(".log")

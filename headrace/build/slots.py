@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries, models, toolchain
 from headrace.build.description import Value
@@ -33,6 +34,7 @@ def build_slot(
     own = sim / "slot" / "slot.cpp"
     beside = [path for folder in folders for path in sorted(folder.glob("*.sv"))]
     files = [*sources, *beside, own, *(sim / "model" / header for header in ("slot_table.h", "stopping.h"))]
+    cachedir.note_reads(files)
     key = toolchain.digest(
         models.VERILATOR_FLAGS,
         toolchain.toolchain_key(),

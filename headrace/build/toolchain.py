@@ -88,7 +88,12 @@ def model_flags(trace: bool) -> list[str]:
 
 def toolchain_key() -> tuple[object, ...]:
     """What compiled code depends on beside its sources. Not where the tools are installed."""
-    return (COMPILER_FLAGS, FAST, SLOW, sorted(_DEFINES.items()), compiler_version(find_compiler()))
+    return (COMPILER_FLAGS, FAST, SLOW, further_flags(), sorted(_DEFINES.items()), compiler_version(find_compiler()))
+
+
+def further_flags() -> list[str]:
+    """Flags from $HEADRACE_CXXFLAGS, behind all others: -O1 there halves the compiler's time, and models run slower."""
+    return os.environ.get("HEADRACE_CXXFLAGS", "").split()
 
 
 def package_version(package: str) -> str:
@@ -162,7 +167,7 @@ class Workshop:
             source, own = units[number]
             output = f"{number}-{source.stem}.o"
             name = str(source.relative_to(self.folder) if source.is_relative_to(self.folder) else source)
-            self.run([*prefix, self.compiler, *flags, *own, "-c", name, "-o", output], what)
+            self.run([*prefix, self.compiler, *flags, *own, *further_flags(), "-c", name, "-o", output], what)
             done += 1
             show(f"compiling {done}/{len(units)}")
             return output

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.cache import cache_folder, write_atomically
+from headrace.cache import cache_folder, note_reads, write_atomically
 from headrace.errors import HeadraceError
 from headrace.registers.nodes import Field, Group, Memory, Node, Register
 from headrace.registers.views import RegisterMap
@@ -115,12 +115,14 @@ def _load(rdl: Path) -> tuple[RegisterMap, list[Path]]:
     try:
         entry = json.loads(cached.read_text())
         if all(_digest(Path(name)) == digest for name, digest in entry["files"].items()):
+            note_reads(map(Path, entry["files"]))
             return RegisterMap.from_json(entry["map"]), [Path(name) for name in entry["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         pass  # absent, unreadable or of another version: made again below
 
     with _compiled(path) as (root, files):
         register_map = RegisterMap(_group(root.top, path))
+    note_reads(files)
     entry = {
         "files": {str(f): _digest(f) for f in files},
         "map": register_map.to_json(),

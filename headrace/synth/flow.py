@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.build.description import data_files
-from headrace.cache import cache_folder, write_atomically
+from headrace.cache import cache_folder, note_reads, write_atomically
 from headrace.errors import HeadraceError
 from headrace.registers.compile import files_of, generate_rtl
 from headrace.synth import cells, rtlil, yosys
@@ -107,6 +107,7 @@ def _versions(job: _Job) -> dict[str, str]:
 def _key(job: _Job) -> str:
     registers = [f for rdl in job.design.registers for f in files_of(rdl)]
     read = (*job.design.files, *data_files(job.design.files), *registers)
+    note_reads(read)
     sources = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in read]
     generator = importlib.metadata.version("peakrdl-regblock") if job.design.registers else ""
     settings = [job.target, job.parameters, job.flags, job.seeds, job.speed_grade, job.hierarchy]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,24 +67,35 @@ def module_design(module: str, root: Path) -> Design:
         close = difflib.get_close_matches(module, [*files, *registers], n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise HeadraceError(f"no card, card folder or module is called {module}{hint}", exit_code=2)
-    needed: set[str] = set()
-    processor = False
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        if name in files:
-            words = set(_IDENTIFIER.findall(_COMMENT.sub("", files[name].read_text())))
-            waiting += words & (files.keys() | registers.keys()) - needed
-            processor |= _PROCESSOR in words
+    names = _reached(module, files, {*registers, _PROCESSOR})
     return Design(
         name=module,
         top=module,
-        files=[*(files[name] for name in sorted(needed) if name in files), *([vexriscv()] if processor else [])],
-        registers=sorted({registers[name] for name in needed if name in registers}),
+        files=[*(files[name] for name in sorted(names & files.keys())), *([vexriscv()] if _PROCESSOR in names else [])],
+        registers=sorted({registers[name] for name in names & registers.keys()}),
     )
+
+
+def needed(module: str, files: Sequence[Path]) -> list[Path]:
+    """Those of ``files``, in their order, that the module may need, with the module's own."""
+    by_name = {_PROCESSOR if path.stem.startswith(_PROCESSOR) else path.stem: path for path in files}
+    names = _reached(module, by_name, set())
+    return [path for name, path in by_name.items() if name in names]
+
+
+def _reached(module: str, files: Mapping[str, Path], others: Set[str]) -> set[str]:
+    """Names of files, and of ``others`` that have none, which occur in the module's file or in one of those."""
+    reached: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        if name in files:
+            words = set(_IDENTIFIER.findall(_COMMENT.sub("", files[name].read_text())))
+            waiting += words & (files.keys() | others) - reached
+    return reached
 
 
 def parameter_names(design: Design) -> list[str]:

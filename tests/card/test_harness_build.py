@@ -68,6 +68,11 @@ def copied(tmp_path: Path) -> Path:
     return Path(shutil.copytree(LOOP, tmp_path / "my cards" / "loop"))
 
 
+def _log_of(error: HeadraceError) -> str:
+    """What lies in the log that the message names."""
+    return Path(str(error).partition("(log: ")[2].rstrip(")")).read_text()
+
+
 # Descriptions
 
 
@@ -210,6 +215,26 @@ def test_another_compiler_makes_another_model(
     monkeypatch.setenv("CXX", str(compiler))
     build_card(LOOP, progress=False)
     assert len(counted) == 2
+
+
+def test_further_flags_for_the_compiler_make_another_model(
+    own_cache: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_card(LOOP, progress=False)
+    monkeypatch.setenv("HEADRACE_CXXFLAGS", "-O0 -g")
+    build_card(LOOP, progress=False)
+    assert len(counted) == 2
+
+
+def test_further_flags_for_the_compiler_come_last(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that an -O among them counts."""
+    monkeypatch.setenv("HEADRACE_CXXFLAGS", "-O0 --no-such-flag")
+    with pytest.raises(HeadraceError, match="no-such-flag") as error:
+        build_card(LOOP, progress=False)
+    commands = [line for line in _log_of(error.value).splitlines() if line.startswith("$ ") and " -c " in line]
+    assert commands and all(" -O0 --no-such-flag -c " in line for line in commands)
 
 
 def test_a_file_that_is_included_from_elsewhere_makes_another_model_when_it_changes(
@@ -366,8 +391,7 @@ def test_an_error_in_the_rtl_is_shown_with_its_line_and_the_log_is_kept(own_cach
     with pytest.raises(HeadraceError, match=rf"translating the RTL failed: .*loop_card\.sv:{line}:.*'wrong'") as error:
         build_card(copied, progress=False)
     assert error.value.exit_code == 1
-    log = Path(str(error.value).partition("(log: ")[2].rstrip(")"))
-    assert "Can't find definition of variable: 'wrong'" in log.read_text()
+    assert "Can't find definition of variable: 'wrong'" in _log_of(error.value)
     assert not list((own_cache / "models").glob("*.so"))
 
 

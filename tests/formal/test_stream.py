@@ -50,16 +50,16 @@ TRIED = [*CASES, *map(soak, LARGER)]
 
 
 @pytest.mark.parametrize("case", TRIED, ids=str)
-def test_properties_hold_in_every_cycle(case: Case, tmp_path: Path) -> None:
-    smt = model(case.block, case.parameters, tmp_path, clocks=case.clocks)
+def test_properties_hold_in_every_cycle(case: Case) -> None:
+    smt = model(case.block, case.parameters, clocks=case.clocks)
     verdicts = [solve(smt, "bounded", case.induction + 2), solve(smt, "induction", case.induction)]
     assert all(verdict.holds for verdict in verdicts), failures(verdicts)
 
 
 @pytest.mark.parametrize("case", TRIED, ids=str)
-def test_the_proofs_are_about_something(case: Case, tmp_path: Path) -> None:
+def test_the_proofs_are_about_something(case: Case) -> None:
     """Full memories, dropped frames, stalled outputs and so on do come about under the proofs' assumptions."""
-    verdict = solve(model(case.block, case.parameters, tmp_path, clocks=case.clocks), "cover", case.cover)
+    verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
     assert verdict.holds, failures([verdict])
 
 
@@ -120,7 +120,6 @@ def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
     assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
     broken = tmp_path / source.name
     broken.write_text(text.replace(bug.right, bug.wrong))
-    verdict: Verdict = solve(
-        model(bug.block, bug.parameters, tmp_path, replaced=broken, clocks=bug.clocks), "bounded", bug.depth
-    )
+    smt = model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks)
+    verdict: Verdict = solve(smt, "bounded", bug.depth)
     assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log

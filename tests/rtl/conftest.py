@@ -1,5 +1,18 @@
-"""Prepares the environment of every RTL test."""
+"""Prepares the environment of every RTL test, and counts the benches that passed before and weren't run again."""
 
-from simulation import use_verilator
+from collections.abc import Iterator
 
-use_verilator()
+import pytest
+import simulation
+
+simulation.use_verilator()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    simulation.kept.clear()
+    try:
+        return (yield)
+    finally:
+        if simulation.kept:
+            item.user_properties.append(("kept", len(simulation.kept)))

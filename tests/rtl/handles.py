@@ -6,6 +6,7 @@ top module, which nobody else drives, is written when its value changes. All els
 own way. `install` is for the process of a simulation, before its bench begins.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ NOTHING = object()
 
 def install() -> None:
     """Make the handles of this process cheap."""
-    header = Path("Vtop.h")  # Verilator's: it names the ports
-    inputs = re.findall(r"^ *VL_IN\w*\(\(?&?(\w+)", header.read_text(), re.MULTILINE) if header.exists() else []
+    header = Path(os.environ["BENCH_HEADER"])  # Verilator's: it names the ports
+    inputs = re.findall(r"^ *VL_IN\w*\(\(?&?(\w+)", header.read_text(), re.MULTILINE)
     quiet = {name for name in inputs if "clk" not in name}  # the simulator drives clocks by itself
     _cache_children(handle.HierarchyObject)
     _bit(handle.LogicObject, quiet)

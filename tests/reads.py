@@ -1,0 +1,88 @@
+"""What a test depends on: the Python that it imports, and what builders noted while it ran last.
+
+Builders (models, benches, syntheses, lint) add the files that they read to the file that $HEADRACE_READS names.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PLACES = (ROOT / "tests", ROOT / "tests" / "rtl", ROOT)  # where modules are looked for, as in pyproject.toml
+RECORDS = ROOT / "build" / "reads"
+# Read by what names them, without a builder.
+FOLDERS = ("docs", "examples", "firmware", "regs", "scripts")
+
+
+@functools.cache
+def imported(path: Path) -> frozenset[Path]:
+    """The files of this tree that a Python file imports, anywhere in it."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found.update(file for name in names for file in _files(name))
+    return frozenset(found)
+
+
+def _files(name: str) -> Iterator[Path]:
+    """A module's file and those of the packages that it lies in; of ``module.name`` the module's."""
+    parts = name.split(".")
+    for place in PLACES:
+        for end in range(1, len(parts) + 1):
+            module = place.joinpath(*parts[:end])
+            for file in (module / "__init__.py", module.with_suffix(".py")):
+                if file.is_file():
+                    yield file
+
+
+def closure(files: Iterable[Path]) -> set[Path]:
+    """Python files and all that they import from this tree, directly or not."""
+    found: set[Path] = set()
+    waiting = list(files)
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += imported(path)
+    return found
+
+
+def record(test: str) -> Path:
+    """Where the builders note what a file of tests (relative to the root) reads."""
+    return RECORDS / f"{test.replace('/', '.')}.txt"
+
+
+def affected(test: str, changed: set[Path]) -> bool:
+    """Whether a file of tests can be affected by changed files; one that never ran can be."""
+    path = ROOT / test
+    noted = record(test)
+    if not noted.exists():
+        return True
+    conftests = [folder / "conftest.py" for folder in path.parents if (folder / "conftest.py").is_file()]
+    python = closure([path, *conftests])
+    if changed & python or changed & {Path(line) for line in noted.read_text().splitlines()}:
+        return True
+    folders = {file.relative_to(ROOT).parts[0] for file in changed - python if file.is_relative_to(ROOT)}
+    named = [file.read_text() for file in python if file.is_relative_to(ROOT / "tests")]
+    beside = path.parent in {folder for file in changed for folder in file.parents} - {ROOT / "tests"}
+    return beside or any(f'"{folder}"' in text or f'"{folder}/' in text for folder in folders for text in named)
+
+
+def changed_since(commit: str) -> set[Path]:
+    """Files that differ from a commit, with those that git doesn't know yet. Raises RuntimeError with git's reason."""
+    found: set[Path] = set()
+    for command in (["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]):
+        run = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise RuntimeError(run.stderr.strip())
+        found |= {ROOT / line for line in run.stdout.splitlines()}
+    return found
