@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 
+import elaboration
 import pytest
 from rich.console import Console
 
@@ -368,21 +369,32 @@ def test_registers_that_are_included_from_elsewhere_are_a_source(tmp_path, monke
 # The platform's own RTL
 
 
-# Wholes whose parts are tried by themselves in their usual sizes: larger ones take minutes and have nothing else.
-_SMALL_SWITCH = {"PORTS": "2", "TABLES": "2", "EXACT": "16", "TERNARY": "4", "PROGRAM_WORDS": "64", "METERS": "2"}
-SMALL = {
-    "switch_card": _SMALL_SWITCH,
-    "switch_engine": {**_SMALL_SWITCH, "EFFECTS": "2", "GROUPS": "2", "COUNTERS": "2"},
-    "rpu_card": {"UNITS": "2"},
-    "rpu_engine": {"UNITS": "2"},
+# Cards, in which nearly all modules are: a small size has all that a large one has.
+WHOLES = {
+    "bridge_card": {},
+    "capture_card": {"CORES": 2},
+    "filter_card": {"CORES": 2},
+    "host_pcie": {"FUNCTIONS": 2, "DATA_W": 128},
+    "link_card": {"DATA_W": 128},
+    "nic_card": {"PORTS": 1, "FUNCTIONS": 2, "DATA_W": 128, "STATIONS": 64},
+    "rpu_card": {"UNITS": 5, "DATA_W": 128, "SLOTS": 4, "ACCELERATORS_LOW": 0x04321},
+    "switch_card": {"PORTS": 2, "TABLES": 2, "EXACT": 16, "TERNARY": 4, "PROGRAM_WORDS": 64, "METERS": 2},
 }
+# A large size by itself has nothing that a small one has not, and takes a minute.
+SMALL = {
+    "rpu_engine": {"UNITS": 2},
+    "switch_engine": {**WHOLES["switch_card"], "EFFECTS": 2, "GROUPS": 2, "COUNTERS": 2},
+    **WHOLES,
+}
+MODULES = sorted(path.stem for path in paths.rtl().rglob("*.sv") if path.stem[-4:] != "_pkg")
 
 
-@pytest.mark.parametrize("module", sorted(path.stem for path in paths.rtl().rglob("*.sv") if path.stem[-4:] != "_pkg"))
-def test_every_module_is_synthesisable_and_has_no_latch(module, tmp_path):
+def check_synthesis(module, folder):
+    """Yosys takes the module, which has no latch, no loop, nothing with two drivers and nothing with none."""
     design = module_design(module, paths.share())
-    generated = [f for rdl in design.registers for f in flow.generate_rtl(rdl, tmp_path / "regs") if f.suffix == ".sv"]
-    yosys.write_read_options(tmp_path / "sources.f", module, [*generated, *design.files], SMALL.get(module, {}))
+    generated = [f for rdl in design.registers for f in flow.generate_rtl(rdl, folder / "regs") if f.suffix == ".sv"]
+    values = {name: str(value) for name, value in SMALL.get(module, {}).items()}
+    yosys.write_read_options(folder / "sources.f", module, [*generated, *design.files], values)
     commands = [
         "read_slang -f sources.f",
         "hierarchy -check",
@@ -392,4 +404,22 @@ def test_every_module_is_synthesisable_and_has_no_latch(module, tmp_path):
         "memory_collect",
         "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
     ]
-    yosys.run_script(commands, tmp_path, "check")
+    yosys.run_script(commands, folder, "check")
+
+
+@pytest.mark.parametrize("card", WHOLES)
+def test_every_card_is_synthesisable_and_has_no_latch(card, tmp_path):
+    check_synthesis(card, tmp_path)
+
+
+def test_every_module_that_is_in_no_card_is_synthesisable_and_has_no_latch(tmp_path):
+    within = {module for card, parameters in WHOLES.items() for module in elaboration.modules(card, **parameters)}
+    for module in MODULES:
+        if module not in within:
+            check_synthesis(module, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in WHOLES])
+def test_every_module_by_itself_is_synthesisable_and_has_no_latch(module, tmp_path):
+    check_synthesis(module, tmp_path)

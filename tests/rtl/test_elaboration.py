@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from elaboration import modules, refusals
+from rpu_fabric.building import BLOCKS as FABRIC
 from simulation import RTL, lint, rtl
+from soak import soak
 
 from headrace import synth
 from headrace.build.description import load_card
@@ -15,41 +18,69 @@ from headrace.registers.compile import generate_rtl
 # With registers that are generated for a card
 REGISTERED = (
     *("switch_control", "switch_engine", "host_control", "host_engine", "host_pcie", "nic_control", "nic_engine"),
-    *("link_engine", "link_ports"),
+    *("link_engine", "link_ports", "bridge_control", "bridge_status"),
 )
-LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic", "link")
-BLOCKS = [path.stem for path in rtl(*LAYERS) if not path.stem.endswith("_pkg")]
+LAYERS = ("memory", "stream", "switch", "host", "pcie", "nic", "link", "bridge", "rpu/accel")
+PATHS = {path.stem: path for path in rtl(*LAYERS, "rpu") if not path.stem.endswith("_pkg")}
+BLOCKS = [
+    block
+    for block, path in PATHS.items()
+    if block not in REGISTERED and (path.parent != RTL / "rpu" or block in FABRIC)
+]
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block not in REGISTERED])
-def test_lint_is_clean(block: str) -> None:
+def test_lint_is_clean() -> None:
+    """Of blocks which no other of their layer consists of: what Verilator says of parts, it says of the whole, too."""
+    parts = {part for block in BLOCKS for part in modules(block) - {block} if PATHS[part].parent == PATHS[block].parent}
+    said = [message for block in BLOCKS if block not in parts and (message := lint(block))]
+    assert not said, "\n".join(said)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", BLOCKS)
+def test_lint_of_a_block_by_itself_is_clean(block: str) -> None:
     assert not lint(block)
 
 
-@pytest.mark.parametrize("data_w", [128, 256])
-def test_fetching_of_descriptors_is_clean_in_all_widths(data_w: int) -> None:
-    assert not lint("virtq_fetch", DATA_W=data_w, QUEUES=3, PAIRS=3)
+@pytest.mark.parametrize(
+    ("block", "parameters"),
+    [
+        ("virtq_fetch", {"DATA_W": 128, "QUEUES": 3, "PAIRS": 3}),
+        ("switch_parser", {"DATA_W": 128}),
+        ("switch_parser", {"DATA_W": 512, "NARROW": 1}),
+        ("packet_editor", {"DATA_W": 128, "NARROW": 1}),
+        ("noc", {"DATA_W": 32, "SWITCHES": 1}),
+        ("noc", {"DATA_W": 512, "SWITCHES": 3}),
+        ("ethernet_block", {"DATA_W": 512}),
+        ("functional_block", {"DATA_W": 32}),
+        ("h2s", {"DATA_W": 32, "BUFFER_KB": 2, "EXPRESS_KB": 2, "BURST": 4, "HOST_BUFFERS": 2}),
+        ("h2s", {"DATA_W": 512, "BUFFER_KB": 16, "EXPRESS_KB": 0, "BURST": 64}),
+        ("s2h", {"DATA_W": 32, "BUFFER_KB": 2, "BURST": 4, "HOST_BUFFERS": 2}),
+        ("s2h", {"DATA_W": 512, "BUFFER_KB": 64, "BURST": 64}),
+        ("rpu_fabric", {"UNITS": 1, "DATA_W": 128}),
+        soak("rpu_fabric", {"UNITS": 16, "DATA_W": 256}),
+        soak("noc", {"SWITCHES": 16}),
+    ],
+    ids=str,
+)
+def test_lint_is_clean_where_the_structure_is_another(block: str, parameters: dict[str, int]) -> None:
+    assert not lint(block, **parameters)
 
 
-def test_the_capture_card_with_filters_is_clean() -> None:
-    assert not lint_card(load_card("capture"), {"CORES": 2})
-
-
-def test_the_switch_card_is_clean() -> None:
-    assert not lint_card(load_card("switch"), {"PORTS": 3, "TABLES": 2, "DATA_W": 128, "NARROW": 1})
-
-
-def test_the_nic_card_is_clean() -> None:
-    assert not lint_card(load_card("nic"), {"PORTS": 1, "FUNCTIONS": 5, "PAIRS": 3, "DATA_W": 128})
-
-
-def test_the_link_card_is_clean() -> None:
-    assert not lint_card(load_card("link"), {"DATA_W": 128, "SLOTS": 64})
-
-
-@pytest.mark.parametrize("functions", [1, 3])
-def test_the_rpu_card_with_functions_is_clean(functions: int) -> None:
-    assert not lint_card(load_card("rpu"), {"UNITS": 2, "FUNCTIONS": functions, "DATA_W": 128})
+@pytest.mark.parametrize(
+    ("card", "parameters"),
+    [
+        ("capture", {"CORES": 2}),
+        ("switch", {"PORTS": 3, "TABLES": 2, "DATA_W": 128, "NARROW": 1}),
+        ("nic", {"PORTS": 1, "FUNCTIONS": 5, "PAIRS": 3, "DATA_W": 128}),
+        ("link", {"DATA_W": 128, "SLOTS": 64}),
+        soak("rpu", {"UNITS": 2, "FUNCTIONS": 1, "DATA_W": 128}),
+        ("rpu", {"UNITS": 2, "FUNCTIONS": 3, "DATA_W": 128}),
+    ],
+    ids=str,
+)
+def test_lint_of_a_card_is_clean(card: str, parameters: dict[str, int]) -> None:
+    assert not lint_card(load_card(card), parameters)
 
 
 def test_the_function_engine_behind_pcie_is_clean(tmp_path: Path) -> None:
@@ -221,6 +252,11 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("noc_switch", {"SWITCHES": 17}),
     ("noc_switch", {"ID": 2}),
     ("noc_switch", {"SOFTWARE": 4}),
+    ("h2s", {"DATA_W": 16}),
+    ("h2s", {"DATA_W": 1024}),
+    ("h2s", {"BUFFER_KB": 1}),
+    ("h2s", {"BUFFER_KB": 24}),
+    ("h2s", {"BURST": 24}),
     ("h2s", {"DATA_W": 96}),
     ("h2s", {"BUFFER_KB": 3}),
     ("h2s", {"BUFFER_KB": 256}),
@@ -242,6 +278,11 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("h2s_mailbox", {"ADDR_W": 16}),
     ("h2s_writer", {"DATA_W": 96}),
     ("h2s_writer", {"COUNT": 3}),
+    ("s2h", {"DATA_W": 1024}),
+    ("s2h", {"BURST": 24}),
+    ("s2h", {"HOST_BUFFERS": 1}),
+    ("s2h", {"MAX_PACKET": 65536}),
+    ("s2h", {"BUFFER_KB": 48}),
     ("s2h", {"DATA_W": 96}),
     ("s2h", {"BUFFER_KB": 3}),
     ("s2h", {"BUFFER_KB": 1}),
@@ -256,6 +297,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("s2h_send", {"DATA_W": 96}),
     ("s2h_send", {"ADDR_W": 16}),
     ("s2h_send", {"MAX_PACKET": 63}),
+    ("word_buffer", {"DATA_W": 16}),
     ("word_buffer", {"DATA_W": 48}),
     ("word_buffer", {"WORDS": 100}),
     ("word_buffer", {"READ_LATENCY": 3}),
@@ -766,10 +808,34 @@ def test_wrong_parameters_are_refused_with_a_reason(
     block: str, parameters: dict[str, int], words: Sequence[str]
 ) -> None:
     """By the block itself or by the part that can't have them."""
+    found = refusals(block, **parameters)
+    assert any(all(word in message for word in words) for message in found), found
+
+
+BY_VERILATOR: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
+    ("stream_fifo", {"DEPTH": 3}),
+    ("byte_packer", {"MEM_W": 64, "IN_W": 128}, "IN_W"),  # one for the other
+    ("stream_arbiter", {"INPUTS": 0}),  # a size of 0
+    ("ram_fit", {"DEPTH": 0}, "ram_dist", "DEPTH"),  # by a part
+    ("filter_card", {"CORES": 0}),  # by an engine, beside registers
+    ("capture_card", {"CORES": 1, "PACKET_KB": 96}, "PACKET_KB"),  # by a part that is there with others only
+]
+
+
+@pytest.mark.parametrize(
+    ("block", "parameters", "words"),
+    [
+        *((b, p, w or tuple(p)) for b, p, *w in BY_VERILATOR),
+        *(soak(b, p, w or tuple(p)) for b, p, *w in WRONG if (b, p, *w) not in BY_VERILATOR),
+    ],
+    ids=str,
+)
+def test_verilator_refuses_them_too(block: str, parameters: dict[str, int], words: Sequence[str]) -> None:
+    """It is what users build with."""
     card = block.removesuffix("_card")
     message = lint_card(load_card(card), parameters) if card != block else lint(block, **parameters)
-    refusals = [line for line in message.splitlines() if "USERFATAL" in line]
-    assert any(all(word in line for word in words) for line in refusals), message
+    refused = [line for line in message.splitlines() if "USERFATAL" in line]
+    assert any(all(word in line for word in words) for line in refused), message
 
 
 def test_every_parameter_of_every_block_is_refused_somewhere_above() -> None:

@@ -19,7 +19,6 @@ from bridge.bench_adaptive_batching_model import (
     triangle,
 )
 from bridge.building import simulate
-from bridge.test_noc_elaboration import lint
 
 US, MS = 1000, 1_000_000
 OF_ORACLE = 0.85  # of its mean batch at least, when that is 5 packets or more; of smaller ones at least one packet less
@@ -115,11 +114,3 @@ def test_a_target_that_cannot_be_kept_does_not_bury_the_host_in_messages(message
 
 def test_adaptive_batching() -> None:
     simulate("adaptive_batching")
-
-
-def test_lint_is_clean() -> None:
-    assert not lint("adaptive_batching")
-
-
-def test_a_wrong_depth_is_refused() -> None:
-    assert "DEPTH must be a power of two" in lint("adaptive_batching", DEPTH=24)

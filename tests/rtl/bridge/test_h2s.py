@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from bridge.building import simulate
-from bridge.test_noc_elaboration import lint
 from soak import soak
 
 from headrace import synth
@@ -26,45 +25,6 @@ def test_h2s(parameters: dict[str, int]) -> None:
 @pytest.mark.parametrize("parameters", [soak(NARROW), USUAL], ids=str)
 def test_h2s_speed(parameters: dict[str, int]) -> None:
     simulate("h2s", *NEEDS, bench="bench_h2s_speed", **parameters)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, SMALLEST, PLAIN, WIDEST, EMBEDNET, {"DATA_W": 256}, {"DATA_W": 512, "BUFFER_KB": 2, "EXPRESS_KB": 2}],
-    ids=str,
-)
-def test_lint_is_clean(parameters: dict[str, int]) -> None:
-    assert not lint("h2s", **parameters)
-
-
-@pytest.mark.parametrize("width", [32, 64, 512])
-def test_lint_of_the_word_buffer_is_clean(width: int) -> None:
-    assert not lint("word_buffer", DATA_W=width)
-
-
-@pytest.mark.parametrize(
-    ("block", "parameters"),
-    [
-        ("h2s", {"DATA_W": 16}),
-        ("h2s", {"DATA_W": 1024}),
-        ("h2s", {"BUFFER_KB": 1}),
-        ("h2s", {"BUFFER_KB": 24}),
-        ("h2s", {"BUFFER_KB": 256}),
-        ("h2s", {"EXPRESS_KB": 1}),
-        ("h2s", {"BURST": 1}),
-        ("h2s", {"BURST": 24}),
-        ("h2s", {"BURST": 128, "DATA_W": 512}),
-        ("h2s", {"HOST_BUFFERS": 32}),
-        ("h2s_lane", {"BUFFER_KB": 2, "MAX_PACKET": 9000}),
-        ("word_buffer", {"DATA_W": 16}),
-        ("word_buffer", {"WORDS": 100}),
-        ("word_buffer", {"READ_LATENCY": 3}),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_refused_with_a_reason(block: str, parameters: dict[str, int]) -> None:
-    message = lint(block, **parameters)
-    assert f"{block}: " in message and next(iter(parameters)) in message, message
 
 
 def test_it_is_smaller_than_embednets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,3 @@ SOURCES = [
 @pytest.mark.parametrize(("width", "narrow"), [(128, 0), soak(256, 0), (512, 0), soak(128, 1), soak(256, 1), (512, 1)])
 def test_packet_editor(width: int, narrow: int) -> None:
     simulation.simulate("packet_editor", sources=SOURCES, DATA_W=width, STORE_KB=4, NARROW=narrow)
-
-
-@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 0), (256, 1), (512, 1)])
-def test_lint_is_clean(width: int, narrow: int) -> None:
-    assert not simulation.lint("packet_editor", DATA_W=width, NARROW=narrow)

