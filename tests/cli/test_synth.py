@@ -7,6 +7,7 @@ import re
 import elaboration
 import pytest
 from rich.console import Console
+from soak import soak
 
 from headrace import paths, synth
 from headrace.errors import HeadraceError
@@ -156,7 +157,7 @@ def pair(tmp_path_factory):
     return synth.run(make_card(tmp_path_factory.mktemp("pair"), "pair", PAIR), "ecp5", {"WIDTH": 12}, pnr=False)
 
 
-@pytest.mark.parametrize("target", ["xcup", "ecp5"])
+@pytest.mark.parametrize("target", [soak("xcup"), "ecp5"])
 def test_boundaries_can_be_kept_where_a_design_is_too_large_to_be_flattened(tmp_path, target):
     card = make_card(tmp_path / "pair", "pair", PAIR)
     report = synth.run(card, target, {"WIDTH": 12}, boundaries=1, pnr=False)
@@ -378,7 +379,9 @@ WHOLES = {
     "link_card": {"DATA_W": 128},
     "nic_card": {"PORTS": 1, "FUNCTIONS": 2, "DATA_W": 128, "STATIONS": 64},
     "rpu_card": {"UNITS": 5, "DATA_W": 128, "SLOTS": 4, "ACCELERATORS_LOW": 0x04321},
-    "switch_card": {"PORTS": 2, "TABLES": 2, "EXACT": 16, "TERNARY": 4, "PROGRAM_WORDS": 64, "METERS": 2},
+    "switch_card": {
+        **{"PORTS": 2, "DATA_W": 128, "TABLES": 2, "EXACT": 16, "TERNARY": 4, "PROGRAM_WORDS": 64, "METERS": 2},
+    },
 }
 # A large size by itself has nothing that a small one has not, and takes a minute.
 SMALL = {

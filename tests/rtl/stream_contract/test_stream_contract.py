@@ -40,4 +40,4 @@ def test_one_that_does_not_stops_with_a_reason(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("contract", ["stream_contract", "offer_contract"])
 def test_nothing_of_a_contract_is_left_in_synthesis(contract: str) -> None:
-    assert synth.run(contract, "xcup", {}, hierarchy=False).cells == {}
+    assert synth.run(contract, "ecp5", {}, pnr=False, hierarchy=False).cells == {}
