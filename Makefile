@@ -1,7 +1,7 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo dashboard test soak lint bench figures figures-fit docs
+.PHONY: setup demo dashboard test soak mutation lint bench figures figures-fit docs
 setup:
 	@scripts/setup.sh
 
@@ -18,6 +18,9 @@ test: setup
 
 soak: setup  # the wide sweeps and long random runs too
 	@.venv/bin/python -m pytest -n auto --dist loadfile --soak
+
+mutation: setup  # changes of the RTL that the tests should find: about an hour of processor time
+	@.venv/bin/python tests/mutation/mutate.py
 
 lint: setup
 	.venv/bin/ruff check .
