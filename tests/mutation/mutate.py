@@ -56,8 +56,9 @@ class Mutation:
         self.found: dict[str, Any] = found
         self.lock = Lock()
 
-    def prepare(self) -> dict[int, list[str]]:
-        """Write the tree, unless it is there; the tests of each mutant."""
+    def turns(self) -> list[list[tuple[int, list[str]]]]:
+        """Write the tree, unless it is there; the mutants with their tests, together those that go to the same one
+        first, as tests wait for each other's models; the smallest models first."""
         survey = self.folder / "survey.json"
         if not survey.exists():
             shutil.rmtree(self.tree, ignore_errors=True)
@@ -71,11 +72,11 @@ class Mutation:
         models = sorted(json.loads(survey.read_text()).items(), key=lambda item: item[1]["size"])
         if wrong := [test for test, model in models if not model["size"]]:
             raise RuntimeError(f"these can't be translated, see {self.folder}/0.log: {wrong}")
-        return {
-            number: [test for test, model in models if number in model["mutants"]][:MOST]
-            or CARDS.get(mutant.folder, [])
-            for number, mutant in enumerate(self.mutants, 1)
-        }
+        turns: dict[str, list[tuple[int, list[str]]]] = {test: [] for test, _ in models}
+        for number, mutant in enumerate(self.mutants, 1):
+            tests = [test for test, model in models if number in model["mutants"]] or CARDS.get(mutant.folder, [])
+            turns.setdefault(tests[0] if tests else "", []).append((number, tests[:MOST]))
+        return list(turns.values())
 
     def run(self, tests: list[str], number: int = 0, *, survey: bool = False) -> dict[str, Any]:
         """What the plugin reports of `tests` with a mutant in force, 0 none. TimeoutExpired: they took too long."""
@@ -94,7 +95,9 @@ class Mutation:
             return json.loads(Path(report.name).read_text())
 
     def judge(self, number: int, tests: list[str]) -> None:
-        """Try a mutant, and note how that ended."""
+        """Try a mutant, unless that was done, and note how it ended."""
+        if str(number) in self.found["mutants"]:
+            return
         mutant = self.mutants[number - 1]
         entry: dict[str, Any] = {**asdict(mutant), "outcome": "no test", "of": len(tests)}
         if tests:
@@ -157,11 +160,15 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="*", help="numbers of mutants; default: all")
     options = parser.parse_args()
     mutation = Mutation(options.rtl, options.tests, options.count, options.seed)
-    tests = mutation.prepare()
-    left = [number for number in options.only or tests if str(number) not in mutation.found["mutants"]]
+
+    def judge(turn: list[tuple[int, list[str]]]) -> None:
+        for number, tests in turn:
+            if number in (options.only or [number]):
+                mutation.judge(number, tests)
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        for done in [pool.submit(mutation.judge, number, tests[number]) for number in left]:
-            done.result()
+        for _ in pool.map(judge, mutation.turns()):
+            pass
     print(mutation.summary())
 
 
