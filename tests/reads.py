@@ -14,8 +14,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = (ROOT / "tests", ROOT / "tests" / "rtl", ROOT)  # where modules are looked for, as in pyproject.toml
 RECORDS = ROOT / "build" / "reads"
-# Read by what names them, without a builder.
-FOLDERS = ("docs", "examples", "firmware", "regs", "scripts")
 
 
 @functools.cache
@@ -71,10 +69,11 @@ def affected(test: str, changed: set[Path]) -> bool:
     python = closure([path, *conftests])
     if changed & python or changed & {Path(line) for line in noted.read_text().splitlines()}:
         return True
-    folders = {file.relative_to(ROOT).parts[0] for file in changed - python if file.is_relative_to(ROOT)}
-    named = [file.read_text() for file in python if file.is_relative_to(ROOT / "tests")]
-    beside = path.parent in {folder for file in changed for folder in file.parents} - {ROOT / "tests"}
-    return beside or any(f'"{folder}"' in text or f'"{folder}/' in text for folder in folders for text in named)
+    others = {file for file in changed if file.suffix != ".py" and file.is_relative_to(ROOT)}
+    beside = any(path.parent in file.parents for file in others if path.parent != ROOT / "tests")
+    text = path.read_text()
+    folders = {file.relative_to(ROOT).parts[0] for file in changed if file.is_relative_to(ROOT)}
+    return beside or any(word in text for each in folders for word in (f'"{each}"', f'"{each}/', f"paths.{each}("))
 
 
 def changed_since(commit: str) -> set[Path]:

@@ -42,6 +42,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("tests/one/test_one.py", True, False),
         ("tests/one/data.json", True, False),
+        ("tests/one/test_other.py", False, False),
         ("tests/rtl/helper.py", True, False),
         ("headrace/part/thing.py", True, False),
         ("headrace/__init__.py", True, False),
@@ -49,6 +50,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/page.md", False, True),
         ("tests/conftest.py", True, True),
         ("tests/helper_of_all.py", True, True),
+        ("tests/two/part/block.sv", False, True),
         ("rtl/block.sv", False, False),
     ],
 )

@@ -13,8 +13,9 @@ from pyslang.ast import Compilation, CompilationOptions, InstanceSymbol
 from pyslang.syntax import SyntaxTree
 
 from headrace import paths
+from headrace.cache import note_reads
 from headrace.registers.compile import generate_rtl
-from headrace.synth.sources import module_design
+from headrace.synth.sources import Design, module_design
 
 ALSO = {pyslang.Diags.ValueMustBePositive, pyslang.Diags.ReplicationZeroOutsideConcat}  # wrong where a size is 0
 USERS = "accel_user"  # the module that a user brings
@@ -49,6 +50,7 @@ def _compilation(block: str, parameters: Mapping[str, int]) -> Compilation:
     options = CompilationOptions()
     options.topModules = {block}
     options.paramOverrides = [f"{name}={value}" for name, value in parameters.items()]
+    note_reads([*_design(block).files, *_design(block).registers])
     compilation = Compilation(pyslang.Bag([options]))
     for tree in _trees(block):
         compilation.addSyntaxTree(tree)
@@ -56,8 +58,13 @@ def _compilation(block: str, parameters: Mapping[str, int]) -> Compilation:
 
 
 @cache
+def _design(block: str) -> Design:
+    return module_design(block, paths.share())
+
+
+@cache
 def _trees(block: str) -> list[SyntaxTree]:
-    design = module_design(block, paths.share())
+    design = _design(block)
     return [*map(_tree, design.files), *(tree for rdl in design.registers for tree in _registers(rdl))]
 
 

@@ -72,6 +72,7 @@ def lint(block: str, files: Sequence[Path] = (), **parameters: int) -> str:
     program = shutil.which("verilator")
     assert program
     source = next(path for path in rtl(*LAYERS) if path.stem == block)
+    cache.note_reads(needed(block, [*rtl(*LAYERS), *files]))
     text = source.read_text()
     layer = source.relative_to(RTL).parts[0]
     loose = ["-Wno-UNUSEDSIGNAL"] if files or str(source.parent.relative_to(RTL)) in LOOSE else []
