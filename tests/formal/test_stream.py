@@ -5,24 +5,10 @@ The width of the data does not matter to the logic, so narrow words and small me
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from formal.prove import RTL, Verdict, failures, model, solve
+from formal.cases import Bug, Case, check_covers, check_found, check_holds
 from soak import soak
-
-
-class Case(NamedTuple):
-    """A block and the parameters of its proof. The depths are in cycles, for two clocks in clock edges."""
-
-    block: str
-    parameters: dict[str, int]
-    induction: int = 4
-    cover: int = 20
-    clocks: int = 1
-
-    def __str__(self) -> str:
-        return "-".join([self.block, *(f"{key.lower()}{value}" for key, value in self.parameters.items())])
 
 
 # stream_width with equal widths is a stream_reg.
@@ -51,31 +37,13 @@ TRIED = [*CASES, *map(soak, LARGER)]
 
 @pytest.mark.parametrize("case", TRIED, ids=str)
 def test_properties_hold_in_every_cycle(case: Case) -> None:
-    smt = model(case.block, case.parameters, clocks=case.clocks)
-    verdicts = [solve(smt, "bounded", case.induction + 2), solve(smt, "induction", case.induction)]
-    assert all(verdict.holds for verdict in verdicts), failures(verdicts)
+    check_holds(case)
 
 
 @pytest.mark.parametrize("case", TRIED, ids=str)
 def test_the_proofs_are_about_something(case: Case) -> None:
     """Full memories, dropped frames, stalled outputs and so on do come about under the proofs' assumptions."""
-    verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
-    assert verdict.holds, failures([verdict])
-
-
-class Bug(NamedTuple):
-    """One change of the RTL of a case's block or of a part in it."""
-
-    block: str
-    parameters: dict[str, int]
-    file: str
-    right: str
-    wrong: str
-    depth: int = 12
-    clocks: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.block}-{self.wrong.split('=')[-1].strip()[:30]}"
+    check_covers(case)
 
 
 BUGS = [
@@ -115,11 +83,4 @@ BUGS = [
 
 @pytest.mark.parametrize("bug", BUGS, ids=str)
 def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    source = RTL / "stream" / f"{bug.file}.sv"
-    text = source.read_text()
-    assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
-    broken = tmp_path / source.name
-    broken.write_text(text.replace(bug.right, bug.wrong))
-    smt = model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks)
-    verdict: Verdict = solve(smt, "bounded", bug.depth)
-    assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log
+    check_found(bug, tmp_path)

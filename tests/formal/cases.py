@@ -1,0 +1,65 @@
+"""Proofs as tables: blocks with their parameters, and changes of the RTL that must be found."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from formal.prove import RTL, failures, model, solve
+
+
+class Case(NamedTuple):
+    """A block and the parameters of its proof. The depths are in cycles, for two clocks in clock edges.
+
+    induction  0: from the start on only, for `bounded` cycles
+    bounded    0: the base of the induction
+    """
+
+    block: str
+    parameters: dict[str, int]
+    induction: int = 4
+    cover: int = 20
+    clocks: int = 1
+    bounded: int = 0
+
+    def __str__(self) -> str:
+        return "-".join([self.block, *(f"{key.lower()}{value}" for key, value in self.parameters.items())])
+
+
+class Bug(NamedTuple):
+    """One change of the RTL of a case's block or of a part in it, to be found within `depth` cycles or clock edges."""
+
+    block: str
+    parameters: dict[str, int]
+    file: str
+    right: str
+    wrong: str
+    depth: int = 12
+    clocks: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.block}-{self.wrong.split('=')[-1].strip()[:30]}"
+
+
+def check_holds(case: Case) -> None:
+    """No assertion of the case's wrapper can fail: by induction, or up to its bound."""
+    smt = model(case.block, case.parameters, clocks=case.clocks)
+    verdicts = [solve(smt, "bounded", case.bounded or case.induction + 2)]
+    if case.induction:
+        verdicts.append(solve(smt, "induction", case.induction))
+    assert all(verdict.holds for verdict in verdicts), failures(verdicts)
+
+
+def check_covers(case: Case) -> None:
+    """Every cover statement of the case's wrapper is reached."""
+    verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
+    assert verdict.holds, failures([verdict])
+
+
+def check_found(bug: Bug, folder: Path) -> None:
+    """An assertion fails when the RTL has the bug, in a copy of its file in `folder`."""
+    (source,) = RTL.rglob(f"{bug.file}.sv")
+    text = source.read_text()
+    assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
+    broken = folder / source.name
+    broken.write_text(text.replace(bug.right, bug.wrong))
+    verdict = solve(model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks), "bounded", bug.depth)
+    assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log
