@@ -10,7 +10,6 @@ import pytest
 from formal.cases import Bug, Case, check_covers, check_found, check_holds
 from soak import soak
 
-
 # stream_width with equal widths is a stream_reg.
 CASES = [
     Case("stream_reg", {}),
