@@ -1,5 +1,7 @@
-"""Where RTL, harness, firmware and register descriptions lie: in a checkout, or inside an installed package."""
+"""Where RTL, harness, firmware and register descriptions lie: in a checkout, or inside an installed package.
+And how the command is started."""
 
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -29,3 +31,8 @@ def firmware() -> Path:
 def cards() -> Path:
     """The built-in cards, one .toml file each."""
     return rtl() / "card"
+
+
+def command() -> list[str]:
+    """What starts ``headrace`` in a process of its own, of this package whatever lies in the current folder."""
+    return [sys.executable, "-P", "-c", "import sys; from headrace.cli import main; sys.exit(main())"]

@@ -17,10 +17,12 @@ os.environ.setdefault("HEADRACE_CXXFLAGS", "-O1")
 import pytest
 from network import why_not
 from processor_time import ProcessorTime
-from reads import affected, changed_since, record
+from reads import affected, changed_since, file_of, record
 from stale_figures import StaleFigures
 
 LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
+CHANGED = pytest.StashKey[set[Path] | None]()  # files that differ from the commit of --changed
+RECORDS = pytest.StashKey[set[Path]]()  # of what builders read while tests ran
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = 0
+    config.stash[RECORDS] = set()
+    commit = config.getoption("--changed")
+    try:
+        config.stash[CHANGED] = None if commit is None else changed_since(commit)
+    except RuntimeError as error:
+        raise pytest.UsageError(f"--changed {commit}: {error}") from None
     config.pluginmanager.register(ProcessorTime())
     if config.args_source != pytest.Config.ArgsSource.ARGS:  # all tests
         config.pluginmanager.register(StaleFigures())
@@ -64,15 +72,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=soak)
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
         config.stash[LEFT_OUT] = len(soak)
-    if (commit := config.getoption("--changed")) is not None:
-        try:
-            changed = changed_since(commit)
-        except RuntimeError as error:
-            raise pytest.UsageError(f"--changed {commit}: {error}") from None
-        tests = {item.nodeid.partition("::")[0] for item in items}
-        can_be = {test for test in tests if affected(test, changed)}
-        config.hook.pytest_deselected(items=[i for i in items if i.nodeid.partition("::")[0] not in can_be])
-        items[:] = [item for item in items if item.nodeid.partition("::")[0] in can_be]
+    if (changed := config.stash[CHANGED]) is not None:
+        can_be = {test for test in set(map(file_of, items)) if affected(test, changed)}
+        config.hook.pytest_deselected(items=[item for item in items if file_of(item) not in can_be])
+        items[:] = [item for item in items if file_of(item) in can_be]
     reason = why_not()
     for item in items:
         if reason is not None and item.get_closest_marker("live"):
@@ -82,18 +85,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """What builders read while a file's tests run is noted, for --changed."""
-    noted = record(item.nodeid.partition("::")[0])
-    noted.parent.mkdir(parents=True, exist_ok=True)
-    noted.touch()
+    noted = record(file_of(item))
+    if noted not in item.config.stash[RECORDS]:
+        item.config.stash[RECORDS].add(noted)
+        noted.parent.mkdir(parents=True, exist_ok=True)
+        noted.touch()
     os.environ["HEADRACE_READS"] = str(noted)
     try:
         return (yield)
     finally:
         del os.environ["HEADRACE_READS"]
-        noted.write_text("".join(f"{line}\n" for line in sorted(set(noted.read_text().splitlines()))))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    for noted in session.config.stash[RECORDS]:
+        noted.write_text("".join(f"{line}\n" for line in sorted(set(noted.read_text().splitlines()))))
     output = getattr(session.config, "workeroutput", None)
     if output is not None:  # of a process of pytest-xdist, for the one that writes the summary
         output["left_out"] = session.config.stash[LEFT_OUT]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reads import file_of
 
 DEAREST = 10
 
@@ -35,7 +36,7 @@ class ProcessorTime:
         try:
             return (yield)
         finally:
-            self.files[item.nodeid.partition("::")[0]] += used() - before
+            self.files[file_of(item)] += used() - before
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

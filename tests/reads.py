@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = (ROOT / "tests", ROOT / "tests" / "rtl", ROOT)  # where modules are looked for, as in pyproject.toml
 RECORDS = ROOT / "build" / "reads"
@@ -52,6 +54,11 @@ def closure(files: Iterable[Path]) -> set[Path]:
             found.add(path)
             waiting += imported(path)
     return found
+
+
+def file_of(item: pytest.Item) -> str:
+    """The file that a test lies in, relative to the root."""
+    return item.nodeid.partition("::")[0]
 
 
 def record(test: str) -> Path:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.evaluate.committed import MEASUREMENTS
-from headrace.evaluate.figures import stale
-from headrace.evaluate.measured import Sources, checkout
-
 
 class StaleFigures:
     """Says at the end which commands measure them again, and what has changed."""
@@ -15,6 +11,10 @@ class StaleFigures:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Nothing where all figures are as measured."""
+        from headrace.evaluate.committed import MEASUREMENTS
+        from headrace.evaluate.figures import stale
+        from headrace.evaluate.measured import Sources, checkout
+
         if found := stale(MEASUREMENTS.values(), Sources(checkout())):
             terminalreporter.write_line("stale figures, which `make figures` and `make figures-fit` measure again:")
             for each in found:

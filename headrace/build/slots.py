@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries, models, toolchain
 from headrace.build.description import Value
@@ -34,14 +33,13 @@ def build_slot(
     own = sim / "slot" / "slot.cpp"
     beside = [path for folder in folders for path in sorted(folder.glob("*.sv"))]
     files = [*sources, *beside, own, *(sim / "model" / header for header in ("slot_table.h", "stopping.h"))]
-    cachedir.note_reads(files)
     key = toolchain.digest(
         models.VERILATOR_FLAGS,
         toolchain.toolchain_key(),
         *(toolchain.package_version(tool) for tool in models.TOOL_PACKAGES),
         top,
         sorted(parameters.items()),
-        *(part for path in files for part in (path.name, path.read_bytes())),
+        *toolchain.contents(files),
     )
     library = models.folder() / f"slot-{name}-{key}.so"
     runtime = libraries.runtime_archive(False, progress)

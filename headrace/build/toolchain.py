@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from headrace import paths
+from headrace.cache import note_reads
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ def package_version(package: str) -> str:
     from importlib import metadata
 
     return metadata.version(package)
+
+
+def contents(files: Iterable[Path]) -> list[str | bytes]:
+    """Of files that a key covers, for ``digest``: their names and what is in them. They are noted as read."""
+    read = list(files)
+    note_reads(read)
+    return [part for path in read for part in (path.name, path.read_bytes())]
 
 
 def digest(*parts: object) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace import paths
 from headrace.cli import common
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from headrace.evaluate.figures import Entry, Stale
 
-_HEADRACE = [sys.executable, "-P", "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 _EPILOG = """Examples:
 
 headrace figures
@@ -62,18 +61,18 @@ def figures_command(
         common.one_of("figures", command, tuple(committed.MEASUREMENTS))
     if fit and not measure:
         raise HeadraceError("--fit is for --measure", 2)
-    root = checkout()
+    sources = Sources(checkout())
     if fill:
-        pages, wrong = committed.fill(root)
+        pages, wrong = committed.fill(sources)
         for line in [f"{page}: filled" for page in pages] + wrong:
             common.tell(line)
         return 1 if wrong else 0
     chosen = [each for name, each in committed.MEASUREMENTS.items() if command in (None, name)]
-    stale = {each.measurement.command: each for each in figures.stale(chosen, Sources(root))}
+    stale = {each.measurement.command: each for each in figures.stale(chosen, sources)}
     if measure:
         wanted = [name for name, each in stale.items() if each.measurement.fit == fit]
         return max([_measured(name) for name in wanted], default=0)
-    entries = {name: entry for name, entry in figures.read(root).items() if command in (None, name)}
+    entries = {name: entry for name, entry in figures.read(sources.root).items() if command in (None, name)}
     if json:
         print(json_format.dumps({name: _plain(name, entries[name], stale) for name in entries}, indent=2))
     else:
@@ -86,7 +85,7 @@ def _measured(name: str) -> int:
     common.tell(f"headrace {name}")
     kind, group = name.split()
     out = ["--out", f"build/{group}-study"] if kind == "study" else []
-    words = [*_HEADRACE, kind, group, "--update-docs", *out]
+    words = [*paths.command(), kind, group, "--update-docs", *out]
     return int(subprocess.run(words, check=False).returncode != 0)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from headrace import paths
 from headrace.emulator import control
 from headrace.emulator.share import Share
 from headrace.errors import HeadraceError
@@ -243,5 +244,4 @@ class Emulation:
         try:
             return [*entering(self.name, node), *words]
         except Elsewhere:
-            call = "import sys; from headrace.cli import main; sys.exit(main())"
-            return [sys.executable, "-P", "-c", call, "emulate", "exec", "--name", self.name, node, "--", *words]
+            return [*paths.command(), "emulate", "exec", "--name", self.name, node, "--", *words]

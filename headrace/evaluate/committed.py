@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.evaluate import statements
+from headrace.evaluate.bench.parts import STREAM_TOPS
 from headrace.evaluate.figures import fill_pages, record
 from headrace.evaluate.measured import Measurement, Sources, checkout
 
@@ -25,10 +26,6 @@ _NODES = (
     *(f"headrace/emulator/{room}/*.py" for room in ("fabric", "processes")),
 )
 _TABLES = ("docs/performance.md", "README.md")
-_STREAM = (
-    *("stream_reg", "stream_fifo", "stream_queue", "packet_fifo", "stream_width", "stream_arbiter"),
-    *("stream_broadcast", "stream_cdc_fifo", "stream_elastic"),
-)
 
 
 def _study(name: str, tops: tuple[str, ...], cards: tuple[str, ...], *files: str) -> Measurement:
@@ -76,7 +73,7 @@ MEASUREMENTS = {
         Measurement(
             "bench host-fit", ("host_engine", "pcie_core"), (), (f"{_BENCH}.fit.run",), (), _TABLES[:1], fit=True
         ),
-        Measurement("bench stream", _STREAM, (), (f"{_BENCH}.parts.stream",), (), ("docs/stream.md",), fit=True),
+        Measurement("bench stream", STREAM_TOPS, (), (f"{_BENCH}.parts.stream",), (), ("docs/stream.md",), fit=True),
         Measurement(
             "bench sim",
             ("filter_card",),
@@ -99,11 +96,11 @@ MEASUREMENTS = {
 }
 
 
-def fill(root: Path) -> tuple[list[str], list[str]]:
+def fill(sources: Sources) -> tuple[list[str], list[str]]:
     """Fills all pages of a tree from its file of figures. Gives the pages that are others now, and what is wrong with
     the papers' statements, a line each. Raises HeadraceError."""
-    pages = fill_pages(MEASUREMENTS.values(), Sources(root))
-    return pages, statements.refresh(root)
+    pages = fill_pages(MEASUREMENTS.values(), sources)
+    return pages, statements.refresh(sources.root)
 
 
 def publish(
@@ -119,10 +116,11 @@ def publish(
     Raises HeadraceError where this is no checkout, or its sources have changed since they were ``measured_on``.
     """
     root = checkout()
-    if measurement.here() != measured_on:
+    sources = Sources(root)
+    if measurement.here(sources) != measured_on:
         raise HeadraceError("the sources have changed while they were measured: docs are left as they were")
-    record(measurement, values, Sources(root))
+    record(measurement, values, sources)
     for name, shown in (figures or {}).items():
         assert folder is not None
         shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")
-    return fill(root)[1]
+    return fill(sources)[1]

@@ -128,13 +128,14 @@ class Measurement:
         """What the names of its figures begin with."""
         return self.command.split()[1]
 
-    def here(self) -> str:
-        """What it would be measured on now, in a line: a digest of this tree's sources; of an installed package, which
-        has no tree, its version."""
+    def here(self, sources: Sources | None = None) -> str:
+        """What it would be measured on now, in a line: a digest of this tree's ``sources``, read now if none are given;
+        of an installed package, which has no tree, its version."""
         root = paths.share()
         if not (root / "headrace").is_dir():
             return f"measured by headrace {self.command} of version {metadata.version('headrace')}"
-        return f"measured by headrace {self.command} on sources {_digest(repr(Sources(root).digests(self)))}"
+        digests = (sources or Sources(root)).digests(self)
+        return f"measured by headrace {self.command} on sources {_digest(repr(digests))}"
 
 
 def checkout() -> Path:

@@ -105,7 +105,7 @@ def test_what_is_stale_is_measured(
     called = []
 
     def run(words: Sequence[str], **_: Any) -> CompletedProcess[str]:
-        called.append(" ".join(words[len(command._HEADRACE) :]))
+        called.append(" ".join(words[len(paths.command()) :]))
         return CompletedProcess([], 3 * code)
 
     monkeypatch.setattr(command.subprocess, "run", run)

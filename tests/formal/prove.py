@@ -4,6 +4,7 @@ A wrapper <block>_proof.sv instantiates the block as `dut` and states what must 
 user's cache, under a digest of all that they are made of; `--fresh` asks the solver again.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from headrace import cache
-from headrace.build.toolchain import digest
+from headrace.build.toolchain import contents, digest
 from headrace.synth.sources import needed
 from headrace.synth.yosys import run_script, write_read_options
 
@@ -44,7 +45,6 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
     platform = sorted(RTL.rglob("*.sv"))
     known = [replaced if replaced and path.name == replaced.name else path for path in platform]
     files = needed(top, [*known, *sorted(HERE.rglob("*.sv"))])
-    cache.note_reads(files)
     commands = [
         "read_slang -f sources.f",
         f"prep -flatten -nordff -top {top}",
@@ -53,10 +53,7 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
         "opt_clean",
         "write_smt2 -wires model.smt2",
     ]
-    solver = subprocess.run(["z3", "--version"], capture_output=True, text=True, check=True).stdout
-    versions = [solver, *(metadata.version(tool) for tool in TOOLS)]
-    contents = [part for path in files for part in (path.name, path.read_bytes())]
-    key = digest(versions, commands, sorted(parameters.items()), *contents)
+    key = digest(_versions(), commands, sorted(parameters.items()), *contents(files))
     kept = cache.cache_folder("proofs") / f"{block}-{key}.smt2"
     if not kept.exists():
         with tempfile.TemporaryDirectory() as folder:
@@ -65,6 +62,13 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
             run_script(commands, Path(folder), "model")
             cache.write_atomically(kept, (Path(folder) / "model.smt2").read_text())
     return kept
+
+
+@functools.cache
+def _versions() -> list[str]:
+    """Of all that a verdict depends on beside the sources."""
+    solver = subprocess.run(["z3", "--version"], capture_output=True, text=True, check=True).stdout
+    return [solver, *(metadata.version(tool) for tool in TOOLS)]
 
 
 def solve(smt: Path, mode: str, depth: int) -> Verdict:

@@ -22,7 +22,7 @@ HEADER = "".join(f'#include "{name}.h"\n' for name in ("verilated", "verilated_d
 OFF = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_SAIF", "TRACE_VCD")
 FLAGS = ("-DVERILATOR=1", *(f"-DVM_{name}=0" for name in OFF))
 # Most of a run is Python and the runtime's VPI: what optimising a model saves there, compiling takes, and more.
-MODEL_FLAGS, RUNTIME_FLAGS = ("-O0",), ("-O2",)
+MODEL_FLAGS, RUNTIME_FLAGS = ("-O0",), ("-O1",)
 
 
 def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], arguments: Sequence[str]) -> Path:
@@ -32,8 +32,8 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
 
     Raises HeadraceError with the first error when it can't be built.
     """
-    contents = [part for path in files for part in (path.name, path.read_bytes())]
-    key = toolchain.digest(_common_key(), arguments, block, sorted(parameters.items()), *contents)
+    settings = [_common_key(), arguments, block, sorted(parameters.items())]
+    key = toolchain.digest(*settings, *toolchain.contents(files))
     target = _folder() / f"{block}-{key}" / block
 
     def make(workshop: toolchain.Workshop, show: toolchain.Show) -> None:
@@ -42,6 +42,7 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
         whole.write_text(toolchain.including([MAIN, *model], workshop.folder))
         common = _common()
         flags = [*_flags(), *MODEL_FLAGS, "-I.", "-include", str(common.with_name("common.h"))]
+        # Not by `compile`: further flags for models come last there, and ccache takes no precompiled header.
         workshop.run([workshop.compiler, *flags, "-c", whole.name, "-o", "whole.o"], "compiling the model")
         linked = [str(common), f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-lcocotbvpi_verilator", "-pthread"]
         workshop.run([workshop.compiler, "whole.o", *linked, "-o", block], "linking")

@@ -4,6 +4,7 @@ A run repeats in each bit, so one that passed is not made again while neither it
 packages have changed; `--fresh` makes all. What runs say lands in build/rtl/<block>/<parameters>.
 """
 
+import functools
 import os
 import platform
 import shutil
@@ -140,7 +141,6 @@ def simulate(
     folder_of_run.mkdir(parents=True, exist_ok=True)
     files = needed(block, sources or rtl("pkg", "memory", "stream"))
     program = benches.program(block, files, parameters, [*BUILD_ARGS, *build_args])
-    cache.note_reads(files)
     seed = os.environ.get("COCOTB_RANDOM_SEED", "1")
     log = folder_of_run / f"{bench}.log"
     passed = program.parent / f"passed-{_run_key(folder or block, bench, data, seed)}"
@@ -170,11 +170,15 @@ def simulate(
 def _run_key(folder: str, bench: str, data: Sequence[Path], seed: str) -> str:
     """Of all that a run depends on beside its program."""
     read = [*sorted(closure([ROOT / "tests" / "rtl" / folder / f"{bench}.py"])), *sorted(REGISTERS.glob("*.rdl"))]
-    cache.note_reads([*read, *data])
     chosen = sorted(item for item in os.environ.items() if item[0].startswith(("COCOTB_", "HEADRACE_SOAK")))
-    packages = sorted((found.name, found.version) for found in metadata.distributions())
-    contents = [part for path in (*read, *data) for part in (path.name, path.read_bytes())]
-    return toolchain.digest(seed, chosen, RUN_ARGS, platform.python_version(), packages, *contents)
+    return toolchain.digest(seed, chosen, RUN_ARGS, _packages(), *toolchain.contents([*read, *data]))
+
+
+@functools.cache
+def _packages() -> list[tuple[str, str]]:
+    """Python, and all that is installed for it, with versions."""
+    installed = sorted((found.name, found.version) for found in metadata.distributions())
+    return [("python", platform.python_version()), *installed]
 
 
 def _first_failure(log: str) -> str:

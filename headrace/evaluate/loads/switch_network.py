@@ -47,7 +47,7 @@ FAUCET = paths.share() / ".venv-faucet/bin/faucet"
 TESTCONTROLLER = "ovs-testcontroller"
 SIMPLE_SWITCH = paths.share() / "examples/controller/simple_switch.py"
 
-HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+HEADRACE = paths.command()
 """The words that start `headrace`."""
 
 _BYTES = 300_000

@@ -3,19 +3,16 @@
 from pathlib import Path
 
 import pytest
-from formal.prove import RTL, failures, model, solve
+from formal.cases import Bug, Case, check_covers, check_found, check_holds
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 8])
 def test_a_core_is_never_given_to_two_frames(cores: int) -> None:
-    smt = model("filter_dispatch", {"CORES": cores})
-    verdicts = [solve(smt, "bounded", 6), solve(smt, "induction", 6)]
-    assert all(verdict.holds for verdict in verdicts), failures(verdicts)
+    check_holds(Case("filter_dispatch", {"CORES": cores}, induction=6, bounded=6))
 
 
 def test_the_proof_covers_what_happens() -> None:
-    verdict = solve(model("filter_dispatch", {"CORES": 3}), "cover", 20)
-    assert verdict.holds, failures([verdict])
+    check_covers(Case("filter_dispatch", {"CORES": 3}))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +24,4 @@ def test_the_proof_covers_what_happens() -> None:
     ],
 )
 def test_a_fault_is_found(right: str, wrong: str, tmp_path: Path) -> None:
-    text = (RTL / "filter" / "filter_dispatch.sv").read_text()
-    assert right in text
-    faulty = tmp_path / "filter_dispatch.sv"
-    faulty.write_text(text.replace(right, wrong))
-    assert not solve(model("filter_dispatch", {"CORES": 3}, faulty), "bounded", 12).holds
+    check_found(Bug("filter_dispatch", {"CORES": 3}, "filter_dispatch", right, wrong), tmp_path)
