@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,6 +127,10 @@ def digest(*parts: object) -> str:
     return state.hexdigest()[:20]
 
 
+def _ended(code: int) -> str:
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}, no message"
+
+
 class Workshop:
     """A folder in which things are compiled; what the tools say goes into a log."""
 
@@ -158,7 +163,7 @@ class Workshop:
         if result.returncode != 0:
             self._log.flush()
             lines = [line.strip() for line in result.stdout.splitlines()]
-            first = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "no message")
+            first = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else _ended(result.returncode))
             first = first.removeprefix("%Error: ")
             raise HeadraceError(f"{self.name}: {what} failed: {first} (log: {self._log_path})")
         return result.stdout
