@@ -195,7 +195,8 @@ def rtl_sources(description: CardDescription) -> list[Path]:
     """The card's RTL files: packages first, each after those it needs, then the layers, then the card.
 
     The register block is not among them: ``headrace.registers.compile.generate_rtl`` makes it from
-    ``description.registers``, and its package belongs before all others. Raises HeadraceError when a layer or a source doesn't exist.
+    ``description.registers``, and its package belongs before all others. Raises HeadraceError when a layer or a source
+    doesn't exist.
     """
     files: dict[Path, None] = {}
     for layer in description.uses:
