@@ -5,6 +5,7 @@ import simulation
 BLOCKS = (
     "rpu_toeplitz",
     "rpu_flow_key",
+    "rpu_broadcast",
     "rpu_flow_target",
     "rpu_ingress",
     "rpu_slot_book",
