@@ -466,3 +466,37 @@ async def more_reads_than_64_packets_are_never_under_way_and_never_less_when_the
     await settle(world)
     # Each queue leaves as many as it takes.
     assert world.most_reads >= jobs * world.queues // (world.queues + 1) - 1
+
+
+@behaviour()
+async def a_rate_that_is_set_while_others_send_is_kept(dut: Any) -> None:
+    """Of two packets the second waits as long as its function is slow."""
+    world = Outside(dut)
+    await begin(world)
+    if world.queues == world.pairs:
+        return
+    dut.time_step.value = STEP_NS
+    given: list[list[Chain]] = [[] for _ in range(world.queues)]
+
+    def give(queue: int, size: int) -> None:
+        given[queue].append(plain(world, queue, size))
+        world.give(queue, given[queue][-1])
+
+    async def others() -> None:
+        for _ in range(700):
+            give(random.randrange(world.pairs, world.queues), 64)
+            await cycles(dut.clk, random.choice((1, 4, 6)))
+
+    load = cocotb.start_soon(others())
+    for sent in range(0, 10, 2):
+        await world.pace(0, (1 << 32) - 1)
+        give(0, 600)
+        give(0, 600)
+        await until(dut.clk, lambda sent=sent: len(world.frames[0]) == sent + 1, 3000)
+        await cycles(dut.clk, 200)
+        assert len(world.frames[0]) == sent + 1
+        await world.pace(0, 0)
+        await until(dut.clk, lambda sent=sent: len(world.frames[0]) == sent + 2, 3000)
+    await load
+    await settle(world)
+    check(world, given)

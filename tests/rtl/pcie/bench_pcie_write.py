@@ -172,7 +172,9 @@ class Bench:
         written = [one.bytes(self.width) for one in writes]
         due = answered = 0
         while answered < len(writes):
+            begun = len(aw.sent)
             await RisingEdge(dut.clk)
+            assert not (dut.idle.value and begun > answered), "idle while a burst is under way"
             if dut.s_axi_bvalid.value and dut.s_axi_bready.value:
                 due += len(written[answered])
                 answered += 1

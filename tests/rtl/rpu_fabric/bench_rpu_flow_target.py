@@ -57,7 +57,7 @@ async def flows_of_a_unit_stay_there_and_others_are_spread(dut: Any) -> None:
                 assert unit == entry % units
             else:
                 moved[unit] += 1
-        if usable.bit_count() == units - 1 > 1:  # those of one unit: over others, none of which has three quarters of them
+        if usable.bit_count() == units - 1 > 1:  # those of one unit: no other has three quarters
             assert len(moved) >= min(3, units - 1) and 4 * max(moved.values()) < 3 * moved.total()
 
 
