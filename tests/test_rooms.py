@@ -97,7 +97,7 @@ LAYERS = (
     ("pkg",),
     ("memory", "stream"),
     ("filter", "capture", "bridge", "rpu", "switch"),
-    ("host",),
+    ("host", "rings"),
     ("nic", "link", "pcie"),
     ("card",),
 )

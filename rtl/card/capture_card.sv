@@ -112,10 +112,10 @@ module capture_card
       .rsp(host_rsp)
   );
 
-  axil_demux #(
+  axil_split #(
       .BLOCKS(2),
       .BASES (AXIL_BASES)
-  ) u_axil_demux (
+  ) u_axil_split (
       .clk,
       .rst,
       .s_req(host_req),

@@ -112,10 +112,10 @@ module rpu_card
       .req(host_req),
       .rsp(host_rsp)
   );
-  axil_demux #(
+  axil_split #(
       .BLOCKS(2),
       .BASES(AXIL_BASES)
-  ) u_axil_demux (
+  ) u_axil_split (
       .clk,
       .rst,
       .s_req(host_req),
@@ -223,7 +223,7 @@ module rpu_card
         .idle   (mux_idle)
     );
 
-    rpu_host_rings #(
+    host_rings #(
         .DATA_W(DATA_W)
     ) u_rings (
         .clk,

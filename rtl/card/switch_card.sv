@@ -120,7 +120,8 @@ module switch_card
   );
   axil_split #(
       .BLOCKS(BLOCKS),
-      .BASES(AXIL_BASES)
+      .BASES(AXIL_BASES),
+      .MOST(4)
   ) u_axil_split (
       .clk,
       .rst,
@@ -295,7 +296,7 @@ module switch_card
     assign wakes_ns[3]   = '1;
   end
 
-  rpu_host_rings #(
+  host_rings #(
       .DATA_W(DATA_W)
   ) u_rings (
       .clk,

@@ -61,19 +61,19 @@ module link_ports
   logic [LINKS-1:0] idles;
   logic [LINKS-1:0][63:0] wakes_ns;
   logic [BUSES-1:0] mux_idles;
-  logic demux_idle;
+  logic axil_idle;
 
-  axil_demux #(
+  axil_split #(
       .BLOCKS(LINKS),
       .BASES(bases())
-  ) u_demux (
+  ) u_axil_split (
       .clk,
       .rst,
       .s_req(axil_req),
       .s_rsp(axil_rsp),
       .m_req(axil_reqs),
       .m_rsp(axil_rsps),
-      .idle (demux_idle)
+      .idle (axil_idle)
   );
 
   for (genvar i = 0; i < LINKS; i++) begin : gen_link
@@ -140,6 +140,6 @@ module link_ports
     wake_ns = '1;
     for (int unsigned i = 0; i < LINKS; i++) if (wakes_ns[i] < wake_ns) wake_ns = wakes_ns[i];
   end
-  assign idle = &idles && demux_idle && &mux_idles;
+  assign idle = &idles && axil_idle && &mux_idles;
 
 endmodule

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits an AXI4-Lite bus between register blocks, each from its base address on, like axil_demux, for hosts that write
-// many words: writes to one block follow each other without waiting for answers, MOST under way at a time. A write to
-// another block waits until all are answered. One read is under way at a time.
-// Latency: 1 cycle to the block, none back. Throughput: 1 write a cycle.
+// Splits an AXI4-Lite bus between register blocks, each from its base address on; a block sees addresses without its
+// base. Writes to one block follow each other without waiting for answers, MOST under way at a time, for hosts that
+// write many words. A write to another block waits until all are answered. One read is under way at a time.
+// Latency: 1 cycle to the block, none back. Throughput: 1 write a cycle with MOST of 4.
 module axil_split
   import axi_pkg::*;
 #(
     parameter int unsigned BLOCKS = 2,
     parameter logic [BLOCKS-1:0][31:0] BASES = {32'h8000, 32'h0},  // rising, the first one 0
-    parameter int unsigned MOST = 4
+    parameter int unsigned MOST = 1
 ) (
     input  logic                   clk,
     input  logic                   rst,

@@ -23,7 +23,7 @@ endpackage
 `endif
 """
 
-FOLDERS = ("memory", "stream", "filter", "capture", "bridge", "rpu", "switch", "host", "pcie", "nic", "link")
+FOLDERS = ("memory", "stream", "filter", "capture", "bridge", "rings", "rpu", "switch", "host", "pcie", "nic", "link")
 LEAST = 12  # mutants of a folder
 
 SWAPS = {

@@ -4,8 +4,8 @@
 // stays for the one behind it. While the ring is off, packets are dropped; cut ones always are, and not counted.
 // Latency: store and forward. Throughput: 1 beat a cycle, and a bus write of one beat a packet.
 // Backpressure: packets wait while there is no buffer; s_axis_tready then goes low once the store is full.
-module rpu_ring_receive
-  import axi_pkg::*, rpu_ring_pkg::*;
+module ring_receive
+  import axi_pkg::*, ring_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned STORE_KB = 64,
@@ -39,10 +39,10 @@ module rpu_ring_receive
 );
 
   if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "rpu_ring_receive: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+    $fatal(1, "ring_receive: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
   if (STORE_KB < 1 || STORE_KB > 128 || 2 ** $clog2(STORE_KB) != STORE_KB) begin : gen_bad_store_kb
-    $fatal(1, "rpu_ring_receive: STORE_KB must be a power of two from 1 to 128, not %0d", STORE_KB);
+    $fatal(1, "ring_receive: STORE_KB must be a power of two from 1 to 128, not %0d", STORE_KB);
   end
 
   localparam int unsigned PACKETS = 64;    // in the store
@@ -79,7 +79,7 @@ module rpu_ring_receive
     active_q <= on && (active_q || begin_now);
     if (rst) active_q <= 1'b0;
   end
-  rpu_ring_fetch #(
+  ring_fetch #(
       .MEM_W(DATA_W)
   ) u_fetch (
       .clk,

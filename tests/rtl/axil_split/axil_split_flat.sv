@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// axil_demux, or with MOST axil_split, with flat ports for a bench: block i begins at FIRST + (i - 1) * STEP.
-module axil_demux_flat
+// axil_split with flat ports for a bench: block i begins at FIRST + (i - 1) * STEP.
+module axil_split_flat
   import axi_pkg::*;
 #(
     parameter int unsigned BLOCKS = 2,
     parameter int unsigned FIRST = 32'h8000,
     parameter int unsigned STEP = 4,
-    parameter int unsigned MOST = 0
+    parameter int unsigned MOST = 1
 ) (
     input  logic                    clk,
     input  logic                    rst,
@@ -71,22 +71,13 @@ module axil_demux_flat
       .rsp(s_rsp)
   );
 
-  if (MOST == 0) begin : gen_demux
-    axil_demux #(
-        .BLOCKS(BLOCKS),
-        .BASES (bases())
-    ) u_demux (
-        .*
-    );
-  end else begin : gen_split
-    axil_split #(
-        .BLOCKS(BLOCKS),
-        .BASES (bases()),
-        .MOST  (MOST)
-    ) u_split (
-        .*
-    );
-  end
+  axil_split #(
+      .BLOCKS(BLOCKS),
+      .BASES (bases()),
+      .MOST  (MOST)
+  ) u_split (
+      .*
+  );
 
   for (genvar i = 0; i < BLOCKS; i++) begin : gen_block
     assign m_axil_awaddr[i]  = m_req[i].awaddr;

@@ -4,8 +4,8 @@
 // (no bytes, or more than 65,535) is skipped.
 // Latency: 4 cycles and the bus's from a descriptor to the packet. Throughput: 1 beat a cycle.
 // Backpressure: nothing more is read than there is room for; m_axis may stall for any time.
-module rpu_ring_transmit
-  import axi_pkg::*, rpu_ring_pkg::*;
+module ring_transmit
+  import axi_pkg::*, ring_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     localparam int unsigned KEEP_W = DATA_W / 8
@@ -35,7 +35,7 @@ module rpu_ring_transmit
 );
 
   if (DATA_W < 128 || DATA_W > 512 || 2 ** $clog2(DATA_W) != DATA_W) begin : gen_bad_data_w
-    $fatal(1, "rpu_ring_transmit: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
+    $fatal(1, "ring_transmit: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
 
   localparam int unsigned COMMANDS = 32;
@@ -50,7 +50,7 @@ module rpu_ring_transmit
     active_q <= on && (active_q || begin_now);
     if (rst) active_q <= 1'b0;
   end
-  rpu_ring_fetch #(
+  ring_fetch #(
       .MEM_W(DATA_W)
   ) u_fetch (
       .clk,

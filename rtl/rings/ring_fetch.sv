@@ -3,8 +3,8 @@
 // under way. While `active` is low it forgets what it has; it may go high when `idle` says that nothing is under way.
 // Latency: 3 cycles and the bus's from the doorbell to a descriptor. Throughput: a descriptor a cycle.
 // Backpressure: what is asked for has room; m_axi_rready is low while a word before is being taken apart.
-module rpu_ring_fetch
-  import axi_pkg::*, rpu_ring_pkg::*;
+module ring_fetch
+  import axi_pkg::*, ring_pkg::*;
 #(
     parameter int unsigned MEM_W = 512,
     parameter int unsigned DEPTH = 32
@@ -29,10 +29,10 @@ module rpu_ring_fetch
 );
 
   if (MEM_W < 128 || MEM_W > 1024 || 2 ** $clog2(MEM_W) != MEM_W) begin : gen_bad_mem_w
-    $fatal(1, "rpu_ring_fetch: MEM_W must be a power of two from 128 to 1024, not %0d", MEM_W);
+    $fatal(1, "ring_fetch: MEM_W must be a power of two from 128 to 1024, not %0d", MEM_W);
   end
   if (DEPTH < 8 || 2 ** $clog2(DEPTH) != DEPTH) begin : gen_bad_depth
-    $fatal(1, "rpu_ring_fetch: DEPTH must be a power of two from 8, not %0d", DEPTH);
+    $fatal(1, "ring_fetch: DEPTH must be a power of two from 8, not %0d", DEPTH);
   end
 
   localparam int unsigned LANES = MEM_W / DESCRIPTOR_W;

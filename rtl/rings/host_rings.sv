@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host port of the RPU card as two rings of descriptors in host memory (regs/host_rings.rdl): the host posts
-// buffers for what units send, and packets for them. An interrupt for each ring tells what is done: vector 0 what was
-// received from units, 1 what was sent to them.
-// Latency and backpressure: rpu_ring_receive, rpu_ring_transmit.
-module rpu_host_rings
-  import axi_pkg::*, rpu_ring_pkg::*;
+// A card's host port as two rings of descriptors in host memory (regs/host_rings.rdl): the host posts buffers for what
+// the card sends, and packets for the card. An interrupt for each ring tells what is done: vector 0 what was received
+// from the card, 1 what was sent to it.
+// Latency and backpressure: ring_receive, ring_transmit.
+module host_rings
+  import axi_pkg::*, ring_pkg::*;
 #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned STORE_KB = 64,
@@ -17,13 +17,13 @@ module rpu_host_rings
     input  axil_req_t              axil_req,
     output axil_rsp_t              axil_rsp,
 
-    input  logic                   s_axis_tvalid,   // from units
+    input  logic                   s_axis_tvalid,   // from the card
     output logic                   s_axis_tready,
     input  logic [DATA_W-1:0]      s_axis_tdata,
     input  logic [KEEP_W-1:0]      s_axis_tkeep,
     input  logic                   s_axis_tlast,
     input  logic                   s_axis_cut,
-    output logic                   m_axis_tvalid,   // to units
+    output logic                   m_axis_tvalid,   // to the card
     input  logic                   m_axis_tready,
     output logic [DATA_W-1:0]      m_axis_tdata,
     output logic [KEEP_W-1:0]      m_axis_tkeep,
@@ -73,7 +73,7 @@ module rpu_host_rings
       .hwif_out(regs_out)
   );
 
-  // Ring 0: from units; ring 1: to units
+  // Ring 0: from the card; ring 1: to the card
   ring_t [1:0] ring;
   logic [1:0] on, active, busy, part_idle, armed, disarm, irq_valids, irq_idle, watch;
   logic [1:0][31:0] done, enough, timeout_ns;
@@ -121,7 +121,7 @@ module rpu_host_rings
     regs_in.transmit.dropped.count.incrvalue   = 1'b1;
   end
 
-  rpu_ring_receive #(
+  ring_receive #(
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB)
   ) u_receive (
@@ -148,7 +148,7 @@ module rpu_host_rings
       .idle     (part_idle[0])
   );
 
-  rpu_ring_transmit #(
+  ring_transmit #(
       .DATA_W(DATA_W)
   ) u_transmit (
       .clk,
@@ -175,7 +175,7 @@ module rpu_host_rings
 
   // Interrupts: what is offered stays.
   for (genvar r = 0; r < 2; r++) begin : gen_interrupt
-    rpu_ring_interrupt u_interrupt (
+    ring_interrupt u_interrupt (
         .clk,
         .rst,
         .time_ns,

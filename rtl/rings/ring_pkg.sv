@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host port's rings: what software sets of a ring, and what it tells.
-package rpu_ring_pkg;
+package ring_pkg;
   // A card needs not all of them.
   // verilator lint_off UNUSEDPARAM
 

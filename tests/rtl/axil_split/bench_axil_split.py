@@ -30,7 +30,7 @@ class Blocks:
     def __init__(self, dut: Any, stalls: Any) -> None:
         self.dut = dut
         self.blocks = [Block(dut, index, stalls()) for index in range(int(dut.BLOCKS.value))]
-        self.most = max(1, int(dut.MOST.value))  # writes under way
+        self.most = int(dut.MOST.value)  # writes under way
 
     async def run(self) -> None:
         dut, edge = self.dut, RisingEdge(self.dut.clk)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a ring's interrupt is due: once for each time the host arms it, as soon as enough descriptors are done since the
 // last one, or one of them for long enough.
-module rpu_ring_interrupt (
+module ring_interrupt (
     input  logic        clk,
     input  logic        rst,
     input  logic [63:0] time_ns,
