@@ -39,7 +39,51 @@ package switch_pkg;
   localparam logic [15:0] ND_SOLICIT = 16'd135;
   localparam logic [15:0] ND_ADVERTISE = 16'd136;
 
-  // OXM 39, IPV6_EXTHDR, the highest bit first.
+  // Match fields, by the numbers of OXM (OFPXMT_OFB_*); PBB_ISID (37) is missing.
+  typedef enum logic [5:0] {
+    OXM_IN_PORT = 6'd0,
+    OXM_IN_PHY_PORT = 6'd1,
+    OXM_METADATA = 6'd2,
+    OXM_ETH_DST = 6'd3,
+    OXM_ETH_SRC = 6'd4,
+    OXM_ETH_TYPE = 6'd5,
+    OXM_VLAN_VID = 6'd6,
+    OXM_VLAN_PCP = 6'd7,
+    OXM_IP_DSCP = 6'd8,
+    OXM_IP_ECN = 6'd9,
+    OXM_IP_PROTO = 6'd10,
+    OXM_IPV4_SRC = 6'd11,
+    OXM_IPV4_DST = 6'd12,
+    OXM_TCP_SRC = 6'd13,
+    OXM_TCP_DST = 6'd14,
+    OXM_UDP_SRC = 6'd15,
+    OXM_UDP_DST = 6'd16,
+    OXM_SCTP_SRC = 6'd17,
+    OXM_SCTP_DST = 6'd18,
+    OXM_ICMPV4_TYPE = 6'd19,
+    OXM_ICMPV4_CODE = 6'd20,
+    OXM_ARP_OP = 6'd21,
+    OXM_ARP_SPA = 6'd22,
+    OXM_ARP_TPA = 6'd23,
+    OXM_ARP_SHA = 6'd24,
+    OXM_ARP_THA = 6'd25,
+    OXM_IPV6_SRC = 6'd26,
+    OXM_IPV6_DST = 6'd27,
+    OXM_IPV6_FLABEL = 6'd28,
+    OXM_ICMPV6_TYPE = 6'd29,
+    OXM_ICMPV6_CODE = 6'd30,
+    OXM_IPV6_ND_TARGET = 6'd31,
+    OXM_IPV6_ND_SLL = 6'd32,
+    OXM_IPV6_ND_TLL = 6'd33,
+    OXM_MPLS_LABEL = 6'd34,
+    OXM_MPLS_TC = 6'd35,
+    OXM_MPLS_BOS = 6'd36,
+    OXM_TUNNEL_ID = 6'd38,
+    OXM_IPV6_EXTHDR = 6'd39
+  } oxm_t;
+  localparam logic [5:0] OXM_COUNT = 6'd40;
+
+  // IPV6_EXTHDR, the highest bit first.
   typedef struct packed {
     logic unseq;     // extension headers not in the order that RFC 2460 prefers
     logic unrep;     // one more often than expected
@@ -52,33 +96,32 @@ package switch_pkg;
     logic nonext;
   } exthdr_t;
 
-  // Every basic match field of OpenFlow 1.3, by the numbers of OXM, but PBB_ISID (37). Fields that no packet
-  // has together share bits; eth_type and ip_proto say which they are, and l3, l4 and nd whether they are there. What
-  // is not there is 0.
+  // Every basic match field of OpenFlow 1.3 but PBB_ISID. Fields that no packet has together share bits; eth_type and
+  // ip_proto say which they are, and l3, l4 and nd whether they are there. What is not there is 0.
   typedef struct packed {
-    logic [63:0]       metadata;  // 2; 0 from the parser
-    logic [63:0]       tunnel_id; // 38; 0 from the parser
-    logic [PORT_W-1:0] in_port;   // 0, and 1 (IN_PHY_PORT), which is the same
-    logic [47:0]       eth_dst;   // 3
-    logic [47:0]       eth_src;   // 4
-    logic [15:0]       eth_type;  // 5, that behind the tags
-    logic              vlan;      // 6, VLAN_VID: its bit OFPVID_PRESENT
-    logic [11:0]       vlan_vid;  // 6: the others, of the first tag
-    logic [2:0]        vlan_pcp;  // 7
+    logic [63:0]       metadata;  // 0 from the parser
+    logic [63:0]       tunnel_id; // 0 from the parser
+    logic [PORT_W-1:0] in_port;   // and IN_PHY_PORT, which is the same
+    logic [47:0]       eth_dst;
+    logic [47:0]       eth_src;
+    logic [15:0]       eth_type;  // that behind the tags
+    logic              vlan;      // VLAN_VID: its bit OFPVID_PRESENT,
+    logic [11:0]       vlan_vid;  // and the others, of the first tag
+    logic [2:0]        vlan_pcp;
     logic              l3;        // the header that eth_type names is there: ARP, IPv4, IPv6 or an MPLS label
     logic              l4;        // the header that ip_proto names is there: TCP, UDP, SCTP, ICMP or ICMPv6
     logic              nd;        // a neighbour solicitation or advertisement
-    logic [5:0]        ip_dscp;   // 8; MPLS_TC (35) in its low 3 bits
-    logic [1:0]        ip_ecn;    // 9; MPLS_BOS (36) in its low bit
-    logic [7:0]        ip_proto;  // 10
-    logic [127:0]      src;       // 26, IPV6_SRC; IPV4_SRC (11) or ARP_SPA (22) in its low 32 bits
-    logic [127:0]      dst;       // 27, IPV6_DST; IPV4_DST (12) or ARP_TPA (23) in its low 32 bits
-    logic [15:0]       l4_src;    // 13, 15, 17: of TCP, UDP, SCTP; 19, 29: type of ICMP, ICMPv6; ARP_OP (21)
-    logic [15:0]       l4_dst;    // 14, 16, 18: of TCP, UDP, SCTP; 20, 30: code of ICMP, ICMPv6
-    logic [19:0]       label;     // 28, IPV6_FLABEL; MPLS_LABEL (34)
-    logic [127:0]      target;    // 31, IPV6_ND_TARGET; ARP_THA (25) in its low 48 bits
-    logic [47:0]       link;      // 32, IPV6_ND_SLL, of a solicitation; 33, IPV6_ND_TLL, of an advert; ARP_SHA (24)
-    exthdr_t           exthdr;    // 39
+    logic [5:0]        ip_dscp;   // MPLS_TC in its low 3 bits
+    logic [1:0]        ip_ecn;    // MPLS_BOS in its low bit
+    logic [7:0]        ip_proto;
+    logic [127:0]      src;       // IPV6_SRC; IPV4_SRC or ARP_SPA in its low 32 bits
+    logic [127:0]      dst;       // IPV6_DST; IPV4_DST or ARP_TPA in its low 32 bits
+    logic [15:0]       l4_src;    // of TCP, UDP, SCTP; type of ICMP, ICMPv6; ARP_OP
+    logic [15:0]       l4_dst;    // of TCP, UDP, SCTP; code of ICMP, ICMPv6
+    logic [19:0]       label;     // IPV6_FLABEL; MPLS_LABEL
+    logic [127:0]      target;    // IPV6_ND_TARGET; ARP_THA in its low 48 bits
+    logic [47:0]       link;      // IPV6_ND_SLL, of a solicitation; IPV6_ND_TLL, of an advertisement; ARP_SHA
+    exthdr_t           exthdr;
   } match_t;
 
   // What a narrow table looks at: in_port, Ethernet, one tag, IPv4 and ports.
@@ -238,7 +281,7 @@ package switch_pkg;
   typedef struct packed {
     logic         last;   // of its list
     effect_op_t   op;
-    logic [5:0]   field;  // by the numbers of OXM
+    logic [5:0]   field;  // an oxm_t
     logic [127:0] value;
   } effect_t;
 
@@ -302,28 +345,29 @@ package switch_pkg;
   function automatic match_t with_field(match_t fields, logic [5:0] field, logic [127:0] value);
     with_field = fields;
     unique case (field)
-      6'd2: with_field.metadata = value[63:0];
-      6'd3: with_field.eth_dst = value[47:0];
-      6'd4: with_field.eth_src = value[47:0];
-      6'd5: with_field.eth_type = value[15:0];
-      6'd6: with_field.vlan_vid = value[11:0];
-      6'd7: with_field.vlan_pcp = value[2:0];
-      6'd8: with_field.ip_dscp = value[5:0];
-      6'd9: with_field.ip_ecn = value[1:0];
-      6'd10: with_field.ip_proto = value[7:0];
-      6'd11, 6'd22: with_field.src[31:0] = value[31:0];
-      6'd12, 6'd23: with_field.dst[31:0] = value[31:0];
-      6'd13, 6'd15, 6'd17, 6'd19, 6'd21, 6'd29: with_field.l4_src = value[15:0];
-      6'd14, 6'd16, 6'd18, 6'd20, 6'd30: with_field.l4_dst = value[15:0];
-      6'd24, 6'd32, 6'd33: with_field.link = value[47:0];
-      6'd25: with_field.target[47:0] = value[47:0];
-      6'd26: with_field.src = value;
-      6'd27: with_field.dst = value;
-      6'd28, 6'd34: with_field.label = value[19:0];
-      6'd31: with_field.target = value;
-      6'd35: with_field.ip_dscp = 6'(value[2:0]);
-      6'd36: with_field.ip_ecn = 2'(value[0]);
-      6'd38: with_field.tunnel_id = value[63:0];
+      OXM_METADATA: with_field.metadata = value[63:0];
+      OXM_ETH_DST: with_field.eth_dst = value[47:0];
+      OXM_ETH_SRC: with_field.eth_src = value[47:0];
+      OXM_ETH_TYPE: with_field.eth_type = value[15:0];
+      OXM_VLAN_VID: with_field.vlan_vid = value[11:0];
+      OXM_VLAN_PCP: with_field.vlan_pcp = value[2:0];
+      OXM_IP_DSCP: with_field.ip_dscp = value[5:0];
+      OXM_IP_ECN: with_field.ip_ecn = value[1:0];
+      OXM_IP_PROTO: with_field.ip_proto = value[7:0];
+      OXM_IPV4_SRC, OXM_ARP_SPA: with_field.src[31:0] = value[31:0];
+      OXM_IPV4_DST, OXM_ARP_TPA: with_field.dst[31:0] = value[31:0];
+      OXM_TCP_SRC, OXM_UDP_SRC, OXM_SCTP_SRC, OXM_ICMPV4_TYPE, OXM_ARP_OP, OXM_ICMPV6_TYPE:
+      with_field.l4_src = value[15:0];
+      OXM_TCP_DST, OXM_UDP_DST, OXM_SCTP_DST, OXM_ICMPV4_CODE, OXM_ICMPV6_CODE: with_field.l4_dst = value[15:0];
+      OXM_ARP_SHA, OXM_IPV6_ND_SLL, OXM_IPV6_ND_TLL: with_field.link = value[47:0];
+      OXM_ARP_THA: with_field.target[47:0] = value[47:0];
+      OXM_IPV6_SRC: with_field.src = value;
+      OXM_IPV6_DST: with_field.dst = value;
+      OXM_IPV6_FLABEL, OXM_MPLS_LABEL: with_field.label = value[19:0];
+      OXM_IPV6_ND_TARGET: with_field.target = value;
+      OXM_MPLS_TC: with_field.ip_dscp = 6'(value[2:0]);
+      OXM_MPLS_BOS: with_field.ip_ecn = 2'(value[0]);
+      OXM_TUNNEL_ID: with_field.tunnel_id = value[63:0];
       default: ;
     endcase
   endfunction
@@ -335,7 +379,7 @@ package switch_pkg;
 
   typedef enum logic [5:0] {
     ACT_NONE = 6'd0,
-    ACT_SET_FIELD = 6'd1,        // `field`, by the numbers of OXM, becomes `value`
+    ACT_SET_FIELD = 6'd1,        // `field`, an oxm_t, becomes `value`
     ACT_PUSH_VLAN = 6'd2,        // value[15:0]: 0x8100 or 0x88a8; VID and PCP of the first tag, or 0
     ACT_POP_VLAN = 6'd3,
     ACT_PUSH_MPLS = 6'd4,        // value[15:0]: 0x8847 or 0x8848; label and TC of the first label, TTL of what is below

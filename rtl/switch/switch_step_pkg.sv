@@ -87,7 +87,7 @@ package switch_step_pkg;
       ACT_DEC_MPLS_TTL: return 6'd7;
       ACT_SET_NW_TTL: return 6'd8;
       ACT_SET_MPLS_TTL: return 6'd9;
-      ACT_SET_FIELD: return action.field < 6'd40 ? PLACE_FIELDS + action.field : NOWHERE;
+      ACT_SET_FIELD: return action.field < OXM_COUNT ? PLACE_FIELDS + action.field : NOWHERE;
       ACT_CUSTOM: return 6'd60;
       ACT_GROUP: return 6'd61;
       ACT_OUTPUT, ACT_CONTROLLER: return 6'd62;
