@@ -16,6 +16,12 @@
 // Backpressure: only for that, or with wait_for_room (see h2s_lane); otherwise packets that find no room are dropped
 // whole. Writes wait for buffers, for room in the mailbox and for their channels. A post while post_ready is low is
 // lost, and counted.
+//
+//  s_axis -> noc_unpack -> h2s_lane -- batches --> h2s_mailbox -- bursts --> h2s_writer -> host memory
+//                             | words of the ring       ^   |                   ^
+//                             +-------------------------|---|-------------------+
+//                                                   posts   messages
+//  All but h2s_writer for each lane
 module h2s
   import bridge_pkg::*;
 #(

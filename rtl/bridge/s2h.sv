@@ -12,6 +12,14 @@
 // Backpressure: m_axi_rready is always high. post_ready is low, and a post lost and counted, while HOST_BUFFERS buffers
 // wait to be fetched; while as many messages wait to be taken, nothing more is sent. With enable low no packet and no
 // buffer is begun.
+//
+//  posts -> s2h_fetch <-> host memory
+//               |            | words
+//               |            v
+//               | rows   u_buffer, a ring
+//               v            v
+//            s2h_send -------+-> m_axis
+//               +-> u_messages -> messages
 module s2h
   import bridge_pkg::*;
 #(

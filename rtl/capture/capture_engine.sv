@@ -7,6 +7,15 @@
 // Backpressure: the stream waits while the ring can't be written, and with wait_for_room while it is full; otherwise
 // packets that find no room are dropped whole and counted.
 // Conservation: packets + frames = records + read_errors + ring_full + too_long + after_error + in flight.
+//
+//  descriptor_fetch <-> axi_reader <-> host memory
+//          | packets        | data ----------------------------------------------------+   (FILTERED: leave as frames)
+//          v                v                                                          |
+//       u_ahead          u_status: whole, without error                                |
+//          |                |                                                          v
+//  s_axis -+-> record_time -+-> ring_planner -> u_records ---------------------> record_builder
+//          +-> u_frame_data ----------------------------------------------------------^ |
+//                                          host memory <- ring_writer <- byte_packer <---+
 module capture_engine
   import capture_pkg::*;
 #(

@@ -6,6 +6,12 @@
 // until which the caller must not assign another. A row of packet memory follows 2 cycles after forward_grant, a return
 // value 2 cycles after its slot was asked for; that of a program that did not match is noise.
 // Work per packet: one cycle per executed instruction (8 packets at a time); DIV and MOD take 40 cycles or more.
+//
+//  in -+-> bpf_queue -- packets --> bpf_execute -- verdicts --> bpf_queue -> finished
+//      |                              |   +-> u_values -> value_data
+//      |                              | loads
+//      +-> bpf_packet_memory <--------+
+//                +-> forward_data
 module bpf_core
   import bpf_pkg::*;
 #(

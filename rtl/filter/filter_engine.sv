@@ -6,6 +6,11 @@
 // with flow_control on, the wait for a core before a frame's first beat. A frame that no core can take passes
 // uninspected.
 // Conservation: packets = inspected + uninspected + in flight; accepted = forwarded + monitor_dropped + in flight.
+//
+//  ports 0, 1 -+-> stream_reg -> ports 1, 0
+//              +-> filter_tap -> bpf_core x CORES -- verdicts --> filter_order -+-> filter_monitor -> monitor port
+//                      ^           +-- rows, values --------------------------- | ----^
+//                filter_dispatch: core                                          +-> measure_counters
 module filter_engine
   import bpf_pkg::*;
   import filter_pkg::*;

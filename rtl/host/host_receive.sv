@@ -12,6 +12,16 @@
 // out of them; 3 cycles a frame of one buffer, and 9 a turn.
 // Backpressure: s_axis_tready does not depend on hosts: it is low in the max(QUEUES, 64) cycles after a reset, in which
 // `set` is not to come, and for a few when frames end faster than they can be listed, or than events are taken.
+//
+//  s_axis -> receive_input -- data --> cell_store ----------------------------------+
+//                 | frames                ^ cells that are free: receive_free       |
+//                 v                                                                 v
+//           receive_lists -- frames --> receive_scatter -- u_pieces --> receive_shift --> host memory
+//                 | queues                ^ turns  ^ buffers | runs                              | answers
+//                 v                       |                  v                                   |
+//  fresh ----> turn_list -----------------+            receive_tracker <-------------------------+
+//                 ^                                          |  +-> used
+//                 +--- queues that waited for room ----------+
 module host_receive
   import axi_pkg::*;
   import host_pkg::*;

@@ -15,6 +15,17 @@
 // way.
 // Backpressure: m_axis may stall for any time; then no more is read than the cells hold. rready is low for a cycle
 // at a time, when a packet's last data make two beats. A queue that waits for its memory holds up no other.
+//
+//  buffers -> transmit_gather -- pieces --> transmit_reads --> host memory
+//                 | jobs   | chains             | expected        |
+//                 v        v                    v                 v data
+//  transmit_order      u_chains          transmit_assemble <------+
+//    ^        |            |                    | beats: -> cell_store ------------------+
+//    | done   | next       |                    v                                       v
+//    +--------|------------|------------- transmit_sum                           transmit_output -> segment -> m_axis
+//             +------------+-> transmit_verdict ------------- going --------------------^ |         (SEGMENT)
+//                                                                                         +-> used
+//  transmit_room counts the cells that queues have.
 module host_transmit
   import axi_pkg::*;
   import host_pkg::*;

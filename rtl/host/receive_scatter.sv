@@ -10,6 +10,15 @@
 // Latency: 7 cycles from a turn to its first piece. Throughput: a turn in 9 cycles and 3 a frame in a buffer; a piece
 // in 2. Backpressure: waits for piece_ready, as long as the bus is not ready, and for event_ready, and for few cycles
 // for ends_ready and fault_ready.
+//
+//  TURN -> LOAD -> BEGIN -> PICK -> STORE -> TURN         LEAVE before STORE: a run is put aside
+//                            |
+//    buffer -----------------+-> MEASURE <-> PIECE -> PICK
+//    chain's last buffer ----+-> MEASURE <-> PIECE -> CHAIN_END -> PICK, or DROP where the frame doesn't fit
+//    frame's last piece of   |
+//    several chains ---------+-> .. PIECE -> NUMBER_LOW -> NUMBER_HIGH -> PICK or CHAIN_END
+//    failed buffer ----------+-> FAULT -> FAULT_END -> PICK
+//    queue is off -----------+-> DROP -> PICK
 module receive_scatter
   import host_pkg::*;
   import receive_pkg::*;

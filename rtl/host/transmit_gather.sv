@@ -9,6 +9,14 @@
 // MAX_FRAME otherwise; what it doesn't need is given back at its last buffer.
 // A function over its rate begins no packet: transmit_pace keeps its queues until it may (pace_*, time_ns).
 // Throughput: a buffer in two cycles, a read a cycle; a visit takes some 11 cycles more.
+//
+//  fresh -> turn_list -> WAIT -> READ -> LOAD -> CHECK -> OPEN -> VISIT -> CLOSE -> WAIT
+//               ^                          |       |                        ^ |
+//               |                          +-------+-- nothing to do now ---+ |
+//               +----- the queue wants another turn: AGAIN if `fresh` is -----+
+//               +-- transmit_pace: functions over their rate -----------------+
+//
+//  VISIT: buffer -> next_q: does it fit? -> accept -> rest_q: what is left of it -> a read each cycle -> the chain
 module transmit_gather
   import host_pkg::*;
   import transmit_pkg::*;

@@ -15,6 +15,13 @@
 // BURST descriptors in the memory's latency and 35 cycles: chains of one descriptor each; of chains of several, half.
 // Backpressure: bells and `set` are always taken, the latter not in the first max(QUEUES, READS) cycles after a reset,
 // and not more often than each fourth cycle. rready and bready are always high.
+//
+//  bells -> virtq_fetch_turns -- fetches --> virtq_fetch_bus <-> host memory
+//             ^    ^                              | descriptors
+//             |    |                              v
+//             |    +--- where the next begins -- virtq_fetch_parse -- buffers --> virtq_fetch_visit <-> consumer
+//             +----------------------------------------- room again ------------------+
+//  u_config, u_progress and u_busy: what is set of each queue, where it is, whether a fetch of it is under way
 module virtq_fetch
   import axi_pkg::*, host_pkg::*, virtq_fetch_pkg::*;
 #(

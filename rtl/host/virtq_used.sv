@@ -10,6 +10,13 @@
 // Backpressure: used_ready is low while ELEMENTS are under way. Functions whose memory is slow would fill them all: who
 // begins no chain of a queue without `room` leaves some for the others, however many are slow. Half of ELEMENTS are
 // functions' own, in equal shares; of the others a function has no more than are free. Answers are always taken.
+//
+//  used -> taken -> used_place -> the element -> used_order: bus ID -> used_join -> host memory
+//           ^                          |             ^                                  | answers
+//           |                          v             |                                  v
+//           +-- the first of some - used_answer <----+------------------------------ u_answers
+//               that go together       +-> done
+//  number_pool and key_counts: which elements are free, and how many queues and functions have
 module virtq_used
   import axi_pkg::*;
   import host_pkg::*;

@@ -4,6 +4,12 @@
 // received + duplicated = bad + too_long + no_room + lost + limited + failed + sent + those inside
 // Latency: that of the link; without delay about 30 cycles from a frame's last beat. Throughput: see link_decide.
 // Backpressure: see link_store.
+//
+//  s_axis -> link_store -+-- NEAR: in order -----------> packet_fifo ---+
+//             ^  |       +-- SOON: the earliest first -> link_soon -----+-> link_release -> tx
+//         job |  | frame +-- FAR -> link_far ----------> packet_fifo ---+
+//             |  v                    ^
+//         link_decide                 +-> host memory
 module link_direction
   import axi_pkg::*;
   import headrace_pkg::tx_meta_t;

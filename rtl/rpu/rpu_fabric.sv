@@ -11,6 +11,13 @@
 // Latency: 10 cycles from the last beat of a packet at a source to its first at a unit; 2 from a unit to a port.
 // Backpressure: eth0 and eth1 are always ready and drop, unless settings.hold says that they wait as others do; see the
 // parts.
+//
+//  eth0, eth1, host, loopback -> rpu_ingress -+-> rpu_source_head -- beats -+-> rpu_unit_feed of each unit -> units
+//                            rpu_parking -----+      ^        |             +-> rpu_unit_feed -> rpu_parking
+//                                                    |        v
+//                                     rpu_policy: unit, rpu_slot_book: slot <- releases
+//  ports, loopback, requests for host memory <- rpu_from_units <- units
+//  what host memory answers -> rpu_unit_feed
 module rpu_fabric
   import rpu_pkg::*, rpu_fabric_pkg::*;
 #(

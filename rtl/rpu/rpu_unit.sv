@@ -5,6 +5,17 @@
 // gives the slot back by a release. `core_rst` holds the core, and forgets packets and registers; memories keep what
 // they have, and the host reaches them always (instruction memory, and packet memory under load, with waits).
 // Latency and backpressure: rpu_writer, rpu_transmit, rpu_reader, rpu_bus.
+//
+//  s_axis -> rpu_writer -+-> packet memory -+-> rpu_transmit -> m_axis
+//                |       +-> data memory ---+     ^   |
+//                | descriptors                    |   +-> rpu_slot_return -> releases
+//                v                                |
+//             rpu_io --- to be sent --> rpu_send_check
+//                ^
+//                |
+//  rpu_core <-> rpu_bus <-> packet memory, data memory, accelerator, other units
+//     ^                                                     ^
+//  instruction memory         packet memory -> u_accel_reader
 module rpu_unit
   import rpu_pkg::*;
 #(

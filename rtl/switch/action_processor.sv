@@ -9,6 +9,12 @@
 // ACT_METER (1 and what the answer takes).
 // Backpressure: s_ready is made of registers. A packet may see enabled, live and quiet at any time while it is inside.
 // Programs and groups may be written at any time; a packet that comes 4 cycles later sees it.
+//
+//  s -+-> u_packets ------------------------------+------------------------+ the packet, its sums and its hash
+//     +-> checksum_sums, exact_hash -> u_summed --+                        v
+//     +-> action_fetch -- words --> action_sequence -- steps --> action_execute -+-> u_copies ------------------+-> m
+//               ^                        |                                       +-> checksum_sums -> u_deltas -+
+//               +----- where to go on ---+
 module action_processor
   import switch_pkg::*;
   import switch_step_pkg::*;

@@ -13,6 +13,13 @@
 //
 // Latency: 8 cycles. Throughput: 1 lookup a cycle. Backpressure: none for lookups; op_ready is low while entries move:
 // with STASH = 4, 14 cycles for an insertion, and 13 for each move.
+//
+//  key -+-> exact_hash -> RAM of each table -> key_equal -+-> result
+//       +-> key_equal with each entry of the stash -------+
+//
+//  IDLE -> VISIT -> DECIDE -> EVICT -> WRITE -> SETTLED -> NEXT -> PICK: the next entry of the stash
+//   ^               hash, read and compare, as a lookup                |
+//   +------------------------------------------------------------------+
 module exact_table
   import table_pkg::*;
 #(

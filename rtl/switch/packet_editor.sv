@@ -10,6 +10,14 @@
 // Latency: 14 cycles from a copy whose packet is there to its first beat. Throughput: a beat a cycle, without gaps
 // between packets; where a copy ends a beat earlier than its packet does, or later, the longer one counts.
 // Backpressure: s_axis_tready is a register, low while the store is full; so is s_copy_ready, low while 16 copies wait.
+//
+//  s_axis -> packet_store ---------- beats --------> turned, 2 cycles -> two beats to one -> edit_overlay -> u_beats
+//                | where packets end                                                            ^
+//                v                                                                              |
+//  s_copy -+-> u_orders -> copy_steps: which beat is read, and where its words go               |
+//          +-> u_jobs --> job_q -+-> edit_patches: front, words of L3 and L4 -------------------+
+//          |                     +-> u_sent -> m_copy                                           |
+//          +-> sctp_crc -> u_crcs --------------------------------------------------------------+
 module packet_editor
   import switch_pkg::*;
   import editor_pkg::*;

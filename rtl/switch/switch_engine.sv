@@ -7,6 +7,16 @@
 // output queues.
 // Throughput: a beat a cycle, a packet a cycle of one beat, one word of actions and one copy.
 // Backpressure: none at rx, but where a port holds its link off.
+//
+//  ports -> ingress_port -----+
+//  host --> packet_from_host -+-> stream_arbiter -+-> switch_parser -+---- beats --> the store of packet_editor
+//  again ---------------------+                   |                  | fields, layers
+//                                                 +-> byte_counter --+-> switch_table x TABLES -> action_processor
+//                                                                    +-> u_heads ---------------------^  | copies
+//  ports <- egress_queue <-+                                                                             v
+//  host <-- packet_fifo <--+-- egress_split <-- custom_actions (CUSTOM) <------------------------- packet_editor
+//  again <- packet_fifo <--+
+//  Beside action_processor: meter_bank, counter_bank. Registers: switch_control.
 module switch_engine
   import axi_pkg::*;
   import headrace_pkg::tx_meta_t;

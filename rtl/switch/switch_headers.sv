@@ -9,6 +9,9 @@
 // IPv4. Fragments but the first one have no l4, and over IPv6 the ip_proto 44. ip_proto behind extension headers that
 // can't be passed by is the next one's; exthdr tells of a header as soon as the one before names it.
 // Latency: 22 cycles (NARROW: 10). Throughput: a packet a cycle. Never stalls.
+//
+//  bytes -> Ethernet, tags -> type -> L3 header -> its fields -> IPv6 extension headers (two cycles each; NARROW: none)
+//        -> words of L4, by 16 -> by 4 -> by 1 -> which fields there are -> what they are -> match_t, layers_t
 module switch_headers
   import switch_pkg::*;
 #(

@@ -18,6 +18,12 @@
 // Latency: 7 cycles more than the ternary table, with n effects n + 1 more; CHUNK_W = 4 or 5, TERNARY = 128: 15.
 // Throughput: 1 packet a cycle; one with n effects takes n + 2. Backpressure: s_ready is a register, low while 16
 // packets are inside.
+//
+//  s -+-> u_states: the packet -----------------------------------------------------+
+//     +-> u_asked: its bytes, whether it is for this table -+                       v
+//     +-> & mask -> exact_table ---> wait ------------------+-> number -+-> u_entries -> u_results -> flow_effects -> m
+//     +-> ternary_table -> u_ranks: rank, number -----------+           +-> flow_counters, flow_timeouts
+//  op -> state_q: writes the mask, exact_table, ternary_table and u_ranks, an entry or an effect
 module switch_table
   import switch_pkg::*;
   import table_pkg::*;
