@@ -19,7 +19,7 @@ _EPILOG = """Examples:
 
 headrace bench
 
-headrace bench filter --quick
+headrace bench filter --full
 
 headrace bench capture
 
@@ -41,11 +41,11 @@ def bench_command(
         str,
         typer.Argument(
             metavar="[GROUP]",
-            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, conformance, switch-fit, "
-            "host-fit, all of them, or cost.",
+            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, conformance, all of these; "
+            "cost; or placed and routed: switch-fit, host-fit, rpu-fit, bridge-fit, stream-fit, size-fit.",
         ),
     ] = "all",
-    quick: Annotated[bool, typer.Option("--quick", help="Samples instead of every packet size.")] = False,
+    full: common.Full = False,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
     ] = None,
@@ -58,25 +58,27 @@ def bench_command(
 ) -> int:
     """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
-    conformance runs all of os-ken's tests of switches, switch-fit and host-fit place and route whole engines: each
-    takes hours. cost measures processor time beside another commit of this checkout, in turns. The exit code is 1 when
-    a figure misses what it must be.
+    A group takes at most three minutes of processor time once its models are built, and is what README and docs show;
+    --full takes more points, and longer. Those that place and route take hours. cost measures processor time beside
+    another commit of this checkout, in turns. The exit code is 1 when a figure misses what it must be.
     """
     from headrace.evaluate.bench import groups, page
     from headrace.evaluate.committed import MEASUREMENTS, publish
+    from headrace.evaluate.measured import processor_s
 
     common.one_of("bench", group, (*groups.GROUPS, "all", groups.COST))
     if beside is not None and (update_docs or group != groups.COST):
         raise HeadraceError("--beside is for bench cost without --update-docs", 2)
-    common.whole(quick, update_docs)
+    common.as_shown(full, update_docs)
     rows: list[Row] = []
     with common.long_progress() as progress:
-        for name in groups.GROUPS if group == "all" else [group]:
+        for name in groups.ALL if group == "all" else [group]:
             measurement = MEASUREMENTS[f"bench {name}"]
-            measured_on = measurement.here()
-            rows += (found := groups.run([name], quick, dask, progress, beside))
+            measured_on, begun_s = measurement.here(), processor_s()
+            rows += (found := groups.run([name], full, dask, progress, beside))
             if update_docs:
-                for line in publish(measurement, measured_on, page.values(name, found)):
+                took_s = None if dask else processor_s() - begun_s
+                for line in publish(measurement, measured_on, page.values(name, found), took_s):
                     common.tell(line)
     if json:
         print(json_format.dumps([row.to_json() for row in rows], indent=2))

@@ -43,6 +43,12 @@ Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="End after s
 UpdateDocs = Annotated[
     bool, typer.Option("--update-docs", help="Write the figures into this checkout's README, docs and their images.")
 ]
+Full = Annotated[bool, typer.Option("--full", help="All points, sizes, seeds and seconds: minutes to hours.")]
+SHORT = (
+    "It takes at most three minutes of processor time once its models are built, and is what README and docs show; "
+    "--full takes more points, and longer."
+)
+"""What --help says of measurements."""
 LinkType = Annotated[
     str | None, typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture.")
 ]
@@ -121,10 +127,10 @@ def beside(paths: Iterable[str]) -> AbstractContextManager[object]:
     return redirect_stdout(sys.stderr) if "-" in paths else nullcontext()
 
 
-def whole(quick: bool, update_docs: bool) -> None:
-    """Raise HeadraceError where half measurements would be published."""
-    if quick and update_docs:
-        raise HeadraceError("--update-docs wants the whole measurement: leave out --quick", 2)
+def as_shown(full: bool, update_docs: bool) -> None:
+    """Raise HeadraceError where another form would be published than README and docs show."""
+    if full and update_docs:
+        raise HeadraceError("--update-docs writes the form that README and docs show: leave out --full", 2)
 
 
 def become(user: str | None) -> None:

@@ -48,8 +48,8 @@ def figures_command(
     fit: Annotated[bool, typer.Option("--fit", help="With --measure: those of place and route alone.")] = False,
     json: common.Json = False,
 ) -> int:
-    """Show the figures of docs/figures.json: what measures them, when it did, whether files have changed since, and
-    which.
+    """Show the figures of docs/figures.json: what measures them, when it did and what processor time it took, whether
+    files have changed since, and which.
 
     The exit code of --measure is 1 when a command's was not 0: a figure misses what it must be, say.
     """
@@ -94,6 +94,7 @@ def _plain(name: str, entry: Entry, stale: Mapping[str, Stale]) -> dict[str, Any
     return {
         "date": entry.date,
         "fit": entry.fit,
+        "processor_s": entry.processor_s,
         "stale": name in stale,
         **changed,
         "values": dict(entry.values),
@@ -104,7 +105,8 @@ def _print(entries: Mapping[str, Entry], stale: Mapping[str, Stale], whole: bool
     """``whole``: tables in whole, and not only how many lines they have."""
     for name, entry in entries.items():
         what = stale[name].what if name in stale else "as measured"
-        print(f"headrace {name}, {entry.date}{', place and route' * entry.fit}: {what}")
+        took = "" if entry.processor_s is None else f", {entry.processor_s / 60:.1f} min of processor time"
+        print(f"headrace {name}, {entry.date}{', place and route' * entry.fit}{took}: {what}")
         for slot, value in sorted(entry.values.items(), key=lambda item: "\n" in item[1]):
             lines = value.split("\n")
             if len(lines) == 1:

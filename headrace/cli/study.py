@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from headrace.cli import common
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
 _PAPERS_EPILOG = """Examples:
 
@@ -38,7 +38,6 @@ def register(parent: typer.Typer) -> None:
 
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where report.md, CSV files and figures go.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer points and packets.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
 ]
@@ -66,98 +65,115 @@ def study_group(
     return 1 if found else 0
 
 
-def _add(name: str, said: str, *more: str) -> None:
-    """The command of a study: its help, and words of one more example."""
-    words = ("", "--quick --out quick-study", *more, "--update-docs")
+@dataclass(frozen=True)
+class _Said:
+    """What the help of a study's command says: what is repeated, how it is known, when the exit code is 1, and words of
+    one more example."""
+
+    repeats: str
+    known: str
+    fails: str
+    example: str = "--json study.json"
+
+
+_CYCLES = "Cycles are measured in the RTL, times are modelled: cycles times a nominal clock"
+_STUDIES = {
+    "capture": _Said(
+        "Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.",
+        _CYCLES + ". As root, the packets' way through this machine's kernel is measured as well.",
+        "when a captured byte is wrong",
+        "--cluster tcp://head:8786 --json study.json",
+    ),
+    "filter": _Said(
+        "Repeat FFShark's tables II to V on the filter card: packets at a full line, insertion latency, cores, size.",
+        "Packets, cycles and sizes are measured in the RTL, times are modelled: cycles times a nominal clock.",
+        "when a packet is lost, changed or not inspected",
+    ),
+    "bridge": _Said(
+        "Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.",
+        _CYCLES + ", and two models of a host. Its traces take it beyond the three minutes: some seven in all.",
+        "when a packet is wrong, out of order or missing",
+    ),
+    "rpu": _Said(
+        "Repeat what a thesis measured of Rosebud on a board, on the RPU card: its figures 4.2 and 4.3 and its table "
+        "4.1.",
+        _CYCLES + "; a board's configuration port is estimated.",
+        "when a packet is lost while accelerators change",
+    ),
+    "switch": _Said(
+        "Repeat what a thesis measured of its OpenFlow switch on an FPGA: short-lived connections, small packets, a "
+        "FIR filter, and what tables take.",
+        _CYCLES + ". Open vSwitch in user space (as root) and the filter on a core are measured on this machine.",
+        "when a packet goes the old way after a barrier's answer",
+    ),
+    "host": _Said(
+        "Repeat what a thesis measured of its DMA engine over PCI Express, on the RTL of rtl/pcie and a modelled link: "
+        "its figures 5.7, 5.8, 6.1 and 6.7; and what packets and interrupts of virtual functions take.",
+        _CYCLES + ". The processor time of a packet through TAP devices (as root) and vhost-user is this machine's.",
+        "when a byte comes otherwise over PCI Express than it went",
+    ),
+    "emulator": _Said(
+        "Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2), "
+        "what is left of it when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and "
+        "nodes on the switch card and on Open vSwitch (figures 6.2 to 6.4 and 6.6).",
+        "Coverage is counted, by movement and radio; the switch card is modelled; the rest is measured in nodes on "
+        "this machine.",
+        "when a cell of table 3.2 comes out otherwise with a range of 450 m, nodes find another number of links than "
+        "counted after a jam, or a message is lost",
+        "--cluster tcp://head:8786",
+    ),
+}
+
+
+def _add(name: str, said: _Said) -> None:
+    """The command of a study."""
+    words = ("", "--full --out full-study", said.example, "--update-docs")
     examples = "\n\n".join(f"headrace study {name} {each}".rstrip() for each in words)
 
     def command(
         out: Out = None,
-        quick: Quick = False,
+        full: common.Full = False,
         json: common.JsonFile = None,
         cluster: Cluster = None,
         update_docs: common.UpdateDocs = False,
     ) -> int:
-        return _run(name, out, quick, json, cluster, update_docs)
+        """Runs it and shows what it found; gives the exit code. Its modules: for measuring, for its page of the manual,
+        for its figures and for its report."""
+        from headrace.evaluate import measured, report
+        from headrace.evaluate.committed import MEASUREMENTS, publish
+        from headrace.evaluate.study import files
 
-    command.__doc__ = said
+        study, page, figures, shown = (
+            import_module(f"headrace.evaluate.study.{name}{part}") for part in ("", "_page", "_figures", "_report")
+        )
+        common.as_shown(full, update_docs)
+        common.check_outputs(json)
+        folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
+        measured_on, begun_s = measurement.here(), measured.processor_s()
+        with common.long_progress() as progress:
+            found = study.measure(full, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
+            files.write(found, folder, figures.draw, shown.markdown)
+        if update_docs:
+            took_s = None if cluster else measured.processor_s() - begun_s
+            for line in publish(measurement, measured_on, page.values(found), took_s, folder, page.FIGURES):
+                common.tell(line)
+        if json is not None:
+            report.write_json(found.to_json(), json)
+        if json != "-":
+            _print(shown.summary_table(found))
+            print(f"{folder / 'report.md'}: tables, figures and how they were found; {found.faults} faults")
+        return 1 if found.faults else 0
+
+    command.__doc__ = (
+        f"{said.repeats}\n\n{said.known} {common.SHORT} Files go to {name}-study unless --out says otherwise; points "
+        "go there as they are found, and a study that was ended goes on with those that are left. The exit code is 1 "
+        f"{said.fails}."
+    )
     app.command(name, epilog=f"Examples:\n\n{examples}\n")(command)
 
 
-_add(
-    "capture",
-    """Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.
-
-    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. As root, the packets' way through
-    this machine's kernel is measured as well. Files go to capture-study unless --out says otherwise; points go there as
-    they are found, and a study that was ended goes on with those that are left. The exit code is 1 when a captured byte
-    is wrong.
-    """,
-    "--cluster tcp://head:8786 --json study.json",
-)
-_add(
-    "filter",
-    """Repeat FFShark's tables II to V on the filter card: packets at a full line, insertion latency, cores and size.
-
-    Packets, cycles and sizes are measured in the RTL, times are modelled: cycles times a nominal clock. Files go to
-    filter-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on with
-    those that are left. The exit code is 1 when a packet is lost, changed or not inspected.
-    """,
-)
-_add(
-    "bridge",
-    """Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.
-
-    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock, and two models of a host. Files go
-    to bridge-study unless --out says otherwise; points go there as they are found, and a study that was ended goes on
-    with those that are left. The exit code is 1 when a packet is wrong, out of order or missing.
-    """,
-)
-_add(
-    "rpu",
-    """Repeat what a thesis measured of Rosebud on a board, on the RPU card: its figures 4.2 and 4.3 and its table 4.1.
-
-    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock; a board's configuration port is
-    estimated. Files go to rpu-study unless --out says otherwise; points go there as they are found, and a study that
-    was ended goes on with those that are left. The exit code is 1 when a packet is lost while accelerators change.
-    """,
-)
-_add(
-    "switch",
-    """Repeat what a thesis measured of its OpenFlow switch on an FPGA: short-lived connections, small packets, a FIR
-    filter, and what tables take.
-
-    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. Open vSwitch in user space (as
-    root) and the filter on a core are measured on this machine. Files go to switch-study unless --out says otherwise;
-    points of the card go there as they are found, and a study that was ended goes on with those that are left. The exit
-    code is 1 when a packet goes the old way after a barrier's answer.
-    """,
-)
-_add(
-    "host",
-    """Repeat what a thesis measured of its DMA engine over PCI Express, on the RTL of rtl/pcie and a modelled link: its
-    figures 5.7, 5.8, 6.1 and 6.7; and what packets and interrupts of virtual functions take.
-
-    Cycles are measured in the RTL, times are modelled: cycles times a nominal clock. The processor time of a packet
-    through TAP devices (as root) and vhost-user is this machine's. Files go to host-study unless --out says otherwise;
-    points go there as they are found, and a study that was ended goes on with those that are left. The exit code is 1
-    when a byte comes otherwise over PCI Express than it went.
-    """,
-)
-_add(
-    "emulator",
-    """Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2),
-    what is left of it when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and nodes on the
-    switch card and on Open vSwitch (figures 6.2 to 6.4 and 6.6).
-
-    Coverage is counted, by movement and radio; the switch card is modelled; the rest is measured in nodes on this
-    machine. Files go to emulator-study unless --out says otherwise; points of coverage and of the card go there as they
-    are found, and a study that was ended goes on with those that are left. The exit code is 1 when a cell of table 3.2
-    comes out otherwise with a range of 450 m, nodes find another number of links than counted after a jam, or a message
-    is lost.
-    """,
-    "--cluster tcp://head:8786",
-)
+for _name, _said in _STUDIES.items():
+    _add(_name, _said)
 
 
 @app.command("papers", epilog=_PAPERS_EPILOG)
@@ -173,7 +189,6 @@ def papers_command(
     The lists are data, ours are filled in from the committed figures, and nothing is measured. --update-docs writes the
     tables into the studies' pages. The exit code is 1 when an answer isn't what the figures say, or one is missing.
     """
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from headrace.evaluate import measured, report, statements
@@ -186,57 +201,13 @@ def papers_command(
         report.write_json(statements.to_json(root), json)
     elif not update_docs:
         for each in [page] if page else statements.STUDIES:
-            Console().print(Markdown(statements.table(each, statements.Figures(root))))
+            _print(Markdown(statements.table(each, statements.Figures(root))))
     for line in wrong:
         common.tell(line)
     return 1 if wrong else 0
 
 
-def _run(
-    name: str,
-    out: Path | None,
-    quick: bool,
-    json: str | None,
-    cluster: str | None,
-    update_docs: bool,
-) -> int:
-    """Runs a study, writes what it found and shows it; gives the exit code. Its modules: for measuring, for its page of
-    the manual, for its figures and for its report."""
-    from headrace.evaluate.committed import MEASUREMENTS, publish
-    from headrace.evaluate.study import files
-
-    room = "headrace.evaluate.study"
-    parts = ("", "_page", "_figures", "_report")
-    study, page, figures, report = (import_module(f"{room}.{name}{part}") for part in parts)
-    common.whole(quick, update_docs)
-    common.check_outputs(json)
-    folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
-    measured_on = measurement.here()
-    with common.long_progress() as progress:
-        found = study.measure(quick, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
-        files.write(found, folder, figures.draw, report.markdown)
-    if update_docs:
-        for line in publish(measurement, measured_on, page.values(found), folder, page.FIGURES):
-            common.tell(line)
-    return _show(found, report.summary_table, folder, json)
-
-
-class _Study(Protocol):
-    @property
-    def faults(self) -> int: ...
-
-    def to_json(self) -> dict[str, Any]: ...
-
-
-def _show(study: _Study, table: Callable[[Any], Table], folder: Path, json: str | None) -> int:
-    """JSON where it is wanted, otherwise a table and where the rest is; gives the exit code."""
+def _print(table: RenderableType) -> None:
     from rich.console import Console
 
-    from headrace.evaluate import report
-
-    if json is not None:
-        report.write_json(study.to_json(), json)
-    if json != "-":
-        Console().print(table(study))
-        print(f"{folder / 'report.md'}: tables, figures and how they were found; {study.faults} faults")
-    return 1 if study.faults else 0
+    Console().print(table)

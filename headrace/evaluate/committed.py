@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.evaluate import statements
-from headrace.evaluate.bench.parts import STREAM_TOPS
+from headrace.evaluate.bench.designs import BRIDGE_CONTROL, BRIDGE_PARTS, NARROW, RPU_PARTS, STREAM_PARTS, Part
 from headrace.evaluate.figures import fill_pages, record
 from headrace.evaluate.measured import Measurement, Sources, checkout
 
@@ -26,11 +26,20 @@ _NODES = (
     *(f"headrace/emulator/{room}/*.py" for room in ("fabric", "processes")),
 )
 _TABLES = ("docs/performance.md", "README.md")
+_STREAM_PAGE = ("docs/stream.md",)
 
 
 def _study(name: str, tops: tuple[str, ...], cards: tuple[str, ...], *files: str) -> Measurement:
     page = f"docs/study-{name}.md"
     return Measurement(f"study {name}", tops, cards, (f"{_STUDY}.{name}.measure",), files, (page,))
+
+
+def _fit(name: str, tops: tuple[str, ...], pages: tuple[str, ...] = _TABLES[:1]) -> Measurement:
+    return Measurement(f"bench {name}-fit", tops, (), (f"{_BENCH}.fit.{name}",), (), pages, fit=True)
+
+
+def _tops(parts: Iterable[Part]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(module for module, _ in parts))
 
 
 MEASUREMENTS = {
@@ -52,9 +61,7 @@ MEASUREMENTS = {
         Measurement(
             "bench switch", ("switch_card",), ("switch",), (f"{_BENCH}.switch.run",), ("sim/wire/*.h",), _TABLES
         ),
-        Measurement(
-            "bench conformance", ("switch_card",), ("switch",), (f"{_BENCH}.switch.conformance",), (), _TABLES[:1]
-        ),
+        Measurement("bench conformance", ("switch_card",), ("switch",), (f"{_BENCH}.switch.conformance",), (), _TABLES),
         Measurement("bench host", ("switch_card", "pcie_core"), ("switch",), (f"{_BENCH}.host.run",), _HOST, _TABLES),
         Measurement(
             "bench emulator",
@@ -68,12 +75,14 @@ MEASUREMENTS = {
             ),
             _TABLES,
         ),
-        Measurement("bench size", ("bpf_core", "capture_engine"), (), (f"{_BENCH}.size.run",), (), _TABLES, fit=True),
-        Measurement("bench switch-fit", ("switch_engine",), (), (f"{_BENCH}.fit.run",), (), _TABLES[:1], fit=True),
-        Measurement(
-            "bench host-fit", ("host_engine", "pcie_core"), (), (f"{_BENCH}.fit.run",), (), _TABLES[:1], fit=True
-        ),
-        Measurement("bench stream", STREAM_TOPS, (), (f"{_BENCH}.parts.stream",), (), ("docs/stream.md",), fit=True),
+        Measurement("bench size", ("bpf_core", "capture_engine"), (), (f"{_BENCH}.size.run",), (), _TABLES),
+        Measurement("bench stream", _tops(STREAM_PARTS), (), (f"{_BENCH}.parts.stream",), (), _STREAM_PAGE),
+        _fit("switch", ("switch_engine",)),
+        _fit("host", ("host_engine", "pcie_core")),
+        _fit("rpu", _tops(part[1:] for part in RPU_PARTS)),
+        _fit("bridge", _tops((*BRIDGE_PARTS, BRIDGE_CONTROL))),
+        _fit("stream", _tops(NARROW), _STREAM_PAGE),
+        _fit("size", ("bpf_core", "filter_card", "capture_engine"), _TABLES),
         Measurement(
             "bench sim",
             ("filter_card",),
@@ -107,11 +116,13 @@ def publish(
     measurement: Measurement,
     measured_on: str,
     values: Mapping[str, str | None],
+    processor_s: float | None,
     folder: Path | None = None,
     figures: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Writes values into the file of figures and all pages, and copies drawings, ``figures`` (names in ``folder`` and
-    in docs/images). Gives the papers' statements whose answers are others now, a line each.
+    in docs/images). ``processor_s``: that the measurement took, if that is known. Gives the papers'
+    statements whose answers are others now, a line each.
 
     Raises HeadraceError where this is no checkout, or its sources have changed since they were ``measured_on``.
     """
@@ -119,7 +130,7 @@ def publish(
     sources = Sources(root)
     if measurement.here(sources) != measured_on:
         raise HeadraceError("the sources have changed while they were measured: docs are left as they were")
-    record(measurement, values, sources)
+    record(measurement, values, sources, processor_s)
     for name, shown in (figures or {}).items():
         assert folder is not None
         shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")

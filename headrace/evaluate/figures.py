@@ -1,9 +1,9 @@
 """The committed figures: docs/figures.json holds all of them, by the command that measures them; pages are filled.
 
-A command's entry says when it was measured, whether it is place and route, on which files (digests, as
-``headrace.evaluate.measured`` makes them), and its values by name. A table is a list of lines. In a page, a value
-stands between ``<!--=NAME-->`` and ``<!--/-->``. When the files have changed since, the page says so: below each table,
-and in the slot ``GROUP.stale`` beside single values.
+A command's entry says when it was measured, whether it is place and route, the processor time that it took, on which
+files (digests, as ``headrace.evaluate.measured`` makes them), and its values by name. A table is a list of lines. In a
+page, a value stands between ``<!--=NAME-->`` and ``<!--/-->``. When the files have changed since, the page says so:
+below each table, and in the slot ``GROUP.stale`` beside single values.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ _NAMED = 3  # files that are named where a line must do
 @dataclass(frozen=True)
 class Entry:
     """What a command has measured. ``files``: digests by path; none where only the values are known, of figures that
-    are older than this record."""
+    are older than this record. ``processor_s``: seconds that it took, builds of models included; None where that isn't
+    known."""
 
     date: str
     fit: bool
     values: Mapping[str, str]
     files: Mapping[str, str]
+    processor_s: float | None = None
 
     def changed(self, now: Mapping[str, str]) -> list[str]:
         """Files that are others now, are new or are gone."""
@@ -78,13 +80,14 @@ def read(root: Path) -> dict[str, Entry]:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     values = {name: value if isinstance(value, str) else "\n".join(value) for name, value in data["values"].items()}
-    return Entry(data["date"], data["fit"], values, data["files"])
+    return Entry(data["date"], data["fit"], values, data["files"], data.get("processor_s"))
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
     """As the file has it."""
     values = {name: value.split("\n") if "\n" in value else value for name, value in entry.values.items()}
-    return {"date": entry.date, "fit": entry.fit, "values": values, "files": dict(entry.files)}
+    took = {} if entry.processor_s is None else {"processor_s": entry.processor_s}
+    return {"date": entry.date, "fit": entry.fit, **took, "values": values, "files": dict(entry.files)}
 
 
 def write(entries: Mapping[str, Entry], root: Path) -> None:
@@ -96,7 +99,9 @@ def write(entries: Mapping[str, Entry], root: Path) -> None:
         raise HeadraceError(f"{root / FILE}: {error.strerror}") from None
 
 
-def record(measurement: Measurement, values: Mapping[str, str | None], sources: Sources) -> None:
+def record(
+    measurement: Measurement, values: Mapping[str, str | None], sources: Sources, processor_s: float | None = None
+) -> None:
     """Puts what was measured today into the file. A value that is None stays as it was."""
     entries = read(sources.root)
     old = entries[measurement.command].values if measurement.command in entries else {}
@@ -106,6 +111,7 @@ def record(measurement: Measurement, values: Mapping[str, str | None], sources: 
         measurement.fit,
         {name: value for name, value in found.items() if value is not None},
         sources.digests(measurement),
+        None if processor_s is None else round(processor_s, 1),
     )
     write(entries, sources.root)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import resource
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -136,6 +137,12 @@ class Measurement:
             return f"measured by headrace {self.command} of version {metadata.version('headrace')}"
         digests = (sources or Sources(root)).digests(self)
         return f"measured by headrace {self.command} on sources {_digest(repr(digests))}"
+
+
+def processor_s() -> float:
+    """Seconds of processor time that this process has taken, and all that it has started and waited for."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def checkout() -> Path:

@@ -100,7 +100,7 @@ def test_beside_the_commit_of_the_demands_figures_are_met_or_missed(
 ) -> None:
     write(tree, HEAVY)
     monkeypatch.setattr(cost, "BASE", commit(tree)[:7])
-    assert main(["bench", "cost", "--quick"]) == 1
+    assert main(["bench", "cost"]) == 1
     out = capsys.readouterr().out
     assert out.count("missed") == 4 and "at most 10 %" in out
     write(tree, LIGHT)

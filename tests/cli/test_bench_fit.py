@@ -12,13 +12,23 @@ import pytest
 from headrace import synth
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.evaluate.bench import fit
+from headrace.evaluate.bench import designs, fit
+from headrace.evaluate.bench.designs import Design
+from headrace.evaluate.points import quiet
 from headrace.registers.compile import generate_rtl
 from headrace.synth import yosys
 from headrace.synth.placement import why_not_routed
 from headrace.synth.report import Placement, Seed, SynthReport, Usage
 from headrace.synth.sources import find_design
 
+DESIGNS = {
+    "switch-fit": designs.SWITCH,
+    "host-fit": designs.HOST,
+    "rpu-fit": designs.RPU,
+    "bridge-fit": designs.BRIDGE,
+    "stream-fit": designs.STREAM,
+    "size-fit": designs.SIZE,
+}
 Call = tuple[str, str, dict[str, str], dict[str, Any]]
 
 
@@ -45,12 +55,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     return made
 
 
-@pytest.mark.parametrize("group", fit.DESIGNS)
+@pytest.mark.parametrize("group", DESIGNS)
 def test_a_rows_command_repeats_it(group: str, calls: list[Call]) -> None:
-    fit.run(group, False, lambda _what, _done: None)
+    fit.GROUPS[group](quiet)
     wanted = {str(call) for call in calls}
     calls.clear()
-    for design in fit.DESIGNS[group]:
+    for design in DESIGNS[group]:
         for grade in design.grades:
             assert main(shlex.split(design.command(grade))[1:]) == 1
     assert {str(call) for call in calls} == wanted
@@ -58,7 +68,7 @@ def test_a_rows_command_repeats_it(group: str, calls: list[Call]) -> None:
 
 
 def test_the_median_of_three_seeds_is_compared_with_what_must_be(calls: list[Call]) -> None:
-    rows = [row for group in fit.DESIGNS for row in fit.run(group, False, lambda _what, _done: None)]
+    rows = [*fit.switch(quiet), *fit.host(quiet)]
     fmax = [row for row in rows if "Fmax" in row.what]
     assert [(row.group, row.must, row.value, row.ok, row.note.split(";")[0]) for row in fmax] == [
         ("switch-fit", "at least 80", 90.0, True, "one seed"),
@@ -66,15 +76,28 @@ def test_the_median_of_three_seeds_is_compared_with_what_must_be(calls: list[Cal
         *[("host-fit", "at least 100", 89.0, False, "median of 3 seeds (88 to 90)")] * 2,
     ]
     assert [grade for grade in ("6", "8") for row in fmax if f"speed grade {grade}" in row.what] == ["6", "6", "8", "8"]
-    designs = [design for group in fit.DESIGNS.values() for design in group]
-    assert len(rows) - len(fmax) == len(designs)
-    assert len(calls) == sum(len(design.grades) for design in designs)
+    chosen = [*designs.SWITCH, *designs.HOST]
+    assert len(rows) - len(fmax) == len(chosen)
+    assert len(calls) == sum(len(design.grades) for design in chosen)
+
+
+def test_what_is_placed_without_a_demand_has_its_fmax_and_the_cores_work_is_beside_ffsharks(calls: list[Call]) -> None:
+    rows = {row.what: row for row in (*fit.bridge(quiet), *fit.size(quiet))}
+    block = rows["`noc` DATA_W=64, ECP5: Fmax, placed and routed"]
+    assert (block.must, block.value, block.ok) == ("-", 89.0, None)
+    assert rows["`noc` DATA_W=64, UltraScale+"].value == 1_000
+    core = rows["filter core of 32 KB, ECP5: Fmax, placed and routed"]
+    assert (core.value, core.ok) == (88.0, False) and "FFShark 8,277 LUT4, 46.1 MHz" in core.note
+    work = rows["work per LUT beside FFShark's"]
+    assert work.value == pytest.approx(88e6 / 11 / 1_000 / (46.1e6 / 20 / 8_277)) and work.ok
 
 
 @pytest.mark.parametrize(
-    "design", [each for group in fit.DESIGNS.values() for each in group], ids=lambda each: each.what
+    "design",
+    [*designs.SWITCH, *designs.HOST],
+    ids=lambda each: f"{each.what}, {each.target}",
 )
-def test_a_design_is_one_that_there_can_be(design: fit.Design, tmp_path: Path) -> None:
+def test_a_design_is_one_that_there_can_be(design: Design, tmp_path: Path) -> None:
     found, parameters = find_design(design.module, design.parameters)
     generated = [path for rdl in found.registers for path in generate_rtl(rdl, tmp_path) if path.suffix == ".sv"]
     yosys.write_read_options(tmp_path / "sources.f", found.top, [*generated, *found.files], parameters)

@@ -15,7 +15,7 @@ from patience import until
 from headrace.cli import commands, main
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Row
-from headrace.evaluate.bench.groups import GROUPS
+from headrace.evaluate.bench.groups import ALL
 
 COMMANDS = ["filter", "measure", "cards", "build", "cache", "synth", "bench", "version"]
 LINK = ["run", "set", "stats"]
@@ -106,7 +106,7 @@ def test_help_loads_nothing_that_takes_long() -> None:
         (
             ["bench", "frob"],
             "headrace: bench frob: none of filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, "
-            "conformance, switch-fit, host-fit, all, cost",
+            "conformance, switch-fit, host-fit, rpu-fit, bridge-fit, stream-fit, size-fit, all, cost",
         ),
     ],
 )
@@ -168,11 +168,11 @@ def test_bench_shows_rows_and_fails_when_one_is_missed(
         return [met, missed] if "sim" in groups else [met]
 
     monkeypatch.setattr("headrace.evaluate.bench.groups.run", run)
-    assert main(["bench", "filter", "--quick", "--dask", "tcp://host:1"]) == 0
+    assert main(["bench", "filter", "--full", "--dask", "tcp://host:1"]) == 0
     assert main(["bench"]) == 1
     out = capsys.readouterr().out
     assert all(text in out for text in ("uninspected at 60 bytes", "8 cores", "149,0", "missed", "wall clock"))
-    assert asked == [(["filter"], True, "tcp://host:1"), *(([group], False, None) for group in GROUPS)]
+    assert asked == [(["filter"], True, "tcp://host:1"), *(([group], False, None) for group in ALL)]
     assert main(["bench", "sim", "--json"]) == 1
     assert [row["ok"] for row in json.loads(capsys.readouterr().out)] == [True, False]
 

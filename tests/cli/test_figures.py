@@ -25,7 +25,7 @@ from headrace.evaluate.measured import Measurement, Sources
 
 REPOSITORY = paths.share()
 FILE = "rtl/filter/bpf_core.sv"
-STALE = {"bench filter": [FILE], "bench size": [FILE], "study rpu": []}
+STALE = {"bench filter": [FILE], "bench size-fit": [FILE], "study rpu": []}
 
 
 @pytest.fixture
@@ -39,7 +39,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entries = figures.read(tmp_path)
     for name, entry in entries.items():
         files = {} if name == "study rpu" else {FILE: "old"} if name in STALE else files_of(MEASUREMENTS[name])
-        entries[name] = replace(entry, files=files, date="2026-01-02")
+        took = 90.0 if name == "bench sim" else None
+        entries[name] = replace(entry, files=files, date="2026-01-02", processor_s=took)
     figures.write(entries, tmp_path)
     return tmp_path
 
@@ -52,9 +53,9 @@ def test_all_are_shown_with_their_date_and_what_changed(tree: Path, capsys: pyte
     assert main(["figures"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"headrace bench filter, 2026-01-02: {FILE} changed" in lines
-    assert f"headrace bench size, 2026-01-02, place and route: {FILE} changed" in lines
+    assert f"headrace bench size-fit, 2026-01-02, place and route: {FILE} changed" in lines
     assert "headrace study rpu, 2026-01-02: measured before its files were recorded" in lines
-    assert "headrace bench sim, 2026-01-02: as measured" in lines
+    assert "headrace bench sim, 2026-01-02, 1.5 min of processor time: as measured" in lines
     assert "  filter.latency = 1" in lines and "  filter.table: 11 rows" in lines
     assert sum(line.startswith("headrace ") for line in lines) == len(MEASUREMENTS)
 
@@ -72,7 +73,8 @@ def test_json_has_all_of_it(tree: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert set(found) == set(MEASUREMENTS)
     assert {name: each["changed"] for name, each in found.items() if each["stale"]} == STALE
     sim = found["bench sim"]
-    assert (sim["date"], sim["fit"], found["bench size"]["fit"]) == ("2026-01-02", False, True)
+    assert (sim["date"], sim["fit"], sim["processor_s"]) == ("2026-01-02", False, 90)
+    assert (found["bench size-fit"]["fit"], found["bench size-fit"]["processor_s"]) == (True, None)
     assert sim["values"]["sim.table"].startswith("| what |")
 
 
@@ -94,7 +96,7 @@ def test_pages_are_filled_once(tree: Path, capsys: pytest.CaptureFixture[str]) -
     ("options", "code", "wanted"),
     [
         ([], 0, ["study rpu --update-docs --out build/rpu-study", "bench filter --update-docs"]),
-        (["--fit"], 0, ["bench size --update-docs"]),
+        (["--fit"], 0, ["bench size-fit --update-docs"]),
         (["bench filter"], 1, ["bench filter --update-docs"]),
         (["bench sim"], 0, []),
     ],

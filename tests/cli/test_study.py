@@ -126,7 +126,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     out = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capture, "all_points", lambda _quick: SMALL)
+        patch.setattr(capture, "all_points", lambda _full: SMALL)
         patch.setattr(capture, "measure_kernel_path", refuse)
         assert main(["study", "capture", "--out", str(out), "--json", str(out / "study.json")]) == 0
     yield out
@@ -204,7 +204,7 @@ def test_a_wrong_byte_in_the_ring_is_a_fault() -> None:
 
 
 def test_the_points_cover_the_table_and_what_lies_beyond() -> None:
-    points = all_points(quick=False)
+    points = all_points(full=True)
     table = {
         (p.arguments["clock_hz"], p.arguments["burst"], p.names["memory"]) for p in points if p.table == "table_5_1"
     }
@@ -212,12 +212,14 @@ def test_the_points_cover_the_table_and_what_lies_beyond() -> None:
     used = cards(point.arguments for point in points)
     assert {card["mem_w"] for card in used} == {32, 64, 128, 256, 512}
     assert {card["burst"] for card in used if card["mem_w"] == 32} == {1, 2, 4, 8, 16, 32, 64, 128, 256}
-    assert len(cards(point.arguments for point in all_points(quick=True))) < len(used) / 3
+    short = all_points(full=False)
+    assert len(cards(point.arguments for point in short)) < len(used) / 2
+    assert {point.table for point in short} == {point.table for point in points}
 
 
 def test_an_output_folder_that_can_not_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    study = CaptureStudy(quick=False, **{name: [] for name in TABLES}, kernel_path=[], no_kernel_path=None, wall_s=0.0)
+    study = CaptureStudy(full=True, **{name: [] for name in TABLES}, kernel_path=[], no_kernel_path=None, wall_s=0.0)
     with pytest.raises(HeadraceError, match="file"):
         files.write(study, tmp_path / "file", capture_figures.draw, capture_report.markdown)
 

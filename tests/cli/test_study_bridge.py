@@ -62,7 +62,7 @@ POINTS = [
         )
         for mode, burst in (("single", False), ("express", True))
     ),
-    wire_points(quick=True)[0],
+    wire_points()[0],
 ]
 
 
@@ -130,10 +130,10 @@ def test_json_has_all_rows(study: BridgeStudy) -> None:
 
 
 def test_all_points_have_what_the_rows_need() -> None:
-    points = all_points(quick=False)
+    points = all_points(full=True)
     assert {point.table for point in points} == {"throughput", "latency", "traces", "critical", "wire"}
     assert {point.arguments["size"] for point in points if point.table == "throughput"} == set(SIZES)
-    assert len(wire_points(quick=False, every=True)) == 1455
+    assert len(wire_points(every=True)) == 1455
 
 
 def test_a_wrong_packet_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

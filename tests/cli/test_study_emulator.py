@@ -23,7 +23,7 @@ from headrace.evaluate.study.emulator_switching import Beside
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
 
 NOTHING = EmulatorStudy(
-    quick=True,
+    full=False,
     coverage=[],
     resiliency=[],
     healed=[],
@@ -64,8 +64,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if point.table == "coverage":
             point.arguments["steps"] = 2
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(emulator, "all_points", lambda _quick: points)
-        patch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
+        patch.setattr(emulator, "all_points", lambda _full: points)
+        patch.setattr(emulator.switching, "beside", lambda _full, _report: beside())
         patch.setattr(emulator, "healing", lambda *_: [Healed(450.0, seed, 4, 3, 3 - seed) for seed in (0, 1)])
         patch.setattr(emulator.traffic_loads, "single_streams", singles)
         patch.setattr(emulator.traffic_loads, "five_streams", lambda nodes, _seconds: streams([(1, 2)], nodes))

@@ -26,8 +26,8 @@ SMALL = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     out = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(filter_study, "all_points", lambda _quick: SMALL)
-        assert main(["study", "filter", "--quick", "--out", str(out), "--json", str(out / "study.json")]) == 0
+        patch.setattr(filter_study, "all_points", lambda _full: SMALL)
+        assert main(["study", "filter", "--out", str(out), "--json", str(out / "study.json")]) == 0
     yield out
 
 
@@ -58,10 +58,11 @@ def test_eight_cores_inspect_the_mix(folder: Path) -> None:
     assert (row["cores"], row["packets"], row["uninspected"]) == ("8", "200", "0") and float(row["cpi"]) == 1
 
 
-def test_the_quick_form_has_the_published_sizes_and_not_the_whole_cards(folder: Path) -> None:
+def test_sizes_stand_beside_the_published_ones_and_the_whole_cards_elsewhere(folder: Path) -> None:
     parts = {(row["part"], row["what"]): int(row["luts"]) for row in rows_of(folder, "parts")}
     assert parts["whole", "FFShark, Vivado"] == 56_250 and 0 < parts["chopper", "Headrace, filter_dispatch"] < 4_112
-    assert len(parts) == 5
+    assert len(parts) == 7
+    assert "whole: Headrace, six cores | by `headrace bench size-fit`" in (folder / "report.md").read_text()
     report = (folder / "report.md").read_text()
     assert "measured by headrace study filter on" in report and (folder / "insertion.svg").exists()
     assert json.loads((folder / "study.json").read_text())["faults"] == 0

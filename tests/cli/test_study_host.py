@@ -148,7 +148,7 @@ def without_link(transfers: Sequence[dict[str, Any]], width: int = 256, tags: in
 def test_a_study_has_tables_figures_and_what_it_was_measured_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = [point for point in host_points.all_points(True) if point.arguments["kind"] == "pcie"]
+    few = [point for point in host_points.all_points(full=False) if point.arguments["kind"] == "pcie"]
     few += [
         Point("latencies", {"kind": "latency", "size": 64, "read_latency_ns": 0}),
         *(
@@ -156,7 +156,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
             for n in (1, 4)
         ),
     ]
-    monkeypatch.setattr(host, "all_points", lambda _quick: few)
+    monkeypatch.setattr(host, "all_points", lambda _full: few)
     monkeypatch.setattr(study, "run_points", here)
     monkeypatch.setattr(pcie_link, "why_not", lambda: None)
     monkeypatch.setattr(pcie_link, "moved", without_link)
@@ -175,7 +175,9 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
     found = json.loads((tmp_path / "study.json").read_text())
     assert found["faults"] == 0 and found["latencies"][0]["least_cycles"] > 20
     assert [row["path_ns"] for row in found["paths"]] == [0, 2_000]
-    assert [(row["generation"], row["lanes"]) for row in found["links"]] == [(n, 8) for n in range(1, 6)]
+    assert [(row["generation"], row["lanes"]) for row in found["links"]] == [
+        (n, lanes) for n in range(1, 6) for lanes in (4, 8, 16)
+    ]
 
 
 def test_the_bench_says_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def filter_load(kind: str, **point: Any) -> Any:
 def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(monkeypatch, filter_study, filter_load)
     monkeypatch.setattr(filter_study.filter_loads, "build", lambda _cores: None)
-    monkeypatch.setattr(filter_study, "parts", lambda _quick: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5, 0)])
+    monkeypatch.setattr(filter_study, "parts", lambda: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5, 0)])
     assert main(["study", "filter", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
     found = slots((tree / "docs/study-filter.md").read_text())
     assert lines_of(found["filter.sizes"])["60 bytes"] == ["1,000", "0", "0"]
@@ -275,7 +275,7 @@ def test_the_switches_study_goes_into_its_page(tree: Path, tmp_path: Path, monke
     assert lines_of(found["switch.small"])["100 bytes"] == ["166.7", "800.0", "0.08", "0.08", "0.79", "1.21"]
     assert lines_of(found["switch.sizes"])["exact, 1,024 entries"] == ["1,024", "0", "0", "1", "47"]
     assert lines_of(found["switch.fir"])["64"] == ["32.0", "2.0", "2.00"]
-    assert lines_of(found["switch.barriers"])["card, modified"] == ["1,000", "0", "0"]
+    assert lines_of(found["switch.barriers"])["card, modified"] == ["200", "0", "0"]
     assert stale([MEASUREMENTS["study switch"]], Sources(tree)) == []
 
 
@@ -343,7 +343,7 @@ def beside() -> Beside:
 def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(monkeypatch, emulator, emulator_load)
     monkeypatch.setattr(emulator.emulator_card, "build", lambda: None)
-    monkeypatch.setattr(emulator.switching, "beside", lambda _quick, _report: beside())
+    monkeypatch.setattr(emulator.switching, "beside", lambda _full, _report: beside())
     loads = emulator.traffic_loads
     monkeypatch.setattr(
         loads, "single_streams", lambda n, sizes, _s: [loads.Single(n, size, 1e7, 4e7, 0.1, 5e6) for size in sizes]
@@ -353,8 +353,8 @@ def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monk
     draw_only(monkeypatch, emulator_figures, emulator_page.FIGURES)
     assert main(["study", "emulator", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
     found = slots((tree / "docs/study-emulator.md").read_text())
-    assert lines_of(found["emulator.coverage"])["2"] == ["1", "1", "T", *["T: 220 of 220, 100.0%"] * 3]
-    assert lines_of(found["emulator.phys"])["1, one endpoint"] == ["25.0% (12%)"] * 3
+    assert lines_of(found["emulator.coverage"])["2"] == ["1", "1", "T", *["T: 220 of 220, 100.0%"] * 2]
+    assert lines_of(found["emulator.phys"])["1, one endpoint"] == ["25.0% (12%)"] * 2
     assert lines_of(found["emulator.resiliency"])["450 m, 24 jammed"] == [
         *("76.0%", "88.0%", "50.0% to 100.0%", "44.8%", "12.0", "10", "12")
     ]

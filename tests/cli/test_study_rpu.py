@@ -28,7 +28,7 @@ SMALL = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     out = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rpu, "all_points", lambda _quick: SMALL)
+        patch.setattr(rpu, "all_points", lambda _full: SMALL)
         assert main(["study", "rpu", "--out", str(out), "--json", str(out / "study.json")]) == 0
     yield out
 

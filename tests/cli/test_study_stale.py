@@ -94,7 +94,13 @@ def test_nothing_is_said_of_fresh_figures(said: Said) -> None:
 
 def test_a_changed_file_makes_its_figures_stale_and_no_others(said: Said, tree: Path) -> None:
     change(tree / "rtl/bridge/h2s_lane.sv", "endmodule", "  wire changed = 1'b1;\nendmodule")
-    assert said() == (1, [f"headrace {kind} bridge: rtl/bridge/h2s_lane.sv changed" for kind in ("study", "bench")])
+    assert said() == (
+        1,
+        [
+            f"headrace {name}: rtl/bridge/h2s_lane.sv changed"
+            for name in ("study bridge", "bench bridge", "bench bridge-fit")
+        ],
+    )
 
 
 def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: Path) -> None:
@@ -104,6 +110,9 @@ def test_what_all_cards_use_makes_all_figures_of_cards_stale(said: Said, tree: P
         "headrace bench size",
         "headrace bench stream",
         "headrace bench host-fit",
+        "headrace bench rpu-fit",
+        "headrace bench bridge-fit",
+        "headrace bench stream-fit",
     }  # those are of single blocks
     assert code == 1 and {line.split(": ")[0] for line in lines} == of_cards
 
@@ -270,13 +279,13 @@ def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pyt
     assert figures.fill_pages(MEASUREMENTS.values(), Sources(tree)) == ["docs/performance.md", "README.md"]
     assert (tree / "README.md").read_text().count(NOTE) == 1
     rows = [row("x, none accepted", 123_456), row("x, all accepted and written", 65.4321, "packets", ok=False)]
-    publish(measurement, measurement.here(), page.values("sim", rows))
+    publish(measurement, measurement.here(), page.values("sim", rows), 61.04)
     assert slots((tree / "README.md").read_text())["sim.none"] == "123,456"
     table = slots((tree / "docs/performance.md").read_text())["sim.table"]
     assert "| x, all accepted and written |  | **65.43 packets: missed** | measured |" in table
     assert NOTE not in (tree / "README.md").read_text() + (tree / "docs/performance.md").read_text()
     entry = figures.read(tree)["bench sim"]
-    assert entry.date == date.today().isoformat() and entry.values["sim.table"] == table
+    assert (entry.date, entry.processor_s) == (date.today().isoformat(), 61.0) and entry.values["sim.table"] == table
     assert stale([measurement], Sources(tree)) == []
 
 
@@ -292,7 +301,7 @@ def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, mon
     mark = measurement.here()
     change(tree / "sim/error.h", "#pragma once", "#pragma once\n#define CHANGED")
     with pytest.raises(HeadraceError, match="changed while"):
-        publish(measurement, mark, {})
+        publish(measurement, mark, {}, None)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -328,7 +337,7 @@ def test_every_slot_of_the_pages_has_a_command_that_fills_it(name: str) -> None:
     """Names are looked for as words of the modules that make values: these need whole studies."""
     known = set(page._NAMES) | set(page._NOTED) | {f"statements.{study}" for study in statements.STUDIES}
     known |= {f"{group}.table" for group in (*GROUPS, COST)}
-    known |= {"size.engine", "stream.size", "stream.fmax", "bridge.blocks", "rpu.size", "switch.size", "host.size"}
+    known |= {"size.engine", "stream.size", "size-fit.engine", "switch.size", "host.size"}
     for module, prefix in (
         (bridge_page, "bridge"),
         (capture_page, "capture"),
@@ -360,9 +369,9 @@ def test_the_readme_shows_the_core_whose_line_rate_it_shows() -> None:
 
 
 @pytest.mark.parametrize("words", [["study", "capture"], ["study", "bridge"], ["bench", "sim"], ["bench", "cost"]])
-def test_half_a_measurement_is_not_published(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*words, "--quick", "--update-docs"]) == 2
-    assert "--quick" in capsys.readouterr().err
+def test_another_form_than_the_docs_show_is_not_published(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--full", "--update-docs"]) == 2
+    assert "--full" in capsys.readouterr().err
 
 
 def test_files_that_figures_depend_on_must_be_there(tmp_path: Path) -> None:

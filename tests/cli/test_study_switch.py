@@ -94,7 +94,7 @@ def test_a_study_has_tables_figures_and_what_it_was_measured_on(
         Point("barriers", {"kind": "stale_packets", "trials": 4, "replace": False}),
         Point("sizes", {"kind": "size", "part": "ternary", "entries": 8}),
     ]
-    monkeypatch.setattr(switch, "all_points", lambda _quick: few)
+    monkeypatch.setattr(switch, "all_points", lambda _full: few)
     monkeypatch.setattr(study, "run_points", here)
 
     def no_rates(*_: Any) -> None:

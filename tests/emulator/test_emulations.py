@@ -66,7 +66,7 @@ def test_rows_say_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
         (replace(good, measured_bps=6e6), [True, False]),
     ):
         monkeypatch.setattr(emulations, "jam", lambda _power, _frames, f=found: f)
-        rows = list(bench._jamming(True, None, lambda _what, _done: None))
+        rows = list(bench._jamming(False, None, lambda _what, _done: None))
         assert [row.ok for row in rows] == ok * 2
 
 
@@ -80,7 +80,7 @@ def test_cells_that_come_out_otherwise_are_missed(monkeypatch: pytest.MonkeyPatc
         ]
 
     monkeypatch.setattr(bench, "run_points", here)
-    cells, *rows = bench._coverage(True, None, lambda _what, _done: None)
+    cells, *rows = bench._coverage(False, None, lambda _what, _done: None)
     assert (cells.value, cells.ok) == (3, False)  # all are reached, where five cells say no
     assert [row.ok for row in rows] == [False, False, True, True]
 
@@ -107,7 +107,7 @@ def test_scale_is_held_to_the_script_and_to_what_is_lost(monkeypatch: pytest.Mon
         (replace(good, lost=1), [True, False, None]),
     ):
         monkeypatch.setattr(bench.traffic, "scale", lambda _nodes, f=found: f)
-        assert [row.ok for row in bench._scale(True, None, lambda _what, _done: None)] == ok
+        assert [row.ok for row in bench._scale(False, None, lambda _what, _done: None)] == ok
 
 
 def test_hosts_are_held_to_all_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +123,9 @@ def test_hosts_are_held_to_all_that_answers(monkeypatch: pytest.MonkeyPatch) -> 
         (replace(good, left=1), [True, True, False]),
     ):
         monkeypatch.setattr(bench.emulator_hosts, "spread", lambda _hosts, f=found: f)
-        assert [row.ok for row in bench._hosts(True, None, lambda _what, _done: None)] == ok
+        assert [row.ok for row in bench._hosts(False, None, lambda _what, _done: None)] == ok
     monkeypatch.setattr(bench.namespaces, "why_not", lambda: "network namespaces need root")
-    [row] = bench._hosts(True, None, lambda _what, _done: None)
+    [row] = bench._hosts(False, None, lambda _what, _done: None)
     assert (row.value, row.ok, row.note) == ("not run", None, "network namespaces need root")
 
 
@@ -138,6 +138,6 @@ def test_a_part_that_cant_be_measured_is_a_missed_row_beside_the_others(monkeypa
         yield bench._row("a node", "1", 1, "", True, bench.MEASURED)
 
     monkeypatch.setattr(bench, "_PARTS", {"links": some, "nodes": all_of_it})
-    rows = bench.run(True, None, lambda _what, _done: None)
+    rows = bench.run(False, None, lambda _what, _done: None)
     assert [(row.what, row.ok) for row in rows] == [("a link", True), ("links: the rest", False), ("a node", True)]
     assert rows[1].note == "no permission"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
-from headrace.evaluate.bench import MEASURED, MODELLED, Row, parts
+from headrace.evaluate.bench import MEASURED, MODELLED, Row
 from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.points import Progress
 from headrace.evaluate.study import Point
-from headrace.evaluate.study.bridge import measure, resources
+from headrace.evaluate.study.bridge import measure
 from headrace.evaluate.study.bridge_points import LARGEST_KB, all_points, wire_points
-from headrace.evaluate.study.bridge_rows import BridgeStudy, ModeRow, SizeRow
+from headrace.evaluate.study.bridge_rows import BridgeStudy, ModeRow
 
 LEAST_GAIN = {1500: 10, 64: 100}  # by packet size
 LEAST_LINE = 0.95
@@ -21,17 +21,15 @@ _FIXED = "64 KB, 10 ms"
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
 
 
-def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
-    """All rows of the bridge card. ``quick``: samples of the packet sizes on a full line instead of every one."""
-    study = measure(quick, address, progress, [*_points(), *wire_points(quick, every=not quick)])
-    progress("size of H2S and S2H", None)
-    rows = [*_gain(study), *_line(study), *_adaptive(study), *_critical(study), _faults(study), *_size(resources())]
-    return rows + parts.bridge(quick, progress)
+def run(full: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows of the bridge card. ``full``: every size on a full line."""
+    study = measure(full, address, progress, [*_points(), *wire_points(every=full)])
+    return [*_gain(study), *_line(study), *_adaptive(study), *_critical(study), _faults(study)]
 
 
 def _points() -> Iterator[Point]:
     """Those of the study that something is demanded of."""
-    for point in all_points(quick=False):
+    for point in all_points(full=False):
         wanted = {
             "throughput": point.names.get("host") == "embednet"
             and point.names.get("buffer_kb") in (SINGLE, LARGEST_KB)
@@ -122,16 +120,3 @@ def _critical(study: BridgeStudy) -> Iterator[Row]:
 
 def _faults(study: BridgeStudy) -> Row:
     return _row("packets wrong, out of order or unaccounted for", "0", study.faults, "", study.faults == 0, MEASURED)
-
-
-def _size(rows: Iterable[SizeRow]) -> Iterator[Row]:
-    found = list(rows)
-    for row in found:
-        if not row.what.startswith("Headrace"):
-            continue
-        note = f"{row.flip_flops:,.0f} FFs, {row.brams:g} BRAM36"
-        for seed in found:
-            if seed.block == row.block and seed.what == "EmbedNet, 64 KB":
-                note += f"; EmbedNet's {seed.luts:,.0f} LUTs, {seed.flip_flops:,.0f} FFs, {seed.brams:g} BRAM36"
-        what = row.what.removeprefix("Headrace, ")
-        yield _row(f"{row.block}, 32 bits, {what}", "-", row.luts, "LUTs", None, MEASURED, note)

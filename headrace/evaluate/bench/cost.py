@@ -115,7 +115,7 @@ def spent(
     return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall_s, output)
 
 
-def run(quick: bool, progress: Progress, beside: str | None = None) -> list[Row]:
+def run(full: bool, progress: Progress, beside: str | None = None) -> list[Row]:
     """All rows. ``beside``: a commit of the checkout that this package is; BASE unless given.
 
     Raises HeadraceError where there is no git, checkout or such commit.
@@ -124,10 +124,10 @@ def run(quick: bool, progress: Progress, beside: str | None = None) -> list[Row]
         folder = Path(name)
         here = Tree("this tree", checkout(), sys.executable)
         there, demanded = taken_out(beside or BASE, here.root, folder / "beside")
-        return _rows(here, there, folder, quick, demanded, progress)
+        return _rows(here, there, folder, full, demanded, progress)
 
 
-def _rows(here: Tree, there: Tree, folder: Path, quick: bool, demanded: bool, progress: Progress) -> list[Row]:
+def _rows(here: Tree, there: Tree, folder: Path, full: bool, demanded: bool, progress: Progress) -> list[Row]:
     caches = {here: "here", there: "there"}
     for tree, cache in caches.items():
         progress(f"{tree.name}: compiling what models share", None)
@@ -162,11 +162,11 @@ def _rows(here: Tree, there: Tree, folder: Path, quick: bool, demanded: bool, pr
         must, ok = ("-", None) if most is None or not demanded else (f"at most {100 * most:.0f} %", ratio <= most)
         return Row("cost", what, must, ratio, f"of {there.name}'s", ok, kind, f"{ours:.3g} beside {theirs:.3g} {unit}")
 
-    builds = pairs("first builds of the filter card", 1 if quick else 3, build)
+    builds = pairs("first builds of the filter card", 3 if full else 1, build)
     for tree in caches:
         filtered(tree)  # from now on all is compiled
-    filters = pairs("headrace filter", 3 if quick else 15, filtered)
-    both = pairs("calls", 1 if quick else 5, calls)
+    filters = pairs("headrace filter", 15, filtered)
+    both = pairs("calls", 5, calls)
     return [
         row("card.run of 4 cycles", 0.1, "us", [(ours[0], theirs[0]) for ours, theirs in both]),
         row("a look at the time: card.stats().time_ns", 0.1, "us", [(ours[1], theirs[1]) for ours, theirs in both]),

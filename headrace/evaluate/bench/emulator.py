@@ -1,6 +1,6 @@
 """What the emulator must show: coverage and resiliency, the same connectivity on each fabric, jamming as modelled.
 
-A group of rows more: a function that takes ``quick``, ``address`` and ``progress`` and gives rows, in ``_PARTS``.
+A group of rows more: a function that takes ``full``, ``address`` and ``progress`` and gives rows, in ``_PARTS``.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ LOSS = (Loss(0.01), Loss(0.3), Loss(0.02, "gemodel", r=0.2, bad=0.8, good=0.001)
 Part = Callable[[bool, str | None, Progress], Iterator[Row]]
 
 
-def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
-    """All rows. ``quick``: fewer seeds, steps and frames. What of a part can't be measured is a row that fails, beside
+def run(full: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``full``: more seeds, frames and packets. What of a part can't be measured is a row that fails, beside
     all that can."""
     rows: list[Row] = []
     for name, part in _PARTS.items():
         try:
-            for row in part(quick, address, progress):
+            for row in part(full, address, progress):
                 rows.append(row)
         except HeadraceError as error:
             rows.append(_row(f"{name}: the rest", "measured", "failed", "", False, MEASURED, str(error)))
@@ -53,8 +53,8 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
 _row = partial(Row, "emulator")
 
 
-def _coverage(quick: bool, address: str | None, progress: Progress) -> Iterator[Row]:
-    seeds = 2 if quick else coverage.SEEDS
+def _coverage(full: bool, address: str | None, progress: Progress) -> Iterator[Row]:
+    seeds = coverage.SEEDS if full else 5
     points = [study.coverage_point(study.RANGE_M, *cell, seeds=seeds) for cell in COVERAGE]
     rows = len(points)
     points += [study.resiliency_point(study.RANGE_M, jammed, seeds) for jammed in RESILIENCY if jammed]
@@ -91,8 +91,8 @@ def _coverage(quick: bool, address: str | None, progress: Progress) -> Iterator[
         )
 
 
-def _sizes(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
-    for nodes in SIZES[:1] if quick else SIZES:
+def _sizes(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
+    for nodes in SIZES:
         progress(f"{nodes} nodes", None)
         found = emulations.whole(nodes)
         yield _row(
@@ -106,28 +106,27 @@ def _sizes(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
         )
 
 
-def _fabrics(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+def _fabrics(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
     reasons = {fabric: emulations.why_not(fabric) for fabric in FABRICS}
     there = [fabric for fabric, reason in reasons.items() if reason is None]
-    steps = 2 if quick else emulations.STEPS
     progress("fabrics", None)
-    found = emulations.reached(emulations.SMALL, there, steps)
+    found = emulations.reached(emulations.SMALL, there, emulations.STEPS)
     pairs = ", ".join(f"{len(each)}" for each in found.expected)
     without = "".join(f"; without {fabric}: {reason}" for fabric, reason in reasons.items() if reason is not None)
     yield _row(
         f"steps at which who has a way, and nobody else, answers on {', '.join(there)}",
-        f"{steps}",
+        f"{emulations.STEPS}",
         found.same,
         "steps",
-        found.same == steps and not without,
+        found.same == emulations.STEPS and not without,
         MEASURED,
         f"6 nodes with 2 PHYs, pairs by step: {pairs}{without}",
     )
 
 
-def _jamming(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
-    frames = 1_000 if quick else 20_000
-    for power in (None, *emulations.powers(LOSSES[1:2] if quick else LOSSES)):
+def _jamming(full: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+    frames = 20_000 if full else 5_000
+    for power in (None, *emulations.powers(LOSSES)):
         progress("jamming", None)
         found = emulations.jam(power, frames)
         worst = max(found.deviation, found.far_deviation)
@@ -157,11 +156,10 @@ def _jamming(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
         )
 
 
-def _scale(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
-    nodes = 12 if quick else NODES
-    progress(f"{nodes} nodes", None)
-    found = traffic.scale(nodes)
-    what = f"{nodes} nodes with {found.phys} PHYs"
+def _scale(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
+    progress(f"{NODES} nodes", None)
+    found = traffic.scale(NODES)
+    what = f"{NODES} nodes with {found.phys} PHYs"
     yield _row(
         f"{what} and their processes: built",
         f"at most {MOST_OF_SCRIPT:g}",
@@ -186,7 +184,7 @@ def _scale(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
     )
 
 
-def _daemons(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+def _daemons(full: bool, _: str | None, progress: Progress) -> Iterator[Row]:
     for name in DAEMONS:
         what = f"{name}: a broken link is routed around, five hops, pings answered again after"
         try:
@@ -195,7 +193,7 @@ def _daemons(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
             yield _row(what, "twice its timer", "not run", "", None, WALL_CLOCK, str(error))
             continue
         progress(name, None)
-        found = emulator_daemons.convergence(name, pings=10 if quick else 100)
+        found = emulator_daemons.convergence(name, pings=100 if full else 30)
         yield _row(
             what,
             f"at most {2 * found.update_s:g}",
@@ -261,16 +259,12 @@ def _clean(_: bool, __: str | None, progress: Progress) -> Iterator[Row]:
     )
 
 
-def _links(quick: bool, _: str | None, progress: Progress) -> Iterator[Row]:
+def _links(full: bool, _: str | None, progress: Progress) -> Iterator[Row]:
     points: list[tuple[Callable[..., Any], dict[str, Any]]] = [
-        (link.measure_delay, {"delay_ns": delay_ns, "packets": 30 if quick else 200})
-        for delay_ns in (DELAYS_NS[:2] if quick else DELAYS_NS)
+        (link.measure_delay, {"delay_ns": delay_ns, "packets": 200 if full else 50}) for delay_ns in DELAYS_NS
     ]
-    points += [(link.measure_rate, {"rate_bps": rate_bps}) for rate_bps in (RATES_BPS[:1] if quick else RATES_BPS)]
-    points += [
-        (link.measure_loss, {"loss": loss, "packets": 10_000 if quick else 100_000})
-        for loss in (LOSS[:1] if quick else LOSS)
-    ]
+    points += [(link.measure_rate, {"rate_bps": rate_bps}) for rate_bps in RATES_BPS]
+    points += [(link.measure_loss, {"loss": loss, "packets": 100_000 if full else 30_000}) for loss in LOSS]
     for number, (measure, arguments) in enumerate(points):
         progress("links in RTL", number / len(points))
         yield _link(measure(**arguments))

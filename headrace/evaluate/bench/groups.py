@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from headrace.evaluate.bench import (
     Row,
@@ -25,9 +24,9 @@ from headrace.evaluate.points import Progress, quiet
 Run = Callable[[bool, str | None, Progress], list[Row]]
 
 
-def _here(run: Callable[[bool, Progress], list[Row]]) -> Run:
-    """What runs on no cluster."""
-    return lambda quick, _address, progress: run(quick, progress)
+def _one(run: Callable[[Progress], list[Row]]) -> Run:
+    """What runs on no cluster, and has one form."""
+    return lambda _full, _address, progress: run(progress)
 
 
 _RUNS: dict[str, Run] = {
@@ -38,25 +37,26 @@ _RUNS: dict[str, Run] = {
     "switch": switch.run,
     "host": host.run,
     "emulator": emulator.run,
-    "size": _here(size.run),
-    "stream": _here(parts.stream),
-    "sim": _here(simulator.run),
-    # These take some hours each
+    "size": _one(size.run),
+    "stream": _one(parts.stream),
+    "sim": _one(simulator.run),
     "conformance": switch.conformance,
-    **{name: _here(partial(fit.run, name)) for name in fit.DESIGNS},
+    **{name: _one(run) for name, run in fit.GROUPS.items()},
 }
 GROUPS = tuple(_RUNS)
+ALL = tuple(group for group in GROUPS if group not in fit.GROUPS)
+"""Those without place and route."""
 COST = "cost"  # a group that wants git and the commit to compare with, and so stands alone
 
 
 def run(
     groups: list[str],
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     beside: str | None = None,
 ) -> list[Row]:
-    """Runs benchmarks by group. ``quick`` takes samples where the full run takes every packet size; ``beside`` is the
-    commit that costs are compared with."""
-    runs = _RUNS | {COST: lambda quick, _address, progress: cost.run(quick, progress, beside)}
-    return [row for group in groups for row in runs[group](quick, address, progress)]
+    """Runs benchmarks by group. ``full``: more points, sizes and seconds than in three minutes of processor time;
+    ``beside``: the commit that costs are compared with."""
+    runs = _RUNS | {COST: lambda full, _address, progress: cost.run(full, progress, beside)}
+    return [row for group in groups for row in runs[group](full, address, progress)]

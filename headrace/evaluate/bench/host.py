@@ -35,15 +35,15 @@ PCIE_BYTES = 1 << 20  # that are moved, each way
 _PARTS = 20  # of the mutated rings
 
 
-def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
-    """All rows. ``quick``: fewer mutated rings and packets."""
-    rings = RINGS // 100 if quick else RINGS
-    parts = 2 if quick else _PARTS
+def run(full: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``full``: more mutated rings, packets and seconds."""
+    rings = RINGS if full else RINGS // 50
+    parts = _PARTS if full else 4
     points: dict[str, list[dict[str, Any]]] = {
         "carried": [
             {"kind": "carried", "size": size, "functions": functions} for functions in (FUNCTIONS, 1) for size in SIZES
         ],
-        "fair": [{"kind": "fair", "loud": loud, "frames": 20 if quick else 100} for loud in (False, True)],
+        "fair": [{"kind": "fair", "loud": loud, "frames": 100 if full else 50} for loud in (False, True)],
         "latency": [{"kind": "latency", "size": size} for size in SIZES],
         "mutated": [{"kind": "mutated", "rings": rings // parts, "seed": seed} for seed in range(parts)],
     }
@@ -57,9 +57,9 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
         *_isolation(found["mutated"]),
     ]
     progress("PCI Express", None)
-    rows += _pcie(quick)
+    rows += _pcie(full)
     progress("simulator", None)
-    rows += _simulator(quick)
+    rows += _simulator(full)
     progress("clients", None)
     rows.append(_clients())
     return rows
@@ -161,7 +161,7 @@ def _isolation(found: Sequence[Mutated]) -> Iterator[Row]:
     )
 
 
-def _pcie(quick: bool) -> Iterator[Row]:
+def _pcie(full: bool) -> Iterator[Row]:
     """Shares of the payload limit of PCIe 3.0 x8; both directions at once are two shares, of which the lower counts."""
     if reason := pcie_link.why_not():
         for size, least in LEAST_OF_LINK.items():
@@ -170,7 +170,7 @@ def _pcie(quick: bool) -> Iterator[Row]:
         return
     kinds = (("read", "reads", COMPLETION, 1), ("write", "writes", REQUEST, 1), ("both", "both at once", REQUEST, 2))
     standard: dict[str, Any] = {"wire": pcie_link.wire(PCIE_GENERATION, PCIE_LANES), "payload": PCIE_PAYLOAD}
-    moved = PCIE_BYTES // 2 if quick else PCIE_BYTES  # so that the first answer weighs little
+    moved = PCIE_BYTES if full else PCIE_BYTES // 2  # so that the first answer weighs little
     settings: list[dict[str, Any]] = [
         {"direction": kind, "size": size, "count": moved // size, **standard}
         for size in LEAST_OF_LINK
@@ -199,10 +199,10 @@ def _kb(size: int) -> str:
     return f"{size // 1024} KB"
 
 
-def _simulator(quick: bool) -> Iterator[Row]:
+def _simulator(full: bool) -> Iterator[Row]:
     """What testpmd and iperf3 get through two functions, of what the filter card has that rejects all; that is measured
     before and after each, since the speed of a machine changes."""
-    seconds = 5 if quick else 20
+    seconds = 20 if full else 5
     cards, no_testpmd = (function_rates.SWITCH, function_rates.NIC), function_clients.no_testpmd()
     loads = [
         (
@@ -227,7 +227,7 @@ def _simulator(quick: bool) -> Iterator[Row]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        simulator.make(source, 50_000 if quick else 300_000)
+        simulator.make(source, 300_000 if full else 50_000)
 
         def filtered() -> float:
             return simulator.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s

@@ -9,10 +9,8 @@ from headrace.errors import HeadraceError
 from headrace.evaluate.bench import Row
 
 _TABLES = {
-    "engine": r"capture engine|its Fmax on ECP5",
+    "engine": r"capture engine",
     "size": r"size: ",
-    "fmax": r"Fmax: ",
-    "blocks": r"block: ",
 }
 """Tables of their own, by what their rows begin with."""
 _NAMES = {
@@ -36,7 +34,7 @@ _NAMES = {
     "switch.latency": r"latency, 4 tables",
     "switch.oracle": r"random packets through random flows",
     "switch.barrier": r"barriers answered too early, a flow modified",
-    "switch.conformance": r"os-ken's OpenFlow 1.3 tests",
+    "conformance.passed": r"os-ken's OpenFlow 1.3 tests",
     "host.small": r"16 functions, both directions at once, 64 bytes",
     "host.later": r"their p99 latency",
     "host.mutated": r".* mutated rings: memories of other functions",
@@ -47,8 +45,8 @@ _NAMES = {
     "size.core": r"filter core .* on UltraScale",
     "size.core_rams": r"its memories",
     "size.default_rams": r"memories of the default's",
-    "size.ecp5": r"filter core on ECP5",
-    "size.mhz": r"its Fmax, placed and routed",
+    "size-fit.ecp5": r"filter core of 32 KB, ECP5$",
+    "size-fit.mhz": r"filter core of 32 KB, ECP5: Fmax",
     "sim.none": r".*none accepted",
     "sim.all": r".*all accepted and written",
 }

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headrace import synth
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row, simulator
@@ -19,19 +18,18 @@ from headrace.evaluate.points import Progress, run_groups
 
 SMALL, LARGE, JUMBO = 64, 1500, 9000
 LEAST_SHARE = 0.12  # of the filter card's packets a wall second
-LEAST_MHZ = 80
-ECP5_UNIT = {"DATA_W": 128, "IMEM_KB": 8, "PMEM_KB": 16, "SLOTS": 8, "BUS_REGS": 1}
-"""A unit that fits an ECP5 with others: 128 bits, and registers where its routing is slow."""
 MATCHER_SIZES = (64, 128, 256, 512, 1024, 1500, 9000)
 
-_SIZES = (*range(SMALL, 161), *range(161, 1518, 7), 1518, JUMBO)
+SIZES = (*range(SMALL, 96), *range(96, 1518, 61), LARGE, 1518, JUMBO)
+"""Every one where two beats are hard to keep up with, then some, with other numbers of bytes in the last beat."""
+_ALL_SIZES = (*range(SMALL, 161), *range(161, 1518, 7), 1518, JUMBO)
 """Every one of one, two and three beats, then each seventh: all numbers of bytes in the last beat."""
 _PARTS = 4  # of the sizes, for as many workers
 
 
-def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
-    """All rows. ``quick``: samples of the sizes, and one run of place and route."""
-    sizes = (*range(SMALL, 90, 5), 128, 256, LARGE, JUMBO) if quick else _SIZES
+def run(full: bool, address: str | None, progress: Progress) -> list[Row]:
+    """All rows. ``full``: more sizes."""
+    sizes = _ALL_SIZES if full else SIZES
     crc_sizes = [size for size in sizes if size >= 256]
     points: dict[str, list[dict[str, Any]]] = {
         "original": [{"kind": "limit", "units": 1, "sizes": [SMALL], "name": "basic"}],
@@ -41,8 +39,8 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
         "crc": _full(8, crc_sizes[::5], 1, name="crc", accelerator="crc"),
         "firewall": [{"kind": "firewall"}],
         "intrusion": [{"kind": "intrusion"}],
-        "matcher": [_matcher(size) for size in (MATCHER_SIZES[:: 3 if quick else 1])],
-        "order": [{"kind": "order", "count": 10_000 if quick else 60_000}],
+        "matcher": [_matcher(size) for size in (MATCHER_SIZES[:: 1 if full else 3])],
+        "order": [{"kind": "order", "count": 60_000 if full else 10_000}],
     }
     progress("cards", None)
     for units in (1, 8, 16):
@@ -58,8 +56,8 @@ def run(quick: bool, address: str | None, progress: Progress) -> list[Row]:
         _order(found["order"][0]),
     ]
     progress("simulator", None)
-    rows.append(_simulator(quick))
-    return rows + list(_size(1 if quick else 3, progress))
+    rows.append(_simulator(full))
+    return rows
 
 
 def _full(units: int, sizes: Sequence[int], ports: int, **more: Any) -> list[dict[str, Any]]:
@@ -164,11 +162,11 @@ def _order(found: loads.Order) -> Row:
     )
 
 
-def _simulator(quick: bool) -> Row:
+def _simulator(full: bool) -> Row:
     """The forwarder on 8 units, and the filter card that rejects all, both with 64-byte packets out of a file."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        simulator.make(source, 50_000 if quick else 300_000)
+        simulator.make(source, 300_000 if full else 50_000)
         with open_rpu_card(8, progress=False) as card:
             driver = driver_of(card)
             driver.load(elf.read(program.build(["forwarder"])))
@@ -189,39 +187,3 @@ def _simulator(quick: bool) -> Row:
         WALL_CLOCK,
         f"{rate:,.0f} and {filtered:,.0f} packets a second",
     )
-
-
-def _size(seeds: int, progress: Progress) -> Iterator[Row]:
-    parts: tuple[tuple[str, str, dict[str, int]], ...] = (
-        ("a unit of 512 bits, 1 MB of packet memory", "rpu_unit", {}),
-        ("its core, with debug port and instruction memory", "rpu_core", {}),
-        ("balancer and fabric of eight units, 512 bits", "rpu_fabric", {}),
-        ("a unit of 128 bits, 16 KB of packet memory", "rpu_unit", ECP5_UNIT),
-    )
-    for what, module, parameters in parts:
-        progress(f"size of {module}", None)
-        xcup = synth.run(module, "xcup", parameters, hierarchy=False).total
-        small = parameters is ECP5_UNIT
-        ecp5 = synth.run(module, "ecp5", parameters, seeds=seeds, hierarchy=False, pnr=small)
-        settings = "".join(f" -P {name}={value}" for name, value in parameters.items())
-        yield _row(
-            f"size: {what}, UltraScale+",
-            "-",
-            xcup.luts,
-            "LUTs",
-            None,
-            MEASURED,
-            f"{xcup.ffs:,} flip-flops, {xcup.rams:g} BRAM36; ECP5 {ecp5.total.luts:,} LUT4, "
-            f"{ecp5.total.rams:g} DP16KD; headrace synth {module}{settings}",
-        )
-        if small:
-            mhz = (ecp5.placement.fmax_mhz if ecp5.placement else None) or 0.0
-            yield _row(
-                "size: its Fmax on ECP5, placed and routed",
-                f"at least {LEAST_MHZ}",
-                mhz,
-                "MHz",
-                mhz >= LEAST_MHZ,
-                MEASURED,
-                f"median of {seeds} seeds",
-            )

@@ -16,9 +16,9 @@ from headrace.evaluate.loads.switch_network import PARAMETERS
 
 MOST_PACKETS = 30_000
 """Of a load, a second and a half of the fastest: whole, they would take hours in the simulator."""
-QUICK = 12
+SAMPLE = 12
 """One of so many tests is a sample."""
-_QUICK_PACKETS = 6_000  # whole loads of the slowest
+_SAMPLE_PACKETS = 6_000  # whole loads of the slowest
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def run(switch: str, part: int, parts: int, every: int = 1) -> Passed:
     """One part of so many of the tests without PBB, or of one of ``every``: these don't have the longest loads."""
     chosen = [case for case in cases.load() if not case.needs_pbb]
     if every > 1:
-        chosen = [case for case in chosen if _packets(case) <= _QUICK_PACKETS][::every]
+        chosen = [case for case in chosen if _packets(case) <= _SAMPLE_PACKETS][::every]
     report = SWITCHES[switch](chosen[part::parts])
     failures = Counter(PurePath(verdict.file).name.lstrip("0123456789_") for verdict in report.failures)
     return Passed(len(report.verdicts), len(report.verdicts) - failures.total(), failures)

@@ -40,7 +40,7 @@ class Tables:
 class Study(Tables):
     """What a study found. Each has ``faults`` as well: what came out as it never may."""
 
-    quick: bool
+    full: bool
     wall_s: float
     measured_on: str = ""
 

@@ -29,7 +29,7 @@ from headrace.evaluate.study.published import EMBEDNET_MBIT_S, EMBEDNET_SIZES
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -38,7 +38,7 @@ def measure(
 ) -> BridgeStudy:
     """Measures everything, or only ``points`` and not the resources.
 
-    ``quick``: fewer sizes, buffers, rates and messages. ``address``: of a Dask cluster to run the points on; here,
+    ``full``: more sizes, rates and messages. ``address``: of a Dask cluster to run the points on; here,
     unless given. ``store``: a file of points, from which those are taken that were found before ``measured_on`` the
     same, and to which others go as they are found. Raises HeadraceError when a card can't be built.
     """
@@ -49,13 +49,13 @@ def measure(
         hosts = {each.get("host", "pcie") for each in left}
         run_points(bridge_loads.run, [{"kind": "build", "host": host} for host in sorted(hosts)])
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     modules = [bridge_loads, bridge_traffic]
     found = sweep("bridge card", bridge_loads.run, chosen, build, modules, address, progress, store, measured_on)
     if points is None:
         progress("resources", None)
     return BridgeStudy(
-        quick=quick,
+        full=full,
         throughput=_throughput(found),
         latency=[_latency_row(point, result) for point, result in found if point.table == "latency"],
         traces=[row for point, result in found if point.table == "traces" for row in _trace_rows(point, result)],
@@ -161,7 +161,7 @@ def _critical(found: _Found) -> list[CriticalRow]:
 
 
 def resources() -> list[SizeRow]:
-    """What H2S, S2H and their control cost on a bus of 32 bits, and what EmbedNet's blocks did."""
+    """What H2S and S2H cost on a bus of 32 bits, and what EmbedNet's blocks did."""
     rows = []
     for block, what, parameters in SEED_PARAMETERS:
         total = synth.run(block, "xcup", parameters, hierarchy=False).total

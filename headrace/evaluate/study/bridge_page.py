@@ -94,4 +94,5 @@ def _sizes(study: BridgeStudy) -> str:
         for row in study.sizes
         if row.what != "EmbedNet, single packets"
     ]
+    lines.append(["their control, and other blocks", "by `headrace bench bridge-fit`", "", ""])
     return grid(["bus of 32 bits", "LUTs", "flip-flops", "BRAM36"], lines)

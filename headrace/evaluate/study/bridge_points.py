@@ -25,7 +25,7 @@ SEED_PARAMETERS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("traffic_analyser", "statistics of traffic", {}),
 )
 """Blocks with the bus of EmbedNet's, 32 bits: with its 64 KB of local memory, and with what the study's 64 KB batches
-need, of which H2S holds two; and the control of the card, which EmbedNet's counts do without."""
+need, of which H2S holds two."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,13 @@ _MODES_OF = {
 }
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``bridge_loads.run``. ``quick``: fewer sizes, buffers, rates and messages."""
-    return [*_throughput(quick), *_latency(quick), *_traces(quick), *_critical(quick), *wire_points(quick)]
+def all_points(full: bool) -> list[Point]:
+    """All of them, of ``bridge_loads.run``. ``full``: more sizes, rates and messages."""
+    return [*_throughput(full), *_latency(full), *_traces(), *_critical(full), *wire_points()]
 
 
-def _throughput(quick: bool) -> list[Point]:
-    sizes = (64, 1500) if quick else SIZES
-    buffers = (SINGLE, 2, LARGEST_KB) if quick else BUFFERS_KB
+def _throughput(full: bool) -> list[Point]:
+    sizes = SIZES if full else (64, 512, 1500)
     return [
         Point(
             "throughput",
@@ -103,35 +102,34 @@ def _throughput(quick: bool) -> list[Point]:
         for host in ("embednet", "pcie")
         for direction, kind in (("h2s", "to_software"), ("s2h", "to_hardware"))
         for size in sizes
-        for kb in buffers
+        for kb in BUFFERS_KB
     ]
 
 
-def _latency(quick: bool) -> list[Point]:
-    rates = (1, 10) if quick else RATES_MBIT_S
-    sizes = (1500,) if quick else (64, 512, 1024, 1500)
+def _latency(full: bool) -> list[Point]:
+    sizes = (64, 512, 1024, 1500) if full else (64, 1500)
     points = []
     for direction, kind in (("h2s", "receive_latency"), ("s2h", "send_latency")):
         for size in sizes:
             settings = [(LARGEST_KB, 0.0), (SINGLE, 0.0)]
             settings += [(LARGEST_KB, 10.0)] if size == 1500 and direction == "h2s" else []
             for buffer_kb, timeout_ms in settings:
-                for rate in rates:
+                for rate in RATES_MBIT_S:
                     if buffer_kb == SINGLE and rate * 1e6 / 8 / size > 600:
                         continue  # more packets than single messages can carry: the queue has no end
-                    full = LARGEST_KB * 1024 // (size + 12)
+                    most = LARGEST_KB * 1024 // (size + 12)
                     names = {"direction": direction, "buffer_kb": buffer_kb, "timeout_ms": timeout_ms, "rate": rate}
                     arguments = {"kind": kind, "host": "embednet", "size": size, "bits_per_s": rate * 1e6}
                     arguments |= {"buffer_kb": buffer_kb, "timeout_ms": timeout_ms}
-                    arguments["packets"] = 50 if buffer_kb == SINGLE else 2 * full
+                    arguments["packets"] = 50 if buffer_kb == SINGLE else 2 * most
                     points.append(Point("latency", arguments, names))
     return points
 
 
-def _traces(quick: bool) -> list[Point]:
+def _traces() -> list[Point]:
     return [
         Point("traces", trace_arguments(load, mode), {"load": load, "mode": mode})
-        for load in (("high",) if quick else LOADS)
+        for load in LOADS
         for mode in _MODES_OF[load]
     ]
 
@@ -156,8 +154,8 @@ def trace_arguments(name: str, mode: str) -> dict[str, Any]:
     }
 
 
-def _critical(quick: bool) -> list[Point]:
-    packets = 60 if quick else 300
+def _critical(full: bool) -> list[Point]:
+    packets = 300 if full else 60
     cases = [("single", False), ("express", False), ("express", True), ("flush", True), ("plain", True)]
     return [
         Point(
@@ -169,11 +167,9 @@ def _critical(quick: bool) -> list[Point]:
     ]
 
 
-def wire_points(quick: bool, every: bool = False) -> list[Point]:
+def wire_points(every: bool = False) -> list[Point]:
     """Sizes of frames at a full line. ``every``: each of them."""
     sizes = range(60, MAX_PACKET + 1) if every else (*range(60, 76), 128, 256, 511, 512, 1024, 1513, MAX_PACKET)
-    if quick:
-        sizes = (60, 61, 64, 65, 512, MAX_PACKET)
     return [
         Point("wire", {"kind": "both_ways", "size": size, "buffer_kb": 16, "packets": wire_packets(size)})
         for size in sizes

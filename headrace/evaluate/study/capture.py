@@ -20,7 +20,7 @@ from headrace.evaluate.study.published import bpfcap_table_5_1
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -29,7 +29,7 @@ def measure(
 ) -> CaptureStudy:
     """Measures everything, or only ``points`` and not the software path.
 
-    ``quick``: fewer packets, bus widths and burst lengths. ``address``: of a Dask cluster to run the points on; here,
+    ``full``: more packets and sizes. ``address``: of a Dask cluster to run the points on; here,
     unless given. ``store``: a file of points, from which those are taken that were found before ``measured_on`` the
     same, and to which others go as they are found. Raises HeadraceError when a card can't be built.
     """
@@ -40,15 +40,15 @@ def measure(
             loads = [{"kind": "build", **card} for card in needed]
             run_points(capture_loads.run, loads, progress=part_of(progress, "cards"))
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     tables: dict[str, list[Any]] = {name: [] for name in TABLES}
     for point, result in sweep(
         "capture card", capture_loads.run, chosen, build, [capture_loads], address, progress, store, measured_on
     ):
         tables[point.table] += _rows(point, result)
-    kernel_path, reason = _kernel_path(quick, progress) if points is None else ([], "left out")
+    kernel_path, reason = _kernel_path(full, progress) if points is None else ([], "left out")
     return CaptureStudy(
-        quick=quick,
+        full=full,
         **tables,
         kernel_path=kernel_path,
         no_kernel_path=reason,
@@ -57,10 +57,10 @@ def measure(
     )
 
 
-def _kernel_path(quick: bool, progress: Progress) -> tuple[list[KernelRow], str | None]:
+def _kernel_path(full: bool, progress: Progress) -> tuple[list[KernelRow], str | None]:
     progress("software path", None)
     try:
-        return measure_kernel_path(5_000 if quick else 40_000), None
+        return measure_kernel_path(40_000 if full else 5_000), None
     except HeadraceError as error:
         return [], str(error)
 

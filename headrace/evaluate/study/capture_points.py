@@ -23,28 +23,31 @@ MEMORIES = {
 
 TABLES = ("table_5_1", "single_packets", "back_to_back", "streams", "wire")
 
+_COUNT = 100  # of single packets
 _LATENCIES_NS = (0, 50, 100, 200, 500, 1000)
 _LONG_BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_ALL_BURSTS = {32: _LONG_BURSTS, 512: _LONG_BURSTS[:7]}
+_SOME_BURSTS = {32: (4, 8, 16, 32)}
+"""By bits of the bus."""
 _STREAM_SIZES = (60, 128, 256, 512, 1024, 1514, 9000)
 _LATENCY_SIZES = (60, 256, 1024, 1514)
 _DISTANT = Memory(100, 100)
 _WIRE_MEMORY = Memory(500, 500)
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``capture_loads.run``. ``quick``: fewer packets, bus widths and burst lengths."""
-    count = 20 if quick else 100
-    widths = (32, 512) if quick else WIDTHS
-    bursts: dict[int, Sequence[int]] = {32: BURSTS} if quick else {32: _LONG_BURSTS, 512: _LONG_BURSTS[:7]}
+def all_points(full: bool) -> list[Point]:
+    """All of them, of ``capture_loads.run``. ``full``: more cards and sizes."""
+    widths = WIDTHS if full else (32, 128, 512)
+    latencies = _LATENCIES_NS if full else (0, 100, 200, 1000)
     return [
-        *_table(count),
-        *_widths(widths, count),
-        *_bursts(bursts, count),
-        *_latencies((32, 512) if quick else (32, 128, 512), (0, 100, 1000) if quick else _LATENCIES_NS),
-        *([] if quick else _read_buffers()),
+        *_table(_COUNT),
+        *_widths(widths, _COUNT),
+        *_bursts(_ALL_BURSTS if full else _SOME_BURSTS, _COUNT),
+        *_latencies((32, 128, 512), latencies),
+        *_read_buffers(latencies),
         *_together(widths),
         *(_stream("packet size", w, 16, _STREAM_SIZES, _DISTANT, offset=offset) for w in widths for offset in (0, 2)),
-        *_wire(quick),
+        *_wire(full),
     ]
 
 
@@ -120,11 +123,11 @@ def _latencies(widths: Sequence[int], latencies: Sequence[int]) -> list[Point]:
     return found
 
 
-def _read_buffers() -> list[Point]:
+def _read_buffers(latencies: Sequence[int]) -> list[Point]:
     """The wide bus with more words that are read ahead."""
     return [
         _stream("memory latency", 512, 16, _LATENCY_SIZES, Memory(latency, latency), read_buffer=4 * READ_BUFFER)
-        for latency in _LATENCIES_NS
+        for latency in latencies
     ]
 
 
@@ -141,12 +144,12 @@ def _stream(sweep: str, mem_w: int, burst: int, sizes: Sequence[int], memory: Me
     return Point("streams", _load("stream", mem_w, burst, sizes, memory, total=total, **more), {"sweep": sweep})
 
 
-def _wire(quick: bool) -> list[Point]:
-    sizes = [*range(60, 70), *range(70, 1514, 97 if quick else 13), 1514, 9000]
+def _wire(full: bool) -> list[Point]:
+    sizes = [*range(60, 70), *range(70, 1514, 13 if full else 97), 1514, 9000]
     long, both = (60, "imix", 1514, 9000), (60, 128, 256, 512, 1024, 1514, "imix", 9000)
     loads: list[dict[str, Any]] = [
         *({"sizes": sizes[first::4], "count": 2000} for first in range(4)),
-        {"sizes": long, "count": 2_000 if quick else 20_000, "known": False},
+        {"sizes": long, "count": 20_000 if full else 2_000, "known": False},
         {"sizes": both, "count": 5_000, "known": False, "ports": 2},
     ]
     return [

@@ -35,7 +35,7 @@ def run(kind: str, **arguments: Any) -> Any:
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -50,7 +50,7 @@ def measure(
             progress("switch cards", None)
             emulator_card.build()
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     what, modules = "coverage, resiliency and switch card", [loads, emulator_card]
     tables: dict[str, list[Any]] = {"coverage": [], "resiliency": []}
     card = []
@@ -59,42 +59,39 @@ def measure(
             card.append((point.arguments, result))
         else:
             tables[point.table].append(_ROWS[point.table](point, result))
-    healed, singles, streams, without_traffic = with_nodes(quick, progress)
+    healed, singles, streams, without_traffic = with_nodes(full, progress)
     return EmulatorStudy(
-        quick=quick,
+        full=full,
         **tables,
         healed=healed,
         singles=singles,
         streams=streams,
         without_traffic=without_traffic,
-        switching=switching.rows(card, switching.beside(quick, progress)),
+        switching=switching.rows(card, switching.beside(full, progress)),
         wall_s=time.monotonic() - start,
         measured_on=measured_on,
     )
 
 
-def with_nodes(quick: bool, report: Progress) -> tuple[list[Healed], list[SingleRow], list[StreamRow], str]:
-    """Links found again and bandwidth in nodes on this machine, and why there is none, if so. ``quick``: few seeds,
-    nodes, payloads and seconds."""
+def with_nodes(full: bool, report: Progress) -> tuple[list[Healed], list[SingleRow], list[StreamRow], str]:
+    """Links found again and bandwidth in nodes on this machine, and why there is none, if so. ``full``: more seeds
+    and seconds."""
     healed: list[Healed] = []
     singles: list[Single] = []
     streams: list[StreamRow] = []
-    sizes = traffic_loads.NODES[:1] if quick else traffic_loads.NODES
-    payloads = traffic_loads.PAYLOADS[::3] if quick else traffic_loads.PAYLOADS
-    seconds = 0.5 if quick else 5.0
+    seconds = 5.0 if full else 0.5
     try:
-        seeds = range(2 if quick else loads.SEEDS)
+        seeds = range(loads.SEEDS if full else 2)
         for row in healing(RANGE_M, 32, 4, JAMMED_LIVE, seeds):
             report("jams among 32 nodes", (row.seed + 1) / len(seeds))
             healed.append(row)
-        for nodes in sizes:
+        for nodes in traffic_loads.NODES:
             report(f"bandwidth among {nodes} nodes", None)
-            singles += traffic_loads.single_streams(nodes, payloads, min(seconds, 2.0))
+            singles += traffic_loads.single_streams(nodes, traffic_loads.PAYLOADS, min(seconds, 2.0))
             streams += [_stream("five streams", nodes, each) for each in traffic_loads.five_streams(nodes, seconds)]
-        if not quick:
-            report("the streams of table 3.1", None)
-            found = traffic_loads.table_streams(list(GRID_MBIT_S), seconds)
-            streams += [_stream("table 3.1", 32, each) for each in found]
+        report("the streams of table 3.1", None)
+        found = traffic_loads.table_streams(list(GRID_MBIT_S), seconds)
+        streams += [_stream("table 3.1", 32, each) for each in found]
     except HeadraceError as error:
         return [], [], [], str(error)
     return healed, [_single(each) for each in singles], streams, ""

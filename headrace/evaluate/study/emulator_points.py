@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from headrace.evaluate.loads import coverage as loads
@@ -29,17 +28,17 @@ CARD = "card"
 _PING = 102  # bytes of Ethernet, with FCS
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``emulator.run``. ``quick``: one range, fewer seeds."""
-    ranges = (RANGE_M,) if quick else RANGES_M
-    seeds = 4 if quick else loads.SEEDS
+def all_points(full: bool) -> list[Point]:
+    """All of them, of ``emulator.run``. ``full``: a range and seeds more."""
+    ranges = RANGES_M if full else RANGES_M[1:]
+    seeds = loads.SEEDS if full else 5
     found = []
     for range_m in ranges:
         cells = dict.fromkeys([*COVERAGE, *((phys, 0, 1) for phys in PHYS), *((phys, 1, 1) for phys in PHYS)])
         for phys, endpoint, coordinator in cells:
             found.append(coverage_point(range_m, phys, endpoint, coordinator, seeds))
         found += [resiliency_point(range_m, jammed, seeds) for jammed in JAMMED]
-    return found + [Point(CARD, arguments) for arguments in _card(quick)]
+    return found + [Point(CARD, arguments) for arguments in _card(full)]
 
 
 def coverage_point(range_m: float, phys: int, endpoint: int, coordinator: int, seeds: int) -> Point:
@@ -57,19 +56,14 @@ def resiliency_point(range_m: float, jammed: int, seeds: int) -> Point:
     return Point("resiliency", {**arguments, "anchors": [(loads.COORDINATOR, 1)]}, {"range_m": range_m})
 
 
-def _card(quick: bool) -> list[dict[str, Any]]:
-    """The arguments of the card's loads. ``quick``: fewer sizes and messages."""
-    messages = 4 if quick else 32
+def _card(full: bool) -> list[dict[str, Any]]:
+    """The arguments of the card's loads. ``full``: more messages."""
+    messages = 32 if full else 8
     found: list[dict[str, Any]] = [{"kind": "latency", "size": _PING}]
     found += [
         {"kind": "cut", "segment": SEGMENT, "streams": count, "messages": messages} for count in (1, len(FIVE[6]))
     ]
-    for size in some(SIZES, quick):
+    for size in SIZES:
         found.append({"kind": "carried", "size": size + UDP_HEADERS, "functions": 1})
         found.append({"kind": "cut", "segment": size, "streams": 1, "messages": messages})
-    return found + [{"kind": "fir", "samples": count} for count in some(SAMPLES, quick)]
-
-
-def some(all_: Sequence[int], quick: bool) -> Sequence[int]:
-    """All of them, or every third."""
-    return all_[::3] if quick else all_
+    return found + [{"kind": "fir", "samples": count} for count in SAMPLES]

@@ -18,7 +18,7 @@ from headrace.evaluate.loads.host import Carried, Latency
 from headrace.evaluate.loads.host_card import CLOCK_HZ
 from headrace.evaluate.loads.switch import Filtered
 from headrace.evaluate.points import Progress
-from headrace.evaluate.study.emulator_points import SAMPLES, SEGMENT, SIZES, UDP_HEADERS, some
+from headrace.evaluate.study.emulator_points import SAMPLES, SEGMENT, SIZES, UDP_HEADERS
 from headrace.evaluate.study.emulator_rows import (
     CARD,
     OVS,
@@ -54,31 +54,31 @@ class Beside:
         return next(found, None)
 
 
-def beside(quick: bool, report: Progress) -> Beside:
-    """Measures fabrics. ``quick``: fewer sizes, seconds and runs."""
+def beside(full: bool, report: Progress) -> Beside:
+    """Measures fabrics. ``full``: more seconds and runs."""
     found = Beside()
     for fabric in (OVS, SOFTWARE):
         if reason := emulator_fabrics.why_not(fabric):
             found.without[fabric] = reason
             continue
         try:
-            _measure(found, fabric, quick, report)
+            _measure(found, fabric, full, report)
         except HeadraceError as error:
             found.without[fabric] = str(error)
     return found
 
 
-def _measure(found: Beside, fabric: str, quick: bool, report: Progress) -> None:
-    seconds, loads = (1.0 if quick else 5.0), emulator_fabrics
+def _measure(found: Beside, fabric: str, full: bool, report: Progress) -> None:
+    seconds, loads = (5.0 if full else 1.0), emulator_fabrics
     report(f"two nodes on {fabric}", None)
     with loads.two_nodes(fabric) as emulation:
-        found.pairs.append(loads.pair(emulation, fabric, seconds, 10 if quick else 100))
+        found.pairs.append(loads.pair(emulation, fabric, seconds, 100 if full else 10))
         if fabric == OVS:
-            for size in some(SIZES, quick):
+            for size in SIZES:
                 report(f"packets of {size:,} bytes on {fabric}", None)
                 found.datagrams.append(loads.datagrams(emulation, fabric, size, seconds=seconds))
                 found.cuts[size] = loads.cut(emulation, size, seconds)
-            for count in some(SAMPLES, quick):
+            for count in SAMPLES:
                 report(f"{count:,} samples on {fabric}", None)
                 found.datagrams += [
                     loads.datagrams(emulation, fabric, 4 * count, way, seconds)
@@ -86,7 +86,7 @@ def _measure(found: Beside, fabric: str, quick: bool, report: Progress) -> None:
                     if found.bps(4 * count, way) is None
                 ]
     report(f"six nodes on {fabric}", None)
-    found.streams += loads.six_nodes(fabric, seconds, 1 if quick else 5)
+    found.streams += loads.six_nodes(fabric, seconds, 5 if full else 1)
 
 
 def rows(card: Sequence[tuple[Mapping[str, Any], Any]], measured: Beside) -> Switching:

@@ -42,7 +42,7 @@ def write(
 def report(study: Study, name: str, title: str, known: str, parts: Iterable[str]) -> str:
     """The markdown of a study's report: ``known`` says how its figures are, ``parts`` are chapters and what is in
     them; empty ones are left out."""
-    made = f"Made by `headrace study {name}{' --quick' * study.quick}` in {study.wall_s:.0f} s. How it is known:"
+    made = f"Made by `headrace study {name}{' --full' * study.full}` in {study.wall_s:.0f} s. How it is known:"
     measured_on = f"All of it {study.measured_on}." if study.measured_on else ""
     all_ = [f"# {title}", made, known, *parts, files_list(study.tables), measured_on]
     return "\n\n".join(part for part in all_ if part) + "\n"

@@ -19,15 +19,14 @@ from headrace.evaluate.study.filter_rows import ClassRow, CoresRow, FilterStudy,
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
     store: Path | None = None,
     measured_on: str = "",
 ) -> FilterStudy:
-    """Measures everything, or only ``points`` and no sizes; ``quick`` doesn't synthesise the whole card. The rest as
-    ``headrace.evaluate.study.capture.measure``."""
+    """Measures everything, or only ``points`` and no sizes; the rest as ``headrace.evaluate.study.capture.measure``."""
     start = time.monotonic()
 
     def build(left: Sequence[dict[str, Any]]) -> None:
@@ -35,18 +34,18 @@ def measure(
             progress(f"card with {cores} cores", None)
             filter_loads.build(cores)
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     found = sweep("filter card", filter_loads.run, chosen, build, [filter_loads], address, progress, store, measured_on)
     flat = [each for _, result in found for each in (result if isinstance(result, list) else [result])]
     sized = [each for each in flat if isinstance(each, Sized)]
     if points is None:
         progress("sizes", None)
     return FilterStudy(
-        quick=quick,
+        full=full,
         sizes=[_size(each) for each in sorted(sized, key=lambda each: [*SIZES, *MIXES].index(each.size))],
         classes=[_class(each) for each in flat if isinstance(each, Classed)],
         cores=[_cores(each) for each in flat if isinstance(each, Mixed)],
-        parts=parts(quick) if points is None else [],
+        parts=parts() if points is None else [],
         faults=sum(each.wrong + each.lost + each.uninspected for each in sized),
         wall_s=time.monotonic() - start,
         measured_on=measured_on,
@@ -86,18 +85,15 @@ def _cores(found: Mixed) -> CoresRow:
     )
 
 
-def parts(quick: bool) -> list[PartRow]:
-    """FFShark's table V, and what a core, what finds the cores for packets and the whole card take here. ``quick``:
-    not the core and the whole."""
+def parts() -> list[PartRow]:
+    """FFShark's table V, and what a core and what finds the cores for packets take here; ``headrace bench
+    size-fit`` has the whole card."""
     rows = [PartRow(part, "FFShark, Vivado", *each) for part, each in published.SIZES.items()]
-    jobs = [("chopper", "Headrace, filter_dispatch", "filter_dispatch", WHOLE)]
-    if not quick:
-        jobs += [
-            ("core", "Headrace, 128 KB", "bpf_core", {}),
-            ("core", "Headrace, 32 KB", "bpf_core", WIRE),
-            ("whole", "Headrace, six cores of 128 KB", "filter_card", WHOLE),
-            ("whole", "Headrace, six cores of 32 KB", "filter_card", WHOLE | WIRE),
-        ]
+    jobs = [
+        ("chopper", "Headrace, filter_dispatch", "filter_dispatch", WHOLE),
+        ("core", "Headrace, 128 KB", "bpf_core", {}),
+        ("core", "Headrace, 32 KB", "bpf_core", WIRE),
+    ]
     for part, what, module, parameters in jobs:
         total = synth.run(module, "xcup", parameters, hierarchy=False).total
         rows.append(PartRow(part, what, total.luts, total.ffs, total.rams, int(total.dsps)))

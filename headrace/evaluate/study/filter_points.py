@@ -15,9 +15,9 @@ WIRE = {"PACKET_KB": 32, "MAX_FRAME": 9216}
 WHOLE = {"CORES": published.CORES}
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``filter_loads.run``. ``quick``: fewer packets."""
-    count = 100 if quick else 1000
+def all_points(_full: bool) -> list[Point]:
+    """All of them, of ``filter_loads.run``: there is one form."""
+    count = 1000
     chosen = [*SIZES, *MIXES]
     found = [
         Point("sizes", {"kind": "sized", "sizes": chosen[first::2], "count": count, "cores": CORES})

@@ -37,7 +37,7 @@ def run(kind: str, **arguments: Any) -> Any:
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -47,7 +47,7 @@ def measure(
     """Measures everything, or only ``points``; the rest as ``headrace.evaluate.study.capture.measure``. What this
     machine itself takes is measured last, while it does nothing else."""
     start = time.monotonic()
-    chosen = all_points(quick) if points is None else list(points)
+    chosen = all_points(full) if points is None else list(points)
     without_pcie = pcie_link.why_not() or ""
     if without_pcie:
         chosen = [point for point in chosen if point.arguments["kind"] != "pcie"]
@@ -59,10 +59,10 @@ def measure(
     for point, result in sweep("host interface", run, chosen, _build, modules, address, progress, store, measured_on):
         found[point.table].append((point.arguments, result))
     progress("packets of this machine", None)
-    paths, without_paths = _paths(quick)
+    paths, without_paths = _paths(full)
     moved = [each for arguments, result in _all(found) if arguments["kind"] == "pcie" for each in result]
     return HostStudy(
-        quick=quick,
+        full=full,
         payloads=[row for arguments, result in found["payloads"] for row in _payloads(arguments, result)],
         windows=[row for arguments, result in found["windows"] for row in _windows(arguments, result)],
         transfers=[_transfer(arguments, result) for arguments, result in found["transfers"]],
@@ -158,9 +158,9 @@ def _moderation(found: Moderated) -> ModerationRow:
     )
 
 
-def _paths(quick: bool) -> tuple[list[PathRow], str]:
+def _paths(full: bool) -> tuple[list[PathRow], str]:
     """What a packet takes of this machine by each path, and why some are not there, if so."""
-    found, why = host_paths.measure(1_000 if quick else 10_000)
+    found, why = host_paths.measure(10_000 if full else 1_000)
     card = next(each.cpu_ns for each in found if each.path == host_paths.MEMORY)
     rows = [PathRow(each.path, each.frames, each.cpu_ns, card, each.cpu_ns - card) for each in found]
     return rows, why

@@ -24,31 +24,28 @@ GENERATION, STANDARD_LANES, PAYLOAD = 3, 8, 256
 _BYTES = 1 << 18  # that a point moves
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``host.run``. ``quick``: fewer sizes, links and packets."""
-    sizes, windows = (TRANSFERS[::2], WINDOWS[::2]) if quick else (TRANSFERS, WINDOWS)
-    lanes = LANES[1:2] if quick else LANES
-    latencies = SIZES[::3] if quick else SIZES
+def all_points(full: bool) -> list[Point]:
+    """All of them, of ``host.run``. ``full``: more packets."""
     found = [_pcie("payloads", [_settings(kind, 4_096, payload=each) for each in PAYLOADS for kind in _KINDS])]
-    found += [_pcie("windows", [_settings("read", 65_536, window=each) for each in windows])]
-    for size in (*sizes, *(() if quick else (LARGEST,))):
+    found += [_pcie("windows", [_settings("read", 65_536, window=each) for each in WINDOWS])]
+    for size in (*TRANSFERS, LARGEST):
         settings = [_settings("read", size, alone=True, window=1)] if size < LARGEST else []
         settings += [_settings(kind, size) for kind in (*_KINDS, "both")] if size < LARGEST else []
         settings += [_settings(kind, size, alone=True, window=WINDOW, descriptor=True) for kind in _KINDS]
         found += [_pcie("transfers", settings)]
     for generation in GENERATIONS:
-        wires = [(kind, pcie_link.wire(generation, lane)) for lane in lanes for kind in _KINDS]
+        wires = [(kind, pcie_link.wire(generation, lane)) for lane in LANES for kind in _KINDS]
         settings = [_settings(kind, 65_536, wire=wire) for kind, wire in wires]
-        found += [_pcie("links", settings, WIDEST, generation=generation, lanes=lanes)]
+        found += [_pcie("links", settings, WIDEST, generation=generation, lanes=LANES)]
     found += [
         Point("latencies", {"kind": "latency", "size": size, "read_latency_ns": latency})
         for latency in (0, host_card.LATENCY_NS)
-        for size in latencies
+        for size in SIZES
     ]
-    frames = 200 if quick else 2_000
+    frames = 2_000 if full else 500
     found += [
         Point("moderations", {"kind": "moderated", "packets": packets, "time_ns": ns, "gap_ns": gap, "frames": frames})
-        for gap in (GAPS_NS[:1] if quick else GAPS_NS)
+        for gap in GAPS_NS
         for packets, ns in MODERATIONS
     ]
     return found

@@ -17,7 +17,7 @@ from headrace.evaluate.study.rpu_rows import RateRow, RpuStudy, StayRow, SwapRow
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -32,14 +32,14 @@ def measure(
             progress(f"card with {units} units", None)
             rpu_loads.build(units)
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     tables: dict[str, list[Any]] = {"rates": [], "stays": [], "swaps": []}
     for point, result in sweep(
         "RPU card", rpu_loads.run, chosen, build, [rpu_loads], address, progress, store, measured_on
     ):
         for each in result if isinstance(result, list) else [result]:
             tables[point.table].append(_ROWS[point.table](point, each))
-    return RpuStudy(quick=quick, **tables, wall_s=time.monotonic() - start, measured_on=measured_on)
+    return RpuStudy(full=full, **tables, wall_s=time.monotonic() - start, measured_on=measured_on)
 
 
 def _rate(point: Point, limit: Limit) -> RateRow:

@@ -61,7 +61,7 @@ def size(part: str, entries: int) -> Size:
 
 
 def measure(
-    quick: bool = False,
+    full: bool = False,
     address: str | None = None,
     progress: Progress = quiet,
     points: Sequence[Point] | None = None,
@@ -78,16 +78,16 @@ def measure(
             progress(f"card with {tables} tables", None)
             switch_loads.build(tables)
 
-    chosen = all_points(quick) if points is None else points
+    chosen = all_points(full) if points is None else points
     found: dict[str, list[Any]] = {"depths": [], "small": [], "connections": [], "fir": [], "barriers": [], "sizes": []}
     modules = [switch_loads, openflow, sys.modules[__name__]]
     for point, result in sweep("switch card", run, chosen, build, modules, address, progress, store, measured_on):
         found[point.table].append((point.arguments, result))
     progress("Open vSwitch", None)
-    beside, why = _beside(quick, found)
+    beside, why = _beside(full, found)
     progress("FIR filter of this machine", None)
     return SwitchStudy(
-        quick=quick,
+        full=full,
         depths=_depths(found["depths"], beside),
         sizes=[_size(arguments, each) for arguments, each in found["sizes"]],
         connections=[_connection(arguments, each, beside) for arguments, each in found["connections"]],
@@ -109,14 +109,14 @@ class _Beside:
     floods: Mapping[int, Flood]
 
 
-def _beside(quick: bool, found: Mapping[str, Sequence[tuple[dict[str, Any], Any]]]) -> tuple[_Beside, str]:
+def _beside(full: bool, found: Mapping[str, Sequence[tuple[dict[str, Any], Any]]]) -> tuple[_Beside, str]:
     """It, and why there is nothing in it, if so."""
     cases = [(arguments["tables"], 1, 100) for arguments, _ in found["depths"]]
     cases += [(1, arguments["data"], arguments["payload"]) for arguments, _ in found["connections"]]
     sizes = [each.size for _, result in found["small"] for each in result]
     try:
         connections = _best(ovs_rates.connections, list(dict.fromkeys(cases)))
-        floods = _best(ovs_rates.floods, sizes, 1 << (13 if quick else 16))
+        floods = _best(ovs_rates.floods, sizes, 1 << (16 if full else 13))
     except HeadraceError as error:
         return _Beside({}, {}), str(error)
     by_case = {(each.tables, each.data, each.payload): each for each in connections}

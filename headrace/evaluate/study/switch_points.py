@@ -16,19 +16,18 @@ CHUNK_W = 5
 TRIALS = 1_000
 
 
-def all_points(quick: bool) -> list[Point]:
-    """All of them, of ``switch.run``. ``quick``: fewer depths, sizes and trials."""
-    depths, sizes, samples = (DEPTHS[:2], SIZES[::3], SAMPLES[::2]) if quick else (DEPTHS, SIZES, SAMPLES)
-    found = [Point("depths", {"kind": kind, "tables": tables}) for tables in depths for kind in ("latency", "limit")]
-    found += [Point("small", {"kind": "carried", "tables": 4, "sizes": sizes})]
+def all_points(full: bool) -> list[Point]:
+    """All of them, of ``switch.run``. ``full``: more trials, and larger tables."""
+    found = [Point("depths", {"kind": kind, "tables": tables}) for tables in DEPTHS for kind in ("latency", "limit")]
+    found += [Point("small", {"kind": "carried", "tables": 4, "sizes": SIZES})]
     found += [
         Point("connections", {"kind": "connections", "tables": 1, "data": data, "payload": payload})
         for data, payload in CONNECTIONS_KPPS
     ]
-    found += [Point("fir", {"kind": "fir", "samples": count}) for count in samples]
-    trials = 100 if quick else TRIALS
+    found += [Point("fir", {"kind": "fir", "samples": count}) for count in SAMPLES]
+    trials = TRIALS if full else 200
     found += [
         Point("barriers", {"kind": "stale_packets", "trials": trials, "replace": replace}) for replace in (False, True)
     ]
-    parts = [each for each in PARTS if each[1] in (1024, 32, 128)] if quick else PARTS
+    parts = PARTS if full else [each for each in PARTS if each[1] in (1024, 4096, 32, 128)]
     return found + [Point("sizes", {"kind": "size", "part": part, "entries": entries}) for part, entries in parts]
