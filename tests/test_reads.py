@@ -66,6 +66,24 @@ def test_what_builders_noted_counts(tree: Path) -> None:
     assert not reads.affected("tests/one/test_one.py", {tree / "rtl/block.sv"})
 
 
+def test_a_key_covers_all_but_other_tests_and_what_only_builders_read(tree: Path) -> None:
+    files = [str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()]
+    headrace = {file for file in files if file.startswith("headrace/")}
+    helpers = {"tests/conftest.py", "tests/helper_of_all.py"}
+    one = {"tests/one/test_one.py", "tests/rtl/helper.py", "docs/page.md", "rtl/block.sv"}
+    read = set(reads.inputs("tests/one/test_one.py", files))
+    assert headrace | helpers | one <= read and "tests/two/test_two.py" not in read
+    (tree / "tests/card").mkdir()
+    (tree / "tests/card/test_card.py").write_text("import helper\n")
+    (tree / "tests/card/data.json").write_text("")
+    files += ["tests/card/test_card.py", "tests/card/data.json", "sim/model.h"]
+    card = set(reads.inputs("tests/card/test_card.py", files))
+    assert headrace | helpers | {"tests/card/data.json", "tests/rtl/helper.py", "sim/model.h"} <= card
+    assert not card & {"docs/page.md", "rtl/block.sv"}
+    reads.record("tests/card/test_card.py").write_text(f"{tree / 'rtl/block.sv'}\n")
+    assert "rtl/block.sv" in reads.inputs("tests/card/test_card.py", files)
+
+
 def test_one_that_never_ran_is_affected(tree: Path) -> None:
     reads.record("tests/one/test_one.py").unlink()
     assert reads.affected("tests/one/test_one.py", set())

