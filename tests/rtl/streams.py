@@ -167,15 +167,21 @@ class Sink:
                 self.times_ps.append(int(get_sim_time("ps")))
 
 
-async def start(dut: Any) -> None:
-    """Start the clock, hold every input low and reset the block; in reset it offers and takes nothing."""
+async def start(dut: Any, offered: int = 4) -> None:
+    """Start the clock, and reset the block while it has something inside, all inputs low: it is empty then.
+
+    offered  cycles before the reset in which every stream offers ones, for blocks that may get them
+    """
     Clock(dut.clk, PERIOD_PS, "ps", impl="gpi").start()
-    for signal in dut:
-        if signal._name.startswith(("s_", "m_")) and signal._name.startswith("m_") == signal._name.endswith("ready"):
-            signal.value = 0
-    dut.rst.value = 1
-    await cycles(dut.clk, 3)
+    ports = [signal for signal in dut if signal._name.startswith(("s_", "m_"))]
+    inputs = [port for port in ports if port._name.startswith("m_") == port._name.endswith("ready")]
+    for reset, count in ((1, 1), (0, offered), (1, 3)):
+        dut.rst.value = reset
+        for port in inputs:
+            port.value = 0 if reset or port._name.endswith("ready") else (1 << len(port)) - 1
+        await cycles(dut.clk, count)
     dut.rst.value = 0
+    assert not any(port.value for port in ports if port._name.endswith("valid") and port not in inputs)
 
 
 async def cycles(clk: Any, count: int) -> None:

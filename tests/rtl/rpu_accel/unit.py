@@ -36,7 +36,7 @@ class Unit:
         dut.s_axis_tvalid.value = 0
         if hasattr(dut, "isolate"):
             dut.isolate.value = 0
-        await start(dut)
+        await start(dut, offered=0)
         unit = cls(dut, bytearray(memory), stalls, job_stalls)
         queue: deque[tuple[int, int]] = deque()
         cocotb.start_soon(unit._take_jobs(queue))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 from rpu_fabric.flows import ICMP, KEY, SCTP, TCP, UDP, VECTORS, frame, toeplitz, tuple_of
 from streams import Stalls, behaviour, cycles, frame_words, mostly, never, seldom, start, until
 
@@ -187,6 +187,8 @@ async def a_closed_source_takes_no_packet_that_begins(dut: Any) -> None:
 
     async def switch() -> None:
         begun = False
+        for _ in range(2):  # what is offered before the second reset doesn't count
+            await FallingEdge(dut.rst)
         while True:
             dut.open.value = random.randint(0, 1)
             await RisingEdge(dut.clk)
