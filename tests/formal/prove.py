@@ -38,6 +38,8 @@ class Verdict:
 def model(block: str, parameters: Mapping[str, int], replaced: Path | None = None, clocks: int = 1) -> Path:
     """The SMT model of <block>_proof with `parameters`, in a folder of its own in the cache.
 
+    A module of this folder stands for the RTL's of its name.
+
     replaced  a file that takes the place of the RTL file of its name
     clocks    with more than one the model steps from clock edge to clock edge, in any order
     """
