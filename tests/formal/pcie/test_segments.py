@@ -1,0 +1,37 @@
+"""Proofs that every byte of a write of host memory is in one request, for requests of up to 128 bytes.
+
+The first cycles are tried in each run; the induction takes z3 most of a minute and is left to a soak.
+"""
+
+from pathlib import Path
+
+import pytest
+from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from soak import soak
+
+CASES = [Case("pcie_segments", {}, induction=0, bounded=5, cover=10)]
+PROVED = Case("pcie_segments", {"MAX_PAYLOAD": 0}, induction=1)
+SEGMENTS = ("pcie_segments", {}, "pcie_segments")
+BUGS = [
+    Bug(*SEGMENTS, "open_q && !empty && !(b.solid && b.goes_on)", "open_q && !empty && !b.solid", 7),
+    Bug(*SEGMENTS, "place2_q.last || !b.to_end || b.bound", "place2_q.last || !b.to_end", 7),
+    Bug(*SEGMENTS, "place2_q.last || !b.to_end || b.bound", "!b.to_end || b.bound", 7),
+    Bug(*SEGMENTS, "apart_q ? todo_q : b.some", "b.some", 7),
+    Bug(*SEGMENTS, "m_free  = place2_q.row + 1'b1", "m_free  = place2_q.row", 7),
+    Bug(*SEGMENTS, "segment.last_be = strb2_q[4*last+:4]", "segment.last_be = strb2_q[4*first+:4]", 7),
+]
+
+
+@pytest.mark.parametrize("case", [*CASES, soak(PROVED)], ids=str)
+def test_properties_hold_in_every_cycle(case: Case) -> None:
+    check_holds(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_proofs_are_about_something(case: Case) -> None:
+    check_covers(case)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=str)
+def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
+    check_found(bug, tmp_path)
