@@ -52,6 +52,9 @@ module block_generic
 
   assign m_axis_tvalid = s_axis_tvalid && go;
   assign s_axis_tready = m_axis_tready && go;
+  logic [$clog2(KEEP_W):0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+
   assign m_axis_tdata  = s_axis_tdata;
   assign m_axis_tkeep  = s_axis_tkeep;
   assign m_axis_tlast  = s_axis_tlast;
@@ -63,7 +66,7 @@ module block_generic
     step_q    <= {step_q[2:1], last} & {3{!(take && s_axis_tlast)}};
     if (take && s_axis_tlast) bytes_q <= '0;
     else if (take) bytes_q <= bytes_q + 16'(KEEP_W);
-    else if (last && !step_q[1]) bytes_q <= bytes_q + 16'($countones(s_axis_tkeep));
+    else if (last && !step_q[1]) bytes_q <= bytes_q + 16'(beat_bytes);
     product_q <= bytes_q * byte_ns_256;
     if (!started_q) due_q <= time_ns + 64'(packet_ns);
     else if (step_q[2] && !step_q[3]) due_q <= due_q + 64'(product_q[47:8]);

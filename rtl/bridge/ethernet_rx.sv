@@ -115,8 +115,10 @@ module ethernet_rx
   logic [DATA_W-1:0] stored_data;
   logic [KEEP_W-1:0] stored_keep;
   logic [$clog2(ROWS):0] used;
+  logic [LANE_W:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(keep_q), .bytes(beat_bytes));
   assign ending = beat_q && last_q;
-  assign length = 18'({beats_q, LANE_W'(0)}) + 18'($countones(keep_q));
+  assign length = 18'({beats_q, LANE_W'(0)}) + 18'(beat_bytes);
   assign wrong  = error_q || length == '0;
   assign long   = 32'(length) > MAX_PACKET;
 

@@ -170,6 +170,9 @@ module h2s_lane
   assign packet_bytes  = 16'(length);
   assign s_axis_tready = state_q == BODY || state_q == DISCARD;
 
+  logic [$clog2(KEEP_W):0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+
   // How far a write goes
   place_t step;
   if (LANES == 1) begin : gen_step_one
@@ -208,7 +211,7 @@ module h2s_lane
       DESTINATION: state_q <= BODY;
       BODY: begin
         if (!open_q) first_q <= time_ns;
-        tail_q     <= ($clog2(KEEP_W + 1))'($countones(s_axis_tkeep));
+        tail_q     <= beat_bytes;
         too_long_q <= s_too_long;
         if (body && !s_axis_tlast) beats_q <= beats_q + 1'b1;
         if (body && s_axis_tlast) state_q <= FIRST;

@@ -90,7 +90,9 @@ module port_store
   end
 
   // Stage 2: into the store or not
-  wire [19:0] length = {beats_q, OFFSET_W'(0)} + 20'($countones(keep_q));
+  logic [OFFSET_W:0] beat_bytes;
+  keep_bytes #(.KEEP_W(BYTES)) u_bytes (.keep(keep_q), .bytes(beat_bytes));
+  wire [19:0] length = {beats_q, OFFSET_W'(0)} + 20'(beat_bytes);
   wire oversize = length > 20'(MAX_CAPTURED);
   logic meta_ready, dropped, store_idle, unused_ready;
   wire ending = beat_q && last_q;

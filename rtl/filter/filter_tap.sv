@@ -81,7 +81,9 @@ module filter_tap
   end
 
   // Stage 2
-  wire [BYTES_W-1:0] length = {beats_q, $clog2(BYTES)'(0)} + BYTES_W'($countones(keep_q));
+  logic [$clog2(BYTES):0] beat_bytes;
+  keep_bytes #(.KEEP_W(BYTES)) u_bytes (.keep(keep_q), .bytes(beat_bytes));
+  wire [BYTES_W-1:0] length = {beats_q, $clog2(BYTES)'(0)} + BYTES_W'(beat_bytes);
   // No frame ends with a beat of no bytes: it would take up a row too many
   wire empty_end = !keep_q[0] && beats_q != 0;
   wire is_bad = meta_q.error || 32'(length) > MAX_FRAME || empty_end;

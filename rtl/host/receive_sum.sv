@@ -148,12 +148,15 @@ module receive_sum
       .heads(heads_2)
   );
 
+  logic [LANE_W:0] beat_bytes;
+  keep_bytes #(.KEEP_W(BYTES)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+
   always_ff @(posedge clk) begin
     valid <= {valid[7:0], take};
     if (take) begin
       beat_0.last <= s_axis_tlast;
       beat_0.data <= s_axis_tdata;
-      count_0     <= (LANE_W + 1)'($countones(s_axis_tkeep));
+      count_0     <= beat_bytes;
     end
     if (valid[0]) begin
       beat_0.index <= beat_0.last ? '0 : beat_0.index + index_t'(beat_0.index != '1);

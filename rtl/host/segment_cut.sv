@@ -201,6 +201,9 @@ module segment_cut
   wire many = (16 + MOST_W)'(data_q) > {request_q.size, MOST_W'(0)};
   wire place_t next_size = rest_q < place_t'(request_q.size) ? rest_q : place_t'(request_q.size);
 
+  lanes_t beat_lanes;
+  keep_bytes #(.KEEP_W(BYTES)) u_bytes (.keep(s_keep), .bytes(beat_lanes));
+
   always_ff @(posedge clk) begin
     if (take) mid_q <= !s_last;
     if (shift) begin
@@ -215,7 +218,7 @@ module segment_cut
       c_valid_q <= source_valid;
       c_pass_q  <= state_q == FLOW;
       c_last_q  <= s_last;
-      c_lanes_q <= lanes_t'($countones(s_keep));
+      c_lanes_q <= beat_lanes;
       c_queue_q <= state_q == FLOW ? s_queue : queue_q;
       c_q       <= state_q == CUT && replays ? head_q[again_q[HEAD_W-1:0]] : s_data;
     end

@@ -41,7 +41,6 @@ module link_release
 
   localparam int unsigned LANE_W = LANES > 1 ? $clog2(LANES) : 1;
   typedef logic [LANE_W-1:0] lane_t;
-  typedef logic [$clog2(KEEP_W):0] bytes_t;
 
   logic busy_q, out_ready, out_idle, any;
   lane_t lane_q, lane;
@@ -69,9 +68,8 @@ module link_release
     user              = '0;
     user.port         = port;
     user.timestamp_ns = now_q;
-    sent_bytes        = '0;
-    if (give) for (int unsigned i = 0; i < KEEP_W; i++) if (s_axis_tkeep[lane_q][i]) sent_bytes = bytes_t'(i + 1);
   end
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(give ? s_axis_tkeep[lane_q] : '0), .bytes(sent_bytes));
   wire due = any && earliest <= time_ns;
 
   assign sent    = give && s_axis_tlast[lane_q];

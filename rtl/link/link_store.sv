@@ -62,11 +62,6 @@ module link_store
     logic [DATA_W-1:0] data;
   } beat_t;
 
-  function automatic logic [LANE_W:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = (LANE_W + 1)'(i + 1);
-  endfunction
-
   // -------------------------------------------------------------------------------------------------------- frames in
   // One bit wider than an address: the oldest frame begins at start_q, frames up to commit_q are whole, wr_q writes.
   logic [ADDR_W:0] start_q, commit_q, wr_q;
@@ -80,7 +75,9 @@ module link_store
   wire ends = taken && s_axis_tlast;
   wire [ADDR_W:0] used = wr_q - start_q;
   wire full = full_q || used[ADDR_W] || !note_ready;
-  wire [BYTES_W-1:0] bytes = bytes_q + BYTES_W'(bytes_of(s_axis_tkeep));
+  logic [LANE_W:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+  wire [BYTES_W-1:0] bytes = bytes_q + BYTES_W'(beat_bytes);
   wire over = over_q || bytes > LONGEST;
   wire bad = s_error || bytes == '0;
   wire drop = bad || over || full;

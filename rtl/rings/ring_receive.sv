@@ -65,11 +65,6 @@ module ring_receive
     packet_t     packet;
   } told_t;
 
-  function automatic logic [16:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = 17'(i + 1);
-  endfunction
-
   // ------------------------------------------------------------------------------------------------------- the ring
   logic active_q, fetch_idle, writes_idle, begin_now, descriptor_valid, descriptor_ready;
   descriptor_t descriptor;
@@ -114,10 +109,13 @@ module ring_receive
   wire taken = s_axis_tvalid && s_axis_tready;
   assign s_axis_tready = store_ready && lengths_ready;
 
+  logic [$clog2(KEEP_W+1)-1:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+
   always_ff @(posedge clk) begin
     ended_q <= taken && s_axis_tlast;
     if (taken) begin
-      coming_q.bytes   <= (begun_q ? coming_q.bytes : '0) + bytes_of(s_axis_tkeep);
+      coming_q.bytes   <= (begun_q ? coming_q.bytes : '0) + 17'(beat_bytes);
       coming_q.time_ns <= time_ns;
       begun_q          <= !s_axis_tlast;
       cut_q            <= s_axis_cut;

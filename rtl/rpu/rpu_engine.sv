@@ -186,11 +186,11 @@ module rpu_engine
   word_t [UNITS-1:0] broadcast;
   word_t message;
 
-  function automatic traffic_t traffic(logic valid, logic ready, logic last, logic [KEEP_W-1:0] keep);
+  function automatic traffic_t traffic(logic valid, logic ready, logic last, logic [$clog2(KEEP_W):0] bytes);
     traffic        = '0;
     traffic.packet = valid && ready && last;
     traffic.stall  = valid && !ready;
-    for (int i = 0; i < KEEP_W; i++) if (valid && ready && keep[i]) traffic.bytes = 8'(i + 1);
+    traffic.bytes  = valid && ready ? 8'(bytes) : '0;
   endfunction
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
@@ -323,9 +323,12 @@ module rpu_engine
     // Packets alone, and a cycle late, which no counter minds.
     wire rx_packets = rx_tvalid[u] && rx_tuser[u].port != PORT_DRAM;
     wire tx_packets = tx_tvalid[u] && (tx_tuser[u].port != PORT_DRAM || tx_tuser[u].to_unit);
+    logic [$clog2(KEEP_W):0] rx_bytes, tx_bytes;
+    keep_bytes #(.KEEP_W(KEEP_W)) u_rx_bytes (.keep(rx_tkeep[u]), .bytes(rx_bytes));
+    keep_bytes #(.KEEP_W(KEEP_W)) u_tx_bytes (.keep(tx_tkeep[u]), .bytes(tx_bytes));
     always_ff @(posedge clk) begin
-      rx_traffic[u] <= traffic(rx_packets, rx_tready[u], rx_tlast[u], rx_tkeep[u]);
-      tx_traffic[u] <= traffic(tx_packets, tx_tready[u], tx_tlast[u], tx_tkeep[u]);
+      rx_traffic[u] <= traffic(rx_packets, rx_tready[u], rx_tlast[u], rx_bytes);
+      tx_traffic[u] <= traffic(tx_packets, tx_tready[u], tx_tlast[u], tx_bytes);
     end
   end
 

@@ -34,10 +34,8 @@ module rpu_flow_key
   localparam int unsigned BEAT_W = $clog2(BEATS + 1);
   localparam int unsigned KEEP_COUNT_W = $clog2(KEEP_W + 1);
 
-  function automatic logic [KEEP_COUNT_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = KEEP_COUNT_W'(i + 1);
-  endfunction
+  logic [KEEP_COUNT_W-1:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_keep), .bytes(beat_bytes));
 
   // ---------------------------------------------------------------------------------------------- first beats
   // verilator lint_off UNUSEDSIGNAL
@@ -53,7 +51,7 @@ module rpu_flow_key
       for (int unsigned i = 0; i < BEATS; i++) if (beat_q == BEAT_W'(i)) head_q[i] <= s_data;
       if (beat_q != BEAT_W'(BEATS)) begin
         beat_q <= beat_q + 1'b1;
-        len_q  <= LEN_W'(beat_q * KEEP_W) + LEN_W'(bytes_of(s_keep));
+        len_q  <= LEN_W'(beat_q * KEEP_W) + LEN_W'(beat_bytes);
       end
       if (s_last) beat_q <= '0;
     end

@@ -76,11 +76,6 @@ module rpu_writer
   typedef logic [BYTE_W-1:0] offset_t;
   typedef logic [BYTE_W:0] count_t;
 
-  function automatic count_t bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = count_t'(i + 1);
-  endfunction
-
   // Where slots lie
   logic [23:0] addr;
   logic [16:0] header_block;
@@ -144,9 +139,10 @@ module rpu_writer
   assign turn          = {start_addr[BYTE_W-1:0], 3'b000};
   assign s_axis_tready = !valid_q || advance;
   wire taken = s_axis_tvalid && s_axis_tready;
-  wire count_t beat_bytes = bytes_of(s_axis_tkeep);
+  count_t beat_bytes;
   wire [15:0] left = start_q ? slot_bytes : left_q;
   wire count_t beat_end = count_t'(start_addr[BYTE_W-1:0]) + beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
 
   always_ff @(posedge clk) begin
     if (taken) begin

@@ -23,16 +23,14 @@ module byte_counter
 
   logic [BYTES_W-1:0] before_q;  // bytes of the beats before
 
-  function automatic logic [BYTES_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = BYTES_W'(i + 1);
-  endfunction
+  logic [$clog2(KEEP_W+1)-1:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_keep), .bytes(beat_bytes));
 
   always_ff @(posedge clk) begin
     m_ended <= s_valid && s_last;
     if (s_valid) begin
       before_q <= s_last ? '0 : before_q + BYTES_W'(KEEP_W);
-      m_bytes  <= before_q + bytes_of(s_keep);
+      m_bytes  <= before_q + BYTES_W'(beat_bytes);
     end
     if (rst) begin
       m_ended  <= 1'b0;

@@ -77,23 +77,21 @@ module packet_store #(
 
   // ----------------------------------------------------------------------------------------------------------- packets
   logic [ADDR_W-1:0] beat_q, beats_q;
-  logic [KEEP_W-1:0] keep_q;
+  logic [KEEP_W-1:1] keep_q;
   logic [SIZE_W-1:0] end_q;
   logic whole_q, told_q;
 
-  function automatic logic [LANE_W-1:0] last_byte(logic [KEEP_W-1:0] keep);
-    last_byte = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) last_byte = LANE_W'(i);
-  endfunction
+  logic [LANE_W:0] last_byte;  // in the last beat
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep({1'b0, keep_q}), .bytes(last_byte));
 
   always_ff @(posedge clk) begin
     if (push) beat_q <= s_axis_tlast ? '0 : beat_q + 1'b1;
     if (push && s_axis_tlast) begin
       beats_q <= beat_q;
-      keep_q  <= s_axis_tkeep;
+      keep_q  <= s_axis_tkeep[KEEP_W-1:1];
     end
     whole_q <= push && s_axis_tlast;
-    if (whole_q) end_q <= {beats_q, last_byte(keep_q)};
+    if (whole_q) end_q <= {beats_q, LANE_W'(0)} | SIZE_W'(last_byte);
     told_q <= whole_q;
     if (rst) begin
       beat_q  <= '0;

@@ -48,11 +48,6 @@ module payload_finder
   typedef logic [BEAT_W-1:0] beat_t;
   typedef logic [PLACE_W-1:0] place_t;
 
-  function automatic offset_t bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = offset_t'(i + 1);
-  endfunction
-
   // ---------------------------------------------------------------------------------- the beat that waits for the next
   typedef struct packed {
     logic              last;
@@ -67,6 +62,9 @@ module payload_finder
   held_t held_q;
   offset_t held_bytes_q;
   beat_t number_q;
+
+  logic [$clog2(KEEP_W+1)-1:0] bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_keep), .bytes(bytes));
 
   assign beat_custom = held_q.fir || held_q.crc;
   assign beat_valid  = held_valid_q && (held_q.last || !beat_custom || s_valid);
@@ -86,7 +84,7 @@ module payload_finder
           keep: s_keep,
           data: s_data
       };
-      held_bytes_q <= bytes_of(s_keep);
+      held_bytes_q <= offset_t'(bytes);
     end
     if (beat_valid) number_q <= held_q.last ? '0 : number_q + 1'b1;
     if (rst) begin

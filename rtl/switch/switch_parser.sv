@@ -86,10 +86,8 @@ module switch_parser
   end
 
   // ---------------------------------------------------------------------------------------------------- its beginning
-  function automatic logic [KEEP_COUNT_W-1:0] bytes_of(logic [KEEP_W-1:0] keep);
-    bytes_of = '0;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (keep[i]) bytes_of = KEEP_COUNT_W'(i + 1);
-  endfunction
+  logic [KEEP_COUNT_W-1:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
 
   // verilator lint_off UNUSEDSIGNAL
   logic [BEATS*DATA_W-1:0] head_q;  // its end may lie behind what is looked at
@@ -107,7 +105,7 @@ module switch_parser
     end
     if (beginning) begin
       beat_q <= beat_q + 1'b1;
-      len_q  <= LEN_W'(beat_q * KEEP_W) + LEN_W'(bytes_of(s_axis_tkeep));
+      len_q  <= LEN_W'(beat_q * KEEP_W) + LEN_W'(beat_bytes);
       port_q <= s_axis_tuser;
     end
     if (taken && s_axis_tlast) beat_q <= '0;

@@ -21,6 +21,7 @@ CASES = [
     Case("stream_arbiter", {"INPUTS": 3, "ROUND_ROBIN": 0}),
     *(Case("stream_broadcast", {"OUTPUTS": outputs}) for outputs in (1, 3)),
     Case("stream_cdc_fifo", {"DEPTH": 4}, induction=6, cover=50, clocks=2),
+    *(Case("keep_bytes", {"KEEP_W": width}, induction=1, cover=2) for width in (1, 8, 64)),
 ]
 # The same logic in further sizes
 LARGER = [
@@ -75,6 +76,7 @@ BUGS = [
     ),
     Bug("stream_width", {}, "stream_width", ": up_q;", ": 1'b1;"),
     Bug("stream_broadcast", {}, "stream_broadcast", "done_q <= valid && !ready ? done_d", "done_q <= valid ? done_d"),
+    Bug("keep_bytes", {}, "keep_bytes", "bytes = BYTES_W'(KEEP_W)", "bytes = '1", 2),
     Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "pointer_t'(3) <<", "pointer_t'(2) <<", 40, 2),
     Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "return binary ^ (binary >> 1)", "return binary", 40, 2),
 ]

@@ -91,6 +91,7 @@ def test_the_function_engine_behind_pcie_is_clean(tmp_path: Path) -> None:
 
 WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("stream_reg", {"WIDTH": 0}),
+    ("keep_bytes", {"KEEP_W": 48}),
     ("stream_fifo", {"WIDTH": 0}),
     ("stream_fifo", {"DEPTH": 3}),
     ("stream_fifo", {"DEPTH": 2**20 + 1}),

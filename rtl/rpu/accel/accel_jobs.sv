@@ -96,14 +96,13 @@ module accel_jobs
   assign last          = order_empty || s_axis_tlast;
 
   logic [DATA_W-1:0] data;
-  logic [BYTES_W-1:0] bytes;
+  logic [BYTES_W-1:0] beat_bytes;
+  keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep(s_axis_tkeep), .bytes(beat_bytes));
+  wire [BYTES_W-1:0] bytes = order_empty ? '0 : beat_bytes;
   always_comb begin
-    bytes = '0;
     for (int unsigned i = 0; i < KEEP_W; i++) begin
       data[8*i+:8] = s_axis_tkeep[i] && !order_empty ? s_axis_tdata[8*i+:8] : '0;
-      if (s_axis_tkeep[i] && (i == KEEP_W - 1 || !s_axis_tkeep[i+1])) bytes |= BYTES_W'(i + 1);
     end
-    if (order_empty) bytes = '0;
   end
 
   logic first_q;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The count is right for every tkeep without holes.
+module keep_bytes_proof #(
+    parameter int unsigned KEEP_W = 8,
+    localparam int unsigned BYTES_W = $clog2(KEEP_W + 1)
+) (
+    input logic              clk,
+    input logic [KEEP_W-1:0] keep
+);
+
+  logic [BYTES_W-1:0] bytes;
+
+  keep_bytes #(.KEEP_W(KEEP_W)) dut (.*);
+
+  always_comb begin
+    assume ((keep & (keep + 1'b1)) == '0);
+    assert (32'(bytes) == 32'($countones(keep)));
+    cover (bytes == '0);
+    cover (keep == '1);
+  end
+
+endmodule
