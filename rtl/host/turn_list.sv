@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Round-robin list of numbers below ITEMS, each at most once in it: those that have work wait here for their turn. One
-// that is added while in the list stays where it is; one that is added in the cycle in which it is taken, or later,
-// comes in again.
+// that is added while in the list stays where it is; one that is added in the cycle before it is taken, or later, comes
+// in again. So a user may find that a turn has no work left; none is lost.
 // With NEWCOMERS, one that is added with add_first goes before all others, behind such as itself, if none of the last
 // ITEMS turns was its own: so whoever waits gets one of the next ITEMS + 1 turns, whatever comes in. What is offered
 // changes when one comes that goes first.
