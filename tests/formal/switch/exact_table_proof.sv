@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows one key, whichever `mark` picks, by the answers of its operations: each is right, and each lookup of the key
 // finds what it was in some cycle between the lookup and its result. So a key that was put in is found, with its
-// result, whatever happens to the others, and one that isn't in is not.
+// result, whatever happens to the others, and one that isn't in is not. And each operation comes to an end.
 module exact_table_proof
   import table_pkg::*;
 #(
@@ -343,6 +343,39 @@ module exact_table_proof
           end
         end
       end
+    end
+  end
+
+  // Operations come to an end: what is left of one falls in each cycle, to IDLE. A cycle counts 1, a visit 32.
+  logic [11:0] left, left_q;
+  logic [4:0] cycles;
+  logic busy_q;
+  wire [11:0] moves_left = 32'(dut.moves_q) < MAX_MOVES ? 12'(MAX_MOVES) - 12'(dut.moves_q) : '0;
+  wire stashes = asks || state == ERASE || (state == WRITE && dut.evicts_q);
+  always_comb begin
+    unique case (state)
+      SWEEP:   cycles = '0;
+      VISIT:   cycles = 5'd24 - dut.count_q;
+      DECIDE:  cycles = 5'd7;
+      EVICT:   cycles = 5'd6;
+      SETTLED: cycles = 5'd4 - dut.count_q;
+      NEXT:    cycles = 5'd26;
+      PICK:    cycles = 5'd25;
+      default: cycles = 5'd5;
+    endcase
+    left = {moves_left[6:0] + 7'($countones(dut.occupied)) + 7'(stashes), cycles};
+    if (!dut.swept_q) left = 12'd4064 + 12'(cycles);
+    if (state == SWEEP) left = 12'd4095 - 12'(dut.sweep_q);
+  end
+  always_ff @(posedge clk) begin
+    left_q <= left;
+    busy_q <= !op_ready && !rst;
+  end
+  always_comb begin
+    if (valid) begin
+      if (busy_q && !op_ready && !begins) assert (left < left_q);
+      if (asks) `HOLDS(dut.moves_q == '0)
+      if (state == PICK || state == VISIT || state == DECIDE || state == EVICT) `HOLDS(moves_left != '0)
     end
   end
 

@@ -22,6 +22,7 @@ BUGS = [
     soak(Bug(*BROKEN, "&taken && !two_free", "1'b0", 4)),
     Bug(*BROKEN, "state_q == WRITE && evicts_q;", "1'b0 && 1'b1;", 4),
     Bug(*BROKEN, "VISIT_CYCLES - STASH - 2", "VISIT_CYCLES - STASH - 1", 4),
+    Bug(*BROKEN, "moves_q <= moves_q + 1'b1;", "moves_q <= moves_q;", 4),
     Bug(*BROKEN, "op_done <= 1'b0;  // comes", "// comes", 4),
 ]
 
