@@ -58,7 +58,7 @@ def bench_command(
 ) -> int:
     """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
 
-    A group takes at most three minutes of processor time once its models are built, and is what README and docs show;
+    A group takes a few minutes of processor time once its models are built, and is what README and docs show;
     --full takes more points, and longer. Those that place and route take hours. cost measures processor time beside
     another commit of this checkout, in turns. The exit code is 1 when a figure misses what it must be.
     """

@@ -45,7 +45,7 @@ UpdateDocs = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="All points, sizes, seeds and seconds: minutes to hours.")]
 SHORT = (
-    "It takes at most three minutes of processor time once its models are built, and is what README and docs show; "
+    "It takes a few minutes of processor time once its models are built, and is what README and docs show; "
     "--full takes more points, and longer."
 )
 """What --help says of measurements."""

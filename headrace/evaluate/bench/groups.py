@@ -56,7 +56,7 @@ def run(
     progress: Progress = quiet,
     beside: str | None = None,
 ) -> list[Row]:
-    """Runs benchmarks by group. ``full``: more points, sizes and seconds than in three minutes of processor time;
+    """Runs benchmarks by group. ``full``: more points, sizes and seconds than docs show;
     ``beside``: the commit that costs are compared with."""
     runs = _RUNS | {COST: lambda full, _address, progress: cost.run(full, progress, beside)}
     return [row for group in groups for row in runs[group](full, address, progress)]
