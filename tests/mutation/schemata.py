@@ -60,10 +60,14 @@ NUMBER = re.compile(r"(\d*'s?)([bdho])([0-9a-f_]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: `before`, at the bytes from `start` to `end` of `file` (its path in rtl/), becomes `after`."""
+    """One change: `before`, at the bytes from `start` to `end` of `file` (its path in rtl/), becomes `after`.
+
+    text  the line that it is in
+    """
 
     file: str
     line: int
+    text: str
     start: int
     end: int
     kind: str
@@ -93,7 +97,7 @@ def draw(rtl: Path, count: int, seed: int) -> list[Mutant]:
     for mutant in every:
         folders[mutant.folder][mutant.kind].append(mutant)
     drawn = []
-    for kinds in folders.values():
+    for kinds in filter(None, folders.values()):
         share = count * sum(map(len, kinds.values())) / len(every)
         for places in kinds.values():
             chance.shuffle(places)
@@ -127,7 +131,8 @@ def _mutants(rtl: Path) -> list[Mutant]:
             start, end = node.sourceRange.start.offset, node.sourceRange.end.offset
             before, line = source[start:end].decode(), source.count(b"\n", 0, start) + 1
             if (start, node.kind) in real and (change := _change(node, before)):
-                found.append(Mutant(file, line, start, end, change[0], before, change[1]))
+                text = source.splitlines()[line - 1].decode().strip()
+                found.append(Mutant(file, line, text, start, end, change[0], before, change[1]))
     return found
 
 
