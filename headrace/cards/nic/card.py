@@ -16,7 +16,7 @@ INDIRECTIONS = 64
 """Entries of a function's indirection table."""
 
 _MAGIC = 0x4E49
-_INSERT, _REMOVE = 1, 4
+_INSERT, _CHANGE, _REMOVE = 1, 2, 4
 _DONE, _EXISTS, _NOT_FOUND = range(3)
 _MOST_VLAN = 4094
 
@@ -124,11 +124,16 @@ class Nic:
         if answer != _DONE:
             raise HeadraceError(f"function {function}: no room for {mac_text(mac)} among the {self.stations} stations")
 
+    def move_station(self, mac: int, vlan: int, port: int, function: int) -> None:
+        """Frames for a MAC in a VLAN of a port's network go to another function from now on, and between to none other.
+        Raises HeadraceError when they went to none."""
+        self._check(function)
+        self._found(self._operate(_CHANGE, mac, vlan, port, function), mac, vlan, port)
+
     def remove_station(self, mac: int, vlan: int, port: int) -> None:
         """Frames for a MAC in a VLAN of a port's network go to no function any more. Raises HeadraceError when they
         went to none."""
-        if self._operate(_REMOVE, mac, vlan, port, 0) == _NOT_FOUND:
-            raise HeadraceError(f"no function has {mac_text(mac)} in VLAN {vlan} of port {port}", 2)
+        self._found(self._operate(_REMOVE, mac, vlan, port, 0), mac, vlan, port)
 
     def set_pairs(self, function: int, pairs: Sequence[int]) -> None:
         """Spreads a function's frames over these queue pairs by their hash: ``pairs`` repeat as often as needed."""
@@ -157,6 +162,11 @@ class Nic:
 
     def _select(self, function: int) -> None:
         self._regs.vf.select.write(function)
+
+    @staticmethod
+    def _found(answer: int, mac: int, vlan: int, port: int) -> None:
+        if answer == _NOT_FOUND:
+            raise HeadraceError(f"no function has {mac_text(mac)} in VLAN {vlan} of port {port}", 2)
 
     def _operate(self, what: int, mac: int, vlan: int, port: int, function: int) -> int:
         regs = self._regs.station

@@ -213,3 +213,17 @@ def test_the_table_of_stations_holds_its_entries(bench: NicBench) -> None:
     bench.card.source(0, [one.data for one in made], timing=10e9)
     bench.run()
     assert bench.frames(port) == [one.data for one in made]
+
+
+def test_a_station_moves_to_another_function(bench: NicBench) -> None:
+    ports = [bench.enable(number) for number in (0, 1)]
+    mac, frame = 0x02_00_00_00_07_07, plain_frame(0x02_00_00_00_07_07.to_bytes(6, "big"), 0, 80).data
+    bench.nic.add_station(mac, 0, 0, 0)
+    for function in (0, 1, 0):
+        bench.nic.move_station(mac, 0, 0, function)
+        bench.card.source(0, [frame], timing=2e9)
+        bench.run()
+        assert [bench.frames(port) for port in ports] == [[frame] * (number == function) for number in (0, 1)]
+    bench.nic.remove_station(mac, 0, 0)
+    with pytest.raises(HeadraceError, match="no function has 02:00:00:00:07:07 in VLAN 0 of port 0"):
+        bench.nic.move_station(mac, 0, 0, 1)
