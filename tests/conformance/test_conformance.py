@@ -159,7 +159,7 @@ def test_a_silent_or_a_strange_switch_ends_the_run(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("switch", counts.SWITCHES)
 def test_parts_of_the_tests_add_up(switch: str) -> None:
-    parts = [counts.run(switch, part, 30, counts.QUICK) for part in (0, 29)]
+    parts = [counts.run(switch, part, 30, counts.SAMPLE) for part in (0, 29)]
     both = counts.total(parts)
     assert [part.tests for part in parts] == [3, 2]
     assert (both.tests, both.passed + both.failures.total()) == (5, 5)

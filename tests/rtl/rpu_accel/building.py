@@ -10,19 +10,13 @@ _PACKAGES = (simulation.RTL / "rpu" / "rpu_pkg.sv", FOLDER / "matcher_pkg.sv")
 
 def sources() -> list[Path]:
     """The RTL files that an accelerator may need, the package first."""
-    names = (
-        "stream_reg",
-        "stream_queue",
-        "stream_fifo",
-        "fifo_store",
-        "stream_contract",
-        "offer_contract",
-        "ram_sdp",
-        "ram_dist",
-    )
-    needed = [path for path in simulation.rtl("memory", "stream") if path.stem in names]
     unit = [simulation.RTL / "rpu" / f"{name}.sv" for name in ("rpu_accelerator", "rpu_decoupler")]
-    return [*_PACKAGES, *needed, *unit, *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES)]
+    return [
+        *_PACKAGES,
+        *simulation.rtl("memory", "stream"),
+        *unit,
+        *(path for path in sorted(FOLDER.glob("*.sv")) if path not in _PACKAGES),
+    ]
 
 
 def simulate(block: str, bench: str | None = None, **parameters: int) -> None:
