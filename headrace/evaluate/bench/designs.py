@@ -87,8 +87,7 @@ class Design:
         options += f" --seeds {self.seeds}" * (self.seeds != 3)
         options += f" --speed-grade {grade}" * (grade != SPEED_GRADES[0])
         options += " --no-pnr" * (self.target == "ecp5" and self.least_mhz is None)
-        settings = "".join(f" -P {name}={value}" for name, value in self.parameters.items())
-        return f"headrace synth {self.module} --target {self.target}{options}{settings}"
+        return synth_command(self.module, self.parameters, f" --target {self.target}{options}")
 
 
 def _cam(entries: int) -> str:
@@ -136,6 +135,11 @@ def _placed(parts: tuple[Part, ...]) -> tuple[Design, ...]:
 
 def _sized(parts: tuple[Part, ...]) -> tuple[Design, ...]:
     return tuple(Design(called(*part), part[0], "xcup", dict(part[1])) for part in parts)
+
+
+def synth_command(module: str, parameters: Mapping[str, int], options: str = "") -> str:
+    """What synthesises a part with ``options``, each with a space before it."""
+    return f"headrace synth {module}{options}" + "".join(f" -P {name}={value}" for name, value in parameters.items())
 
 
 def called(module: str, parameters: Mapping[str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, Row
-from headrace.evaluate.bench.designs import STREAM_PARTS, called
+from headrace.evaluate.bench.designs import STREAM_PARTS, called, synth_command
 from headrace.evaluate.points import Progress
 from headrace.synth.report import Usage
 
@@ -20,8 +20,7 @@ def stream(progress: Progress) -> list[Row]:
             _usage(synth.run(module, target, parameters, hierarchy=False, pnr=False).total, *names)
             for target, names in _FPGAS.items()
         ]
-        command = " ".join(["headrace synth", module, *(f"-P {name}={value}" for name, value in parameters.items())])
-        what = f"size: {called(module, parameters)}"
+        what, command = f"size: {called(module, parameters)}", synth_command(module, parameters)
         rows.append(Row("stream", what, "-", "; ".join(found), "", None, MEASURED, command))
     return rows
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from headrace import synth
 from headrace.evaluate.bench import MEASURED, Row
-from headrace.evaluate.bench.designs import ENGINE
+from headrace.evaluate.bench.designs import ENGINE, synth_command
 from headrace.evaluate.points import Progress
 from headrace.evaluate.study.filter_points import WIRE
 
@@ -31,9 +31,6 @@ def run(progress: Progress) -> list[Row]:
     core = synth.run("bpf_core", "xcup", WIRE, hierarchy=False, progress=say).total
     default = synth.run("bpf_core", "xcup", hierarchy=False, progress=say).total
     engine = synth.run("capture_engine", "cyclonev", ENGINE, hierarchy=False, progress=say).total
-    of_core, of_engine = (
-        "".join(f" -P {name}={value}" for name, value in parameters.items()) for parameters in (WIRE, ENGINE)
-    )
     return [
         _row(
             "filter core of 32 KB, frames of up to 9,216 bytes, on UltraScale+ (xcup), LUTs",
@@ -42,7 +39,7 @@ def run(progress: Progress) -> list[Row]:
             "LUTs",
             core.luts <= MOST_LUTS,
             MEASURED,
-            f"FFShark {FFSHARK_XCUP_LUTS:,}; headrace synth bpf_core --target xcup{of_core}",
+            f"FFShark {FFSHARK_XCUP_LUTS:,}; {synth_command('bpf_core', WIRE, ' --target xcup')}",
         ),
         _row(
             "its memories",
@@ -69,6 +66,7 @@ def run(progress: Progress) -> list[Row]:
             "LUTs",
             None,
             MEASURED,
-            f"bpfcap {BPFCAP_ALUTS:,} ALUTs by Quartus; headrace synth capture_engine --target cyclonev{of_engine}",
+            f"bpfcap {BPFCAP_ALUTS:,} ALUTs by Quartus; "
+            + synth_command("capture_engine", ENGINE, " --target cyclonev"),
         ),
     ]
