@@ -401,17 +401,18 @@ def traffic_command(
     json: common.Json = False,
 ) -> None:
     """Send messages from a node to another one, and say how they came. Ctrl-C ends the stream."""
-    from headrace.emulator.client import traffic, wait_for_stream
+    from headrace.emulator.client import interrupt_held, traffic, wait_for_stream
 
     duration = 10.0 if duration is None and count is None else duration
     given = {"kind": kind, "size": size, "rate_bps": rate, "interval_s": interval, "count": count}
-    stream = traffic(name, source, to, duration_s=duration, **given)
-    if detach:
-        print(json_format.dumps({"stream": stream}) if json else f"{stream}: see headrace emulate status")
-        return
-    with common.progress_line() as progress:
-        show = None if progress is None else lambda now: progress(_so_far(now), None)
-        found = wait_for_stream(name, stream, show)
+    with interrupt_held() as let_in:
+        stream = traffic(name, source, to, duration_s=duration, **given)
+        if detach:
+            print(json_format.dumps({"stream": stream}) if json else f"{stream}: see headrace emulate status")
+            return
+        with common.progress_line() as progress:
+            show = None if progress is None else lambda now: progress(_so_far(now), None)
+            found = wait_for_stream(name, stream, show, let_in=let_in)
     if json:
         print(json_format.dumps(found, indent=2))
     else:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -88,13 +89,38 @@ def traffic(name: str, source: str, to: str, **more: Any) -> str:
     return stream
 
 
+@contextmanager
+def interrupt_held() -> Iterator[Callable[[], None]]:
+    """Holds Ctrl-C back until what it gives is called: a stream that has begun, but whose name isn't known yet,
+    couldn't be ended. In the main thread only."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+
+    def let_in() -> None:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            pressed.clear()
+            raise KeyboardInterrupt
+
+    try:
+        yield let_in
+    finally:
+        let_in()
+
+
 def wait_for_stream(
-    name: str, stream: str, show: Callable[[dict[str, Any]], None] | None = None, every_s: float = 0.5
+    name: str,
+    stream: str,
+    show: Callable[[dict[str, Any]], None] | None = None,
+    every_s: float = 0.5,
+    let_in: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Waits until a stream has ended and all its messages have come or are lost; gives how it was. ``show`` is told how
-    it is. Ctrl-C ends the stream. Raises HeadraceError."""
+    it is. Ctrl-C ends the stream, also one that ``let_in`` raises (``interrupt_held``). Raises HeadraceError."""
+    stopping = False
     while True:
         try:
+            let_in()
             found = control.ask(name, command="stream", stream=stream)
             if show is not None:
                 show(found)
@@ -104,8 +130,9 @@ def wait_for_stream(
                 return found
             time.sleep(every_s)
         except KeyboardInterrupt:
-            if found["stopped"]:
+            if stopping:
                 raise
+            stopping = True
             control.ask(name, command="stop-stream", stream=stream)
 
 

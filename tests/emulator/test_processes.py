@@ -17,7 +17,7 @@ from emulator_bench import household, link, nothing_left, record, scenario
 from patience import until
 
 from headrace.cli import main
-from headrace.emulator import inside
+from headrace.emulator import control, inside
 from headrace.emulator.client import Emulation, wait_for_stream
 from headrace.emulator.processes import phy
 from headrace.evaluate.loads.switch_network import HEADRACE
@@ -205,6 +205,21 @@ def test_ctrl_c_ends_the_stream_of_the_command_and_detach_does_not_wait(
             until(lambda: any(each["sent"] and not each["stopped"] for each in emulation.status()["traffic"]), "it")
             command.send_signal(signal.SIGINT)
             assert "command" in command.communicate()[0] and command.returncode == 0
+
+
+@pytest.mark.parametrize("pressed", ["traffic", "stream"])
+def test_ctrl_c_ends_a_stream_before_anything_is_known_of_it(pressed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ask(name: str, command: str, **_: Any) -> dict[str, Any]:
+        asked.append(command)
+        if command == pressed and asked.count(command) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return {"stream": "n1-n2", "done": "stop-stream" in asked}
+
+    monkeypatch.setattr(control, "ask", ask)
+    assert main(["emulate", "traffic", "n1", "n2", "--duration", "1e6", "--json"]) == 0
+    assert asked[-3:] == ["stop-stream", "stream", "stream"]
 
 
 @pytest.mark.parametrize(("silent_s", "closed"), [(10.0, False), (10.1, True)])
