@@ -142,15 +142,15 @@ module bpf_queue
   end
 
   // Beside a verdict stands the lap of its number, so that a verdict of this lap is told from an old one. After reset
-  // all laps are cleared, which takes PACKETS cycles. They have a RAM of their own: with them, verdicts would not fit
+  // all laps are wiped, which takes PACKETS cycles. They have a RAM of their own: with them, verdicts would not fit
   // 36 bits.
-  logic [ID_W:0] clear_q;
-  logic clearing, lap_q, stale_q1, stale_q2;
+  logic [ID_W:0] wipe_at_q;
+  logic wipe, lap_q, stale_q1, stale_q2;
   logic [ID_W-1:0] verdict_addr;
   verdict_t verdict_read;
   logic start_lap_q, lap_now, lap_now_q, lap_read;
-  assign clearing = !clear_q[ID_W];
-  assign verdict_addr = clearing ? clear_q[ID_W-1:0] : verdict_id;
+  assign wipe = !wipe_at_q[ID_W];
+  assign verdict_addr = wipe ? wipe_at_q[ID_W-1:0] : verdict_id;
 
   // A packet still in a thread belongs to the lap of start_id_q, or to the one before if its number is not below it.
   wire verdict_lap = start_lap_q ^ (verdict_id >= start_id_q);
@@ -173,9 +173,9 @@ module bpf_queue
       .DEPTH(PACKETS)
   ) u_laps (
       .clk,
-      .wr_en  (clearing || verdict_valid),
+      .wr_en  (wipe || verdict_valid),
       .wr_addr(verdict_addr),
-      .wr_data(!clearing && verdict_lap),
+      .wr_data(!wipe && verdict_lap),
       .rd_addr(finish_id_q),
       .rd_data(lap_now)
   );
@@ -192,11 +192,11 @@ module bpf_queue
   wire load_finished = !odd_q && !finished_valid && !stale_q1 && !stale_q2 && lap_read == lap_q;
 
   always_ff @(posedge clk) begin
-    if (clearing) clear_q <= clear_q + 1'b1;
+    if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
     if (load_job && (&start_id_q)) start_lap_q <= !start_lap_q;
 
     // What was read is of no use if it was being written, or if the number has changed since.
-    stale_q1 <= verdict_valid && verdict_id == finish_id_q || load_finished || clearing;
+    stale_q1 <= verdict_valid && verdict_id == finish_id_q || load_finished || wipe;
     stale_q2 <= stale_q1;
 
     if (pop) finished_valid <= 1'b0;
@@ -228,10 +228,10 @@ module bpf_queue
 
     used_rows_q <= write_row_q - free_row_q;
     used_ids_q  <= list_id_q - free_id_q;
-    in_ready    <= !clearing && used_rows_q < ADDR_W'(ROWS - MAX_ROWS) && !(&used_ids_q[ID_W-1:1]);
+    in_ready    <= !wipe && used_rows_q < ADDR_W'(ROWS - MAX_ROWS) && !(&used_ids_q[ID_W-1:1]);
 
     if (rst) begin
-      clear_q        <= '0;
+      wipe_at_q      <= '0;
       lap_q          <= 1'b1;
       start_lap_q    <= 1'b1;
       stale_q1       <= 1'b1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MEASURES pairs of counters (packets, bytes), one pair counted up each cycle, readable at any time.
-// A read takes a cycle in which nothing is counted: `read_wait` asks for one. After reset all are cleared (`ready`).
+// A read takes a cycle in which nothing is counted: `read_wait` asks for one. After reset all are wiped (`ready`).
 module measure_counters
   import bpf_pkg::MEASURES;
 #(
@@ -46,9 +46,9 @@ module measure_counters
   pair_t memory_pair, old, sum_q, sum_before_q;
   logic read_pending_q;
   logic [ADDR_W-1:0] read_index_q;
-  logic [ADDR_W:0] clear_q;
+  logic [ADDR_W:0] wipe_at_q;
 
-  assign ready     = clear_q[ADDR_W];
+  assign ready     = wipe_at_q[ADDR_W];
   assign idle      = ready && !read_pending_q && !step2_q.valid && !step3_q.valid && !read_done;
   assign read_wait = read_pending_q;
 
@@ -63,7 +63,7 @@ module measure_counters
   ) u_pairs (
       .clk,
       .wr_en  (step3_q.valid && !step3_q.read || !ready),
-      .wr_addr(ready ? step3_q.index : clear_q[ADDR_W-1:0]),
+      .wr_addr(ready ? step3_q.index : wipe_at_q[ADDR_W-1:0]),
       .wr_data(ready ? sum_q : '0),
       .rd_en  (step1.valid),
       .rd_addr(step1.index),
@@ -95,12 +95,12 @@ module measure_counters
       read_pending_q <= 1'b0;
     end
 
-    if (!ready) clear_q <= clear_q + 1'b1;
+    if (!ready) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) begin
       step2_q        <= '0;
       step3_q        <= '0;
       step4_q        <= '0;
-      clear_q        <= '0;
+      wipe_at_q      <= '0;
       read_pending_q <= 1'b0;
       read_done      <= 1'b0;
     end

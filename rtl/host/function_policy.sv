@@ -59,20 +59,20 @@ module function_policy
   end
 
   // What is set holds a cycle later; the rules' RAMs give what is being written.
-  logic sweep_q, set_now_q;
-  logic [FUNCTION_W-1:0] sweep_at_q, set_at_q;
+  logic wipe_q, set_now_q;
+  logic [FUNCTION_W-1:0] wipe_at_q, set_at_q;
   policy_t set_to_q;
 
   always_ff @(posedge clk) begin
-    set_now_q  <= sweep_q || set_valid;
-    set_at_q   <= sweep_q ? sweep_at_q : set_function;
-    set_to_q   <= sweep_q ? '0 : set;
-    sweep_at_q <= sweep_at_q + 1'b1;
-    if (32'(sweep_at_q) == FUNCTIONS - 1) sweep_q <= 1'b0;
+    set_now_q  <= wipe_q || set_valid;
+    set_at_q   <= wipe_q ? wipe_at_q : set_function;
+    set_to_q   <= wipe_q ? '0 : set;
+    wipe_at_q  <= wipe_at_q + 1'b1;
+    if (32'(wipe_at_q) == FUNCTIONS - 1) wipe_q <= 1'b0;
     if (rst) begin
       set_now_q  <= 1'b0;
-      sweep_q    <= 1'b1;
-      sweep_at_q <= '0;
+      wipe_q     <= 1'b1;
+      wipe_at_q  <= '0;
     end
   end
 
@@ -87,7 +87,7 @@ module function_policy
   ) u_transmit (
       .clk,
       .rst,
-      .hold          (sweep_q),
+      .hold          (wipe_q),
       .set_valid     (set_now_q),
       .set_function  (set_at_q),
       .set           (set_to_q),
@@ -116,7 +116,7 @@ module function_policy
   ) u_receive (
       .clk,
       .rst,
-      .hold          (sweep_q),
+      .hold          (wipe_q),
       .set_valid     (set_now_q),
       .set_function  (set_at_q),
       .set           (set_to_q),
@@ -145,8 +145,8 @@ module function_policy
     ) u_counters (
         .clk,
         .rst,
-        .sweep         (sweep_q),
-        .sweep_function(sweep_at_q),
+        .sweep         (wipe_q),
+        .sweep_function(wipe_at_q),
         .event_valid   (event_valid[side]),
         .event_function(event_function[side]),
         .event_kind    (event_kind[side]),
@@ -159,6 +159,6 @@ module function_policy
   end
   assign drops      = counted;
   assign read_valid = &counters_valid;
-  assign idle       = !sweep_q && &streams_idle && &counters_idle;
+  assign idle       = !wipe_q && &streams_idle && &counters_idle;
 
 endmodule

@@ -12,7 +12,7 @@ module host_control
     parameter int unsigned MAX_FRAME = 9216,
     parameter int unsigned LONGEST_CUT = 0,   // frame that is cut into segments
     parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
-    parameter int unsigned CLEARING = 72,     // cycles after a reset in which no queue can be set
+    parameter int unsigned WIPES = 72,        // cycles after a reset in which no queue can be set
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
@@ -65,7 +65,7 @@ module host_control
   host_regs_pkg::host_regs__in_t regs_in;
   host_regs_pkg::host_regs__out_t regs_out;
 
-  // Accesses wait while counters are read and, after a reset, while the units clear their memories. There is one read
+  // Accesses wait while counters are read and, after a reset, while the units wipe their memories. There is one read
   // at a time: counters are many, and have a cycle of their own to be chosen in. The register block answers 0 in their
   // place, into which they are put.
   localparam logic [8:0] COUNTED = 9'h080, DROPPED = 9'h120;  // where host.rdl has them, in blocks of 64 bytes
@@ -73,11 +73,11 @@ module host_control
   logic [8:2] read_at_q;
   logic [31:0] counter, counter_q;
   logic counting_q;
-  logic [$clog2(CLEARING+1)-1:0] clearing_q;
-  wire busy = counting_q || clearing_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;
+  logic [$clog2(WIPES+1)-1:0] wipe_left_q;
+  wire busy = counting_q || wipe_left_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;
   always_ff @(posedge clk) begin
-    if (clearing_q != '0) clearing_q <= clearing_q - 1'b1;
-    if (rst) clearing_q <= ($clog2(CLEARING + 1))'(CLEARING);
+    if (wipe_left_q != '0) wipe_left_q <= wipe_left_q - 1'b1;
+    if (rst) wipe_left_q <= ($clog2(WIPES + 1))'(WIPES);
   end
   axil_req_t regs_req;
   axil_rsp_t regs_rsp;

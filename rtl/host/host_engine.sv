@@ -127,7 +127,7 @@ module host_engine
       .FIRST(FIRST),
       .MAX_FRAME(MAX_FRAME),
       .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0),
-      .CLEARING((QUEUES > JOBS ? QUEUES : JOBS) + 8)
+      .WIPES((QUEUES > JOBS ? QUEUES : JOBS) + 8)
   ) u_control (
       .clk,
       .rst,

@@ -116,13 +116,13 @@ module host_receive
   localparam int unsigned WIPE_W = $clog2(WIPES + 1);
 
   // ------------------------------------------------------------------------------------------- RAMs begin with zeros
-  logic [WIPE_W-1:0] wipe_q;
-  wire wipe = wipe_q != WIPE_W'(WIPES);
-  wire [QUEUE_W-1:0] wipe_queue = 32'(wipe_q) < QUEUES ? QUEUE_W'(wipe_q) : '0;
-  wire [ID_W-1:0] wipe_id = ID_W'(wipe_q);
+  logic [WIPE_W-1:0] wipe_at_q;
+  wire wipe = wipe_at_q != WIPE_W'(WIPES);
+  wire [QUEUE_W-1:0] wipe_queue = 32'(wipe_at_q) < QUEUES ? QUEUE_W'(wipe_at_q) : '0;
+  wire [ID_W-1:0] wipe_id = ID_W'(wipe_at_q);
   always_ff @(posedge clk) begin
-    if (wipe) wipe_q <= wipe_q + 1'b1;
-    if (rst) wipe_q <= '0;
+    if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
+    if (rst) wipe_at_q <= '0;
   end
 
   // ----------------------------------------------------------------------------------------------------------- cells
@@ -568,7 +568,7 @@ module host_receive
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!fresh_valid || told_room) else $error("%m: fresh buffers are forgotten");
-      assert (!set_valid || !wipe) else $error("%m: a queue is set while the RAMs are cleared");
+      assert (!set_valid || !wipe) else $error("%m: a queue is set while the RAMs are wiped");
     end
   end
 `endif

@@ -121,25 +121,25 @@ module host_transmit
   localparam int unsigned LANE_W = $clog2(BYTES);
   localparam int unsigned LONGEST = SEGMENT ? LONGEST_CUT : MAX_FRAME;
   localparam int unsigned INDEX_W = $clog2((LONGEST + BYTES - 1) / BYTES + 2);
-  localparam int unsigned SWEEP = QUEUES > JOBS ? QUEUES : JOBS;
-  localparam int unsigned SWEEP_W = $clog2(SWEEP);
+  localparam int unsigned WIPES = QUEUES > JOBS ? QUEUES : JOBS;
+  localparam int unsigned WIPE_W = $clog2(WIPES);
 
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [JOB_W-1:0] job_t;
   typedef logic [CELLS_W-1:0] cells_t;
 
-  // After a reset, RAMs are cleared.
-  logic sweep_q;
-  logic [SWEEP_W-1:0] sweep_at_q;
-  wire queue_t sweep_queue = queue_t'(sweep_at_q);
-  wire job_t sweep_job = job_t'(sweep_at_q);
+  // After a reset, RAMs are wiped.
+  logic wipe_q;
+  logic [WIPE_W-1:0] wipe_at_q;
+  wire queue_t wipe_queue = queue_t'(wipe_at_q);
+  wire job_t wipe_job = job_t'(wipe_at_q);
 
   always_ff @(posedge clk) begin
-    sweep_at_q <= sweep_at_q + 1'b1;
-    if (sweep_at_q == SWEEP_W'(SWEEP - 1)) sweep_q <= 1'b0;
+    wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == WIPE_W'(WIPES - 1)) wipe_q <= 1'b0;
     if (rst) begin
-      sweep_q    <= 1'b1;
-      sweep_at_q <= '0;
+      wipe_q    <= 1'b1;
+      wipe_at_q <= '0;
     end
   end
 
@@ -172,9 +172,9 @@ module host_transmit
       .pace_function,
       .pace_time,
       .wake_ns,
-      .sweep       (sweep_q),
-      .sweep_queue,
-      .sweep_job,
+      .wipe        (wipe_q),
+      .wipe_queue,
+      .wipe_job,
       .set_valid,
       .set_queue,
       .set_enabled (set.enabled),
@@ -237,8 +237,8 @@ module host_transmit
   ) u_room (
       .clk,
       .rst,
-      .sweep      (sweep_q),
-      .sweep_queue,
+      .wipe       (wipe_q),
+      .wipe_queue,
       .start,
       .start_own,
       .start_job  (job),
@@ -334,8 +334,8 @@ module host_transmit
   ) u_assemble (
       .clk,
       .rst,
-      .sweep       (sweep_q),
-      .sweep_job,
+      .wipe        (wipe_q),
+      .wipe_job,
       .note,
       .note_job,
       .note_slot,
@@ -531,8 +531,8 @@ module host_transmit
   ) u_verdict (
       .clk,
       .rst,
-      .sweep       (sweep_q),
-      .sweep_queue,
+      .wipe        (wipe_q),
+      .wipe_queue,
       .set_valid,
       .set_queue,
       .set_enabled (set.enabled),
@@ -713,14 +713,14 @@ module host_transmit
   wire visited = visit && visit_queue == probe_queue;
   always_ff @(posedge clk) begin
     visited_q <= visited;
-    quiet_q   <= started_jobs == ended_jobs && !visited && !visited_q && !sweep_q;
+    quiet_q   <= started_jobs == ended_jobs && !visited && !visited_q && !wipe_q;
   end
   assign probe_quiet = quiet_q;
 
   assign room_queue     = visit_queue;
   assign room_begun_all = JOBS_W'(JOBS) - jobs;
 
-  assign idle = !sweep_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
+  assign idle = !wipe_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
                 going_idle && output_idle && !end_valid && segment_idle;
 
 endmodule

@@ -134,11 +134,11 @@ module interrupt_side
   } moderation_t;
 
   logic ready_q, set_q, set_on_q, moderate_q;
-  queue_t clear_q, set_queue_q, moderate_queue_q;
+  queue_t wipe_at_q, set_queue_q, moderate_queue_q;
   moderation_t moderation_q;
   always_ff @(posedge clk) begin
-    if (!ready_q) clear_q <= clear_q + 1'b1;
-    if (clear_q == queue_t'(QUEUES - 1)) ready_q <= 1'b1;
+    if (!ready_q) wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == queue_t'(QUEUES - 1)) ready_q <= 1'b1;
     if (set_valid) begin
       set_on_q    <= set.enabled;
       set_queue_q <= set_queue;
@@ -149,7 +149,7 @@ module interrupt_side
       moderation_q     <= {moderate_packets, moderate_ns};
     end
     if (rst) begin
-      clear_q    <= '0;
+      wipe_at_q  <= '0;
       ready_q    <= 1'b0;
       moderate_q <= 1'b0;
     end
@@ -251,14 +251,14 @@ module interrupt_side
   always_comb begin
     chosen      = '0;
     chosen.kind = CLEAR;
-    chosen.key  = clear_q;
+    chosen.key  = wipe_at_q;
     choice      = 1'b1;
     step_set    = 1'b0;
     step_answer = 1'b0;
     step_look   = 1'b0;
     step_check  = 1'b0;
     if (!ready_q) begin
-      chosen.key = clear_q;
+      chosen.key = wipe_at_q;
     end else if (done_valid) begin
       chosen.kind  = DONE;
       chosen.key   = done_queue;
@@ -326,7 +326,7 @@ module interrupt_side
   ) u_moderation (
       .clk,
       .wr_en  (!ready_q || moderate_q),
-      .wr_addr(ready_q ? moderate_queue_q : clear_q),
+      .wr_addr(ready_q ? moderate_queue_q : wipe_at_q),
       .wr_data(ready_q ? moderation_q : '0),
       .rd_addr(step_q0.key),
       .rd_data(moderation)
@@ -655,7 +655,7 @@ module interrupt_side
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) assert (!set_q || step_set || !set_valid) else $error("%m: queues are set in successive cycles");
-    if (!rst) assert (!done_valid || ready_q) else $error("%m: something is done before all queues are cleared");
+    if (!rst) assert (!done_valid || ready_q) else $error("%m: something is done before all queues are wiped");
     if (!rst) assert (!answer_q5 || irq_room) else $error("%m: no room for an interrupt");
     if (!rst) assert (!read_q || read_room) else $error("%m: no room for a read");
     if (!rst) assert (!data_valid_q || answer_room) else $error("%m: data that nobody asked for");

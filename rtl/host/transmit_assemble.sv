@@ -23,8 +23,8 @@ module transmit_assemble
 ) (
     input  logic               clk,
     input  logic               rst,
-    input  logic               sweep,       // clears sweep_job; nothing else goes on
-    input  logic [  JOB_W-1:0] sweep_job,
+    input  logic               wipe,        // of wipe_job; nothing else goes on
+    input  logic [  JOB_W-1:0] wipe_job,
 
     input  logic               note,        // of a read
     input  logic [  JOB_W-1:0] note_job,
@@ -136,9 +136,9 @@ module transmit_assemble
   logic [JOB_W-1:0] job_1, job_2;
   logic [DATA_W-1:0] data_1, data_2;
   burst_t burst, burst_2;
-  wire came_wr = (valid_0 && !token_0) || sweep;
-  wire [JOB_W-1:0] came_at = sweep ? sweep_job : job_0;
-  wire [BURST_W+1:0] came_data = sweep ? '0 : {read + (BURST_W + 1)'(last_0), !last_0};
+  wire came_wr = (valid_0 && !token_0) || wipe;
+  wire [JOB_W-1:0] came_at = wipe ? wipe_job : job_0;
+  wire [BURST_W+1:0] came_data = wipe ? '0 : {read + (BURST_W + 1)'(last_0), !last_0};
 
   for (genvar i = 0; i < 3; i++) begin : gen_came
     logic [BURST_W:0] found;
@@ -249,9 +249,9 @@ module transmit_assemble
       .DEPTH(JOBS)
   ) u_places (
       .clk,
-      .wr_en  (valid_3 || sweep),
-      .wr_addr(sweep ? sweep_job : job_3),
-      .wr_data(sweep ? BEGIN : written),
+      .wr_en  (valid_3 || wipe),
+      .wr_addr(wipe ? wipe_job : job_3),
+      .wr_data(wipe ? BEGIN : written),
       .rd_addr(job_2),
       .rd_data(found)
   );

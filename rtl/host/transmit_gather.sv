@@ -37,9 +37,9 @@ module transmit_gather
     input  logic               clk,
     input  logic               rst,
     input  logic [       63:0] time_ns,
-    input  logic               sweep,          // clears sweep_queue and sweep_job; nothing else goes on
-    input  logic [QUEUE_W-1:0] sweep_queue,
-    input  logic [  JOB_W-1:0] sweep_job,
+    input  logic               wipe,           // of wipe_queue and wipe_job; nothing else goes on
+    input  logic [QUEUE_W-1:0] wipe_queue,
+    input  logic [  JOB_W-1:0] wipe_job,
 
     input  logic               set_valid,
     input  logic [QUEUE_W-1:0] set_queue,
@@ -178,7 +178,7 @@ module transmit_gather
   logic turn_valid, turns_idle, add_again, early, charging, ends, drops, charge, parks_q, back_valid, pace_idle;
   logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
   logic [FRAME_W-1:0] charge_bytes;
-  wire take = state_q == WAIT && turn_valid && !sweep;
+  wire take = state_q == WAIT && turn_valid && !wipe;
 
   turn_list #(
       .ITEMS(QUEUES),
@@ -202,8 +202,8 @@ module transmit_gather
   ) u_pace (
       .clk,
       .rst,
-      .sweep,
-      .sweep_queue,
+      .wipe,
+      .wipe_queue,
       .time_ns,
       .set_valid   (pace_valid),
       .set_function(pace_function),
@@ -228,9 +228,9 @@ module transmit_gather
   // then the queue takes another turn.
   logic fail_q, found_enabled, found_checksum, conflict_q;
   logic [QUEUE_W-1:0] fail_queue_q;
-  wire fail_now = fail_q && !set_valid && !sweep;
-  wire setting_wr = set_valid || sweep || fail_q;
-  wire [QUEUE_W-1:0] setting_at = set_valid ? set_queue : sweep ? sweep_queue : fail_queue_q;
+  wire fail_now = fail_q && !set_valid && !wipe;
+  wire setting_wr = set_valid || wipe || fail_q;
+  wire [QUEUE_W-1:0] setting_at = set_valid ? set_queue : wipe ? wipe_queue : fail_queue_q;
 
   always_ff @(posedge clk) begin
     if (fail_now) fail_q <= 1'b0;
@@ -278,8 +278,8 @@ module transmit_gather
   wire turn_t turn_saved = '{open: turn_q.open, last_job: turn_q.last_job, debt: credit_q[CREDIT_W-1] ? credit_q : '0,
                              begun: turn_q.begun, own: turn_q.own, others: turn_q.others,
                              reserved: turn_q.reserved - give_q};
-  wire turn_wr = state_q == CLOSE || sweep;
-  wire [QUEUE_W-1:0] turn_at = sweep ? sweep_queue : queue_q;
+  wire turn_wr = state_q == CLOSE || wipe;
+  wire [QUEUE_W-1:0] turn_at = wipe ? wipe_queue : queue_q;
 
   ram_fit #(
       .WIDTH($bits(turn_t)),
@@ -288,7 +288,7 @@ module transmit_gather
       .clk,
       .wr_en  (turn_wr),
       .wr_addr(turn_at),
-      .wr_data(sweep ? '0 : turn_saved),
+      .wr_data(wipe ? '0 : turn_saved),
       .rd_en  (take),
       .rd_addr(turn_queue),
       .rd_data(found_turn)
@@ -301,7 +301,7 @@ module transmit_gather
       .clk,
       .wr_en  (turn_wr),
       .wr_addr(turn_at),
-      .wr_data(sweep ? '0 : turn_q.begun),
+      .wr_data(wipe ? '0 : turn_q.begun),
       .rd_en  (1'b1),
       .rd_addr(probe_queue),
       .rd_data(probe_jobs)
@@ -596,9 +596,9 @@ module transmit_gather
         .DEPTH(JOBS)
     ) u_asked (
         .clk,
-        .wr_en  (asked_wr_q || sweep),
-        .wr_addr(sweep ? sweep_job : turn_q.last_job),
-        .wr_data(sweep ? '0 : asked_q),
+        .wr_en  (asked_wr_q || wipe),
+        .wr_addr(wipe ? wipe_job : turn_q.last_job),
+        .wr_data(wipe ? '0 : asked_q),
         .rd_addr(i == 0 ? turn_q.last_job : i == 1 ? asked_of : job),
         .rd_data(found)
     );
@@ -611,7 +611,7 @@ module transmit_gather
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!next_q || buffer_valid) else $error("%m: a buffer that was offered is not there any more");
-      assert (!set_valid || !sweep) else $error("%m: a queue is set before its state is cleared");
+      assert (!set_valid || !wipe) else $error("%m: a queue is set before its state is wiped");
       assert (!fresh_valid || 32'(fresh_queue) < QUEUES) else $error("%m: a queue that can't be");
     end
   end

@@ -21,8 +21,8 @@ module transmit_pace
 ) (
     input  logic                   clk,
     input  logic                   rst,
-    input  logic                   sweep,         // clears sweep_queue and its function; nothing else goes on
-    input  logic [QUEUE_W-1:0]     sweep_queue,
+    input  logic                   wipe,          // of wipe_queue and its function; nothing else goes on
+    input  logic [QUEUE_W-1:0]     wipe_queue,
     input  logic [63:0]            time_ns,
 
     input  logic                   set_valid,
@@ -76,11 +76,11 @@ module transmit_pace
   due_t scan_due;               // its fraction makes no cycle
   // verilator lint_on UNUSEDSIGNAL
   logic [BYTE_TIME_W-1:0] found_time, other_time_q, time_q;
-  wire set_now = set_q && !write_q && !first_q && !other_q && !sweep;
+  wire set_now = set_q && !write_q && !first_q && !other_q && !wipe;
 
-  assign due_wr  = sweep || write_q || set_now;
-  assign due_at  = sweep ? function_t'(sweep_queue) : write_q ? here_q : set_function_q;
-  assign due_new = write_q && !sweep ? due_q : '0;
+  assign due_wr  = wipe || write_q || set_now;
+  assign due_at  = wipe ? function_t'(wipe_queue) : write_q ? here_q : set_function_q;
+  assign due_new = write_q && !wipe ? due_q : '0;
 
   queue_owner #(
       .QUEUES(QUEUES),
@@ -95,9 +95,9 @@ module transmit_pace
       .DEPTH(FUNCTIONS)
   ) u_times (
       .clk,
-      .wr_en  (sweep || set_now),
-      .wr_addr(sweep ? function_t'(sweep_queue) : set_function_q),
-      .wr_data(sweep ? '0 : set_time_q),
+      .wr_en  (wipe || set_now),
+      .wr_addr(wipe ? function_t'(wipe_queue) : set_function_q),
+      .wr_data(wipe ? '0 : set_time_q),
       .rd_addr(visit_function),
       .rd_data(found_time)
   );
@@ -215,9 +215,9 @@ module transmit_pace
       .DEPTH(QUEUES)
   ) u_parked (
       .clk,
-      .wr_en  (park || bit_clear || sweep),
-      .wr_addr(sweep ? sweep_queue : park ? park_queue : at_q),
-      .wr_data(park && !sweep),
+      .wr_en  (park || bit_clear || wipe),
+      .wr_addr(wipe ? wipe_queue : park ? park_queue : at_q),
+      .wr_data(park && !wipe),
       .rd_addr(at_q),
       .rd_data(parked)
   );
@@ -267,7 +267,7 @@ module transmit_pace
       settled_q <= 1'b0;
       news_q    <= 1'b1;
     end
-    if (rst || sweep) begin
+    if (rst || wipe) begin
       state_q   <= LOOK;
       at_q      <= '0;
       wrap_q    <= 1'b0;

@@ -16,8 +16,8 @@ module transmit_room #(
 ) (
     input  logic               clk,
     input  logic               rst,
-    input  logic               sweep,         // clears sweep_queue
-    input  logic [QUEUE_W-1:0] sweep_queue,
+    input  logic               wipe,          // of wipe_queue
+    input  logic [QUEUE_W-1:0] wipe_queue,
 
     input  logic               start,         // a job
     input  logic               start_own,     // the queue's own
@@ -101,9 +101,9 @@ module transmit_room #(
   logic [CELLS_W-1:0] add_cells_q, sum_cells, found_cells;
   logic [JOBS_W-1:0] sum_jobs, sum_own, found_jobs, found_own;
   logic [WIDTH-1:0] written_q;
-  wire wr_en = sweep || add_q;
-  wire [QUEUE_W-1:0] wr_addr = sweep ? sweep_queue : add_queue_q;
-  wire [WIDTH-1:0] wr_data = sweep ? '0 : {sum_jobs + 1'b1, sum_own + JOBS_W'(add_own_q),
+  wire wr_en = wipe || add_q;
+  wire [QUEUE_W-1:0] wr_addr = wipe ? wipe_queue : add_queue_q;
+  wire [WIDTH-1:0] wr_data = wipe ? '0 : {sum_jobs + 1'b1, sum_own + JOBS_W'(add_own_q),
                                                sum_cells + add_cells_q};
 
   always_ff @(posedge clk) begin

@@ -22,8 +22,8 @@ module transmit_verdict
 ) (
     input  logic               clk,
     input  logic               rst,
-    input  logic               sweep,        // clears sweep_queue
-    input  logic [QUEUE_W-1:0] sweep_queue,
+    input  logic               wipe,         // of wipe_queue
+    input  logic [QUEUE_W-1:0] wipe_queue,
     input  logic               set_valid,    // with set_enabled the queue is well again
     input  logic [QUEUE_W-1:0] set_queue,
     input  logic               set_enabled,
@@ -76,7 +76,7 @@ module transmit_verdict
 
   assign next_ready = advance;
   assign record_en  = next_valid && next_ready;
-  assign advance    = (!m_valid || m_ready) && !set_valid && !sweep;
+  assign advance    = (!m_valid || m_ready) && !set_valid && !wipe;
 
   always_ff @(posedge clk) begin
     if (advance) begin
@@ -148,9 +148,9 @@ module transmit_verdict
       .DEPTH(QUEUES)
   ) u_failed (
       .clk,
-      .wr_en  (sweep || (set_valid && set_enabled) || (judge && fails)),
-      .wr_addr(sweep ? sweep_queue : set_valid ? set_queue : queue_3),
-      .wr_data(!sweep && !set_valid),
+      .wr_en  (wipe || (set_valid && set_enabled) || (judge && fails)),
+      .wr_addr(wipe ? wipe_queue : set_valid ? set_queue : queue_3),
+      .wr_data(!wipe && !set_valid),
       .rd_addr(queue_3),
       .rd_data(failed)
   );

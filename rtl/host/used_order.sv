@@ -45,7 +45,7 @@ module used_order #(
   typedef logic [ID_W-1:0] id_t;
   typedef logic [ELEMENT_W:0] count_t;
 
-  id_t clear_q, home, own, id, id_q, spare_q;
+  id_t wipe_at_q, home, own, id, id_q, spare_q;
   logic ready_q, spare_valid_q, push_q, second_q;
   logic [ELEMENT_W-1:0] element_q;
   id_t [READERS-1:0] in_at, out_at;
@@ -65,7 +65,7 @@ module used_order #(
     ) u_in (
         .clk,
         .wr_en  (!ready_q || push_q),
-        .wr_addr(ready_q ? id_q : clear_q),
+        .wr_addr(ready_q ? id_q : wipe_at_q),
         .wr_data(ready_q ? went_in[AT_TURN] + 1'b1 : '0),
         .rd_addr(in_at[i]),
         .rd_data(went_in[i])
@@ -76,7 +76,7 @@ module used_order #(
     ) u_out (
         .clk,
         .wr_en  (!ready_q || end_valid),
-        .wr_addr(ready_q ? end_id : clear_q),
+        .wr_addr(ready_q ? end_id : wipe_at_q),
         .wr_data(ready_q ? came_out[AT_TURN] + 1'b1 : '0),
         .rd_addr(out_at[i]),
         .rd_data(came_out[i])
@@ -103,8 +103,8 @@ module used_order #(
 
   // The spare ID is sought one after another, and stays until it is used.
   always_ff @(posedge clk) begin
-    if (!ready_q) clear_q <= clear_q + 1'b1;
-    if (clear_q == id_t'(IDS - 1)) ready_q <= 1'b1;
+    if (!ready_q) wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == id_t'(IDS - 1)) ready_q <= 1'b1;
     if (spare_valid_q) begin
       if (push_q && id_q == spare_q) spare_valid_q <= 1'b0;
     end else if (spare_free && !(push_q && id_q == spare_q)) spare_valid_q <= ready_q;
@@ -114,7 +114,7 @@ module used_order #(
     element_q <= begin_element;
     second_q  <= begin_second;
     if (rst) begin
-      clear_q       <= '0;
+      wipe_at_q     <= '0;
       spare_q       <= '0;
       ready_q       <= 1'b0;
       spare_valid_q <= 1'b0;

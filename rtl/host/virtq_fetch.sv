@@ -74,13 +74,13 @@ module virtq_fetch
   localparam int unsigned WIPE_W = $clog2(WIPES + 1);
 
   // ------------------------------------------------------------------------------------------- RAMs begin with zeros
-  logic [WIPE_W-1:0] wipe_q;
-  wire wipe = wipe_q != WIPE_W'(WIPES);
-  wire [QUEUE_W-1:0] wipe_queue = QUEUE_W'(32'(wipe_q) < QUEUES ? wipe_q : '0);
-  wire [SLOT_W-1:0] wipe_slot = SLOT_W'(wipe_q);
+  logic [WIPE_W-1:0] wipe_at_q;
+  wire wipe = wipe_at_q != WIPE_W'(WIPES);
+  wire [QUEUE_W-1:0] wipe_queue = QUEUE_W'(32'(wipe_at_q) < QUEUES ? wipe_at_q : '0);
+  wire [SLOT_W-1:0] wipe_slot = SLOT_W'(wipe_at_q);
   always_ff @(posedge clk) begin
-    if (wipe) wipe_q <= wipe_q + 1'b1;
-    if (rst) wipe_q <= '0;
+    if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
+    if (rst) wipe_at_q <= '0;
   end
 
   // --------------------------------------------------------------------------------------------- what queues are like

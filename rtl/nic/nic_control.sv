@@ -38,10 +38,10 @@ module nic_control
   nic_regs_pkg::nic_regs__in_t regs_in;
   nic_regs_pkg::nic_regs__out_t regs_out;
 
-  logic clearing_q, starts_q, operates_q;
+  logic wipe_q, starts_q, operates_q;
   wire starts = regs_out.station.start.insert.value || regs_out.station.start.change.value ||
       regs_out.station.start.remove.value;
-  wire busy = clearing_q || starts || starts_q || operates_q;
+  wire busy = wipe_q || starts || starts_q || operates_q;
   axil_req_t regs_req;
   axil_rsp_t regs_rsp;
   always_comb begin
@@ -82,20 +82,20 @@ module nic_control
   );
 
   // ---------------------------------------------------------------------------------------------- functions and tables
-  localparam int unsigned CLEAR_W = VF_W + HASH_W;
+  localparam int unsigned WIPE_W = VF_W + HASH_W;
   localparam int unsigned LAST = PAIRS == 1 ? FUNCTIONS - 1 : (FUNCTIONS << HASH_W) - 1;
 
-  logic [CLEAR_W-1:0] clear_q;
+  logic [WIPE_W-1:0] wipe_at_q;
   logic set_q, pair_set_q;
 
   always_ff @(posedge clk) begin
-    clear_q    <= clear_q + 1'b1;
-    if (32'(clear_q) == LAST) clearing_q <= 1'b0;
+    wipe_at_q  <= wipe_at_q + 1'b1;
+    if (32'(wipe_at_q) == LAST) wipe_q <= 1'b0;
     set_q      <= regs_out.vf.setting.enabled.swmod;
     pair_set_q <= regs_out.vf.indirection.entry.swmod;
     if (rst) begin
-      clear_q    <= '0;
-      clearing_q <= 1'b1;
+      wipe_at_q  <= '0;
+      wipe_q     <= 1'b1;
       set_q      <= 1'b0;
       pair_set_q <= 1'b0;
     end
@@ -116,9 +116,9 @@ module nic_control
     };
     if (32'(vf_write.vf.uplink) >= PORTS) vf_write.vf.uplink = '0;
     if (32'(pair_write.pair) >= PAIRS) pair_write.pair = '0;
-    if (clearing_q) begin
-      vf_write   = '{valid: 32'(clear_q) < FUNCTIONS, number: clear_q[VF_W-1:0], vf: '0};
-      pair_write = '{valid: 1'b1, number: clear_q[CLEAR_W-1:HASH_W], hash: clear_q[HASH_W-1:0], pair: '0};
+    if (wipe_q) begin
+      vf_write   = '{valid: 32'(wipe_at_q) < FUNCTIONS, number: wipe_at_q[VF_W-1:0], vf: '0};
+      pair_write = '{valid: 1'b1, number: wipe_at_q[WIPE_W-1:HASH_W], hash: wipe_at_q[HASH_W-1:0], pair: '0};
     end
   end
 

@@ -97,7 +97,7 @@ module virtio_registers
     LOOKS_UP,    // the queue
     ACTS,
     TELLS,       // the engine
-    WIPES,       // the function's MSI-X
+    CLEARS,      // the function's MSI-X
     RESPONDS     // to the host
   } state_t;
 
@@ -117,12 +117,12 @@ module virtio_registers
   logic [15:0] irq_func_q, irq_vector_q;
 
   // ------------------------------------------------------------------------------------------------- what is done next
-  logic cleared;
+  logic wiped;
   wire write = axil_req.awvalid && axil_req.wvalid;
   wire [13:2] address = write ? axil_req.awaddr[13:2] : axil_req.araddr[13:2];
   wire drives = 32'(func) >= FIRST;
   wire access = (write || axil_req.arvalid) && (drives || !irq_q);
-  wire takes = state_q == WAITS && cleared;
+  wire takes = state_q == WAITS && wiped;
   wire walks = resets_q != '0 && pause_q == '0;
   wire is_fault = 32'(s_irq_func) < FIRST && s_irq_vector == 16'(FAULT_VECTOR);
   wire take_flr = takes && flr_valid;
@@ -177,7 +177,7 @@ module virtio_registers
   ) u_store (
       .clk,
       .rst,
-      .cleared,
+      .wiped,
       .who,
       .queue_number(queue_t'(selected)),
       .config_place,
@@ -239,7 +239,7 @@ module virtio_registers
         if (take_flr) begin
           job_q    <= FLR;
           number_q <= flr_func;
-          state_q  <= 32'(flr_func) >= FIRST && 32'(flr_func) < NUMBERS ? READS : WIPES;
+          state_q  <= 32'(flr_func) >= FIRST && 32'(flr_func) < NUMBERS ? READS : CLEARS;
         end
         if (take_access) begin
           job_q    <= drives ? ACCESS : MANAGES;
@@ -298,7 +298,7 @@ module virtio_registers
           end
           MANAGES: state_q <= RESPONDS;
           WALK: begin
-            state_q      <= effect.tells ? TELLS : effect.finishes && device.flr ? WIPES : WAITS;
+            state_q      <= effect.tells ? TELLS : effect.finishes && device.flr ? CLEARS : WAITS;
             clean_q      <= effect.clean;
             walk_queue_q <= walk_queue_q + 1'b1;
             if (last_queue) begin
@@ -329,7 +329,7 @@ module virtio_registers
           endcase
         end
       end
-      WIPES: begin
+      CLEARS: begin
         if (clear_ready || !clear_valid) begin
           flr_done <= 1'b1;
           state_q  <= WAITS;
@@ -363,7 +363,7 @@ module virtio_registers
   assign m_irq_valid   = irq_q;
   assign m_irq_func    = irq_func_q;
   assign m_irq_vector  = irq_vector_q;
-  assign clear_valid   = state_q == WIPES && 32'(number_q) < NUMBERS;
+  assign clear_valid   = state_q == CLEARS && 32'(number_q) < NUMBERS;
   assign clear_func    = NUMBERS_W'(number_q);
   assign flr_done_func = number_q;
   assign idle          = takes && !irq_q && !faults_q && resets_q == '0 && !s_irq_valid && !flr_valid &&

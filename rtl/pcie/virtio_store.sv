@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What virtio_registers keeps of its functions and queues, in RAM: the driver's settings, and the four words of a
 // device's configuration, the last one the lower half of the features that it offers. After reset all are as new, word
-// for word, until `cleared`; before that, nothing is to be read or written.
+// for word, until `wiped`; before that, nothing is to be read or written.
 // Latency: a read 1 cycle; what was read stays until the next one. Never stalls.
 module virtio_store
   import virtio_pkg::*;
@@ -14,7 +14,7 @@ module virtio_store
 ) (
     input  logic               clk,
     input  logic               rst,
-    output logic               cleared,
+    output logic               wiped,
 
     input  logic [FUNC_W-1:0]  who,
     input  logic [QUEUE_W-1:0] queue_number,   // of the function
@@ -45,26 +45,26 @@ module virtio_store
     $fatal(1, "virtio_store: QUEUE_SIZE must be 1 to 32768, not %0d", QUEUE_SIZE);
   end
 
-  localparam int unsigned ENTRY_W = FUNC_W + (QUEUE_W > 2 ? QUEUE_W : 2);  // to clear all RAMs at once
+  localparam int unsigned ENTRY_W = FUNC_W + (QUEUE_W > 2 ? QUEUE_W : 2);  // to wipe all RAMs at once
 
-  logic [ENTRY_W-1:0] clear_q;
-  logic [31:0] clear_word;
+  logic [ENTRY_W-1:0] wipe_at_q;
+  logic [31:0] wipe_word;
 
   always_ff @(posedge clk) begin
-    if (!cleared) clear_q <= clear_q + 1'b1;
-    if (clear_q == '1) cleared <= 1'b1;
+    if (!wiped) wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == '1) wiped <= 1'b1;
     if (rst) begin
-      clear_q <= '0;
-      cleared <= 1'b0;
+      wipe_at_q <= '0;
+      wiped <= 1'b0;
     end
   end
 
   always_comb begin
-    case (clear_q[1:0])
-      2'd0:    clear_word = '0;                      // MAC address
-      2'd1:    clear_word = 32'h0001_0000;           // the link is up
-      2'd2:    clear_word = {16'd1500, 16'(PAIRS)};  // MTU
-      default: clear_word = OFFERED[31:0];
+    case (wipe_at_q[1:0])
+      2'd0:    wipe_word = '0;                       // MAC address
+      2'd1:    wipe_word = 32'h0001_0000;            // the link is up
+      2'd2:    wipe_word = {16'd1500, 16'(PAIRS)};   // MTU
+      default: wipe_word = OFFERED[31:0];
     endcase
   end
 
@@ -73,9 +73,9 @@ module virtio_store
       .DEPTH(2 ** FUNC_W)
   ) u_devices (
       .clk,
-      .wr_en  (!cleared || device_write),
-      .wr_addr(cleared ? who : clear_q[FUNC_W-1:0]),
-      .wr_data(cleared ? device_new : new_device('0)),
+      .wr_en  (!wiped || device_write),
+      .wr_addr(wiped ? who : wipe_at_q[FUNC_W-1:0]),
+      .wr_data(wiped ? device_new : new_device('0)),
       .rd_en  (device_read),
       .rd_addr(who),
       .rd_data(device)
@@ -85,9 +85,9 @@ module virtio_store
       .DEPTH(2 ** (FUNC_W + QUEUE_W))
   ) u_queues (
       .clk,
-      .wr_en  (!cleared || queue_write),
-      .wr_addr(cleared ? {who, queue_number} : clear_q[FUNC_W+QUEUE_W-1:0]),
-      .wr_data(cleared ? queue_new : new_queue(16'(QUEUE_SIZE))),
+      .wr_en  (!wiped || queue_write),
+      .wr_addr(wiped ? {who, queue_number} : wipe_at_q[FUNC_W+QUEUE_W-1:0]),
+      .wr_data(wiped ? queue_new : new_queue(16'(QUEUE_SIZE))),
       .rd_en  (queue_read),
       .rd_addr({who, queue_number}),
       .rd_data(virtq)
@@ -97,10 +97,10 @@ module virtio_store
       .DEPTH(4 * 2 ** FUNC_W)
   ) u_configs (
       .clk,
-      .wr_en  (!cleared || config_write),
-      .wr_strb(cleared ? config_strb : 4'hf),
-      .wr_addr(cleared ? {who, config_place} : clear_q[FUNC_W+1:0]),
-      .wr_data(cleared ? config_new : clear_word),
+      .wr_en  (!wiped || config_write),
+      .wr_strb(wiped ? config_strb : 4'hf),
+      .wr_addr(wiped ? {who, config_place} : wipe_at_q[FUNC_W+1:0]),
+      .wr_data(wiped ? config_new : wipe_word),
       .rd_en  (device_read),
       .rd_addr({who, config_place}),
       .rd_data(config_word)

@@ -23,18 +23,18 @@ module rpu_flow_target
     $fatal(1, "rpu_flow_target: UNITS must be 1 to %0d, not %0d", MAX_UNITS, UNITS);
   end
 
-  logic [ENTRY_W:0] init_q;
-  logic [UNIT_W-1:0] init_unit_q, listed;
-  wire init = !init_q[ENTRY_W];
+  logic [ENTRY_W:0] wipe_at_q;
+  logic [UNIT_W-1:0] wipe_unit_q, listed;
+  wire wipe = !wipe_at_q[ENTRY_W];
 
   always_ff @(posedge clk) begin
-    if (init) begin
-      init_q      <= init_q + 1'b1;
-      init_unit_q <= init_unit_q == UNIT_W'(UNITS - 1) ? '0 : init_unit_q + 1'b1;
+    if (wipe) begin
+      wipe_at_q   <= wipe_at_q + 1'b1;
+      wipe_unit_q <= wipe_unit_q == UNIT_W'(UNITS - 1) ? '0 : wipe_unit_q + 1'b1;
     end
     if (rst) begin
-      init_q      <= '0;
-      init_unit_q <= '0;
+      wipe_at_q   <= '0;
+      wipe_unit_q <= '0;
     end
   end
 
@@ -43,9 +43,9 @@ module rpu_flow_target
       .DEPTH(2 ** ENTRY_W)
   ) u_table (
       .clk,
-      .wr_en  (init || write.valid),
-      .wr_addr(init ? init_q[ENTRY_W-1:0] : write.entry),
-      .wr_data(init ? init_unit_q : write.unit),
+      .wr_en  (wipe || write.valid),
+      .wr_addr(wipe ? wipe_at_q[ENTRY_W-1:0] : write.entry),
+      .wr_data(wipe ? wipe_unit_q : write.unit),
       .rd_addr(entry),
       .rd_data(listed)
   );
@@ -73,6 +73,6 @@ module rpu_flow_target
   end
 
   assign found = usable != '0;
-  assign ready = !init;
+  assign ready = !wipe;
 
 endmodule

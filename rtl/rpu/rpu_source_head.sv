@@ -111,8 +111,8 @@ module rpu_source_head
     logic [1:0] generation;
   } mark_t;
 
-  logic [PLACE_W:0] init_q;
-  wire init = !init_q[PLACE_W];
+  logic [PLACE_W:0] wipe_at_q;
+  wire wipe = !wipe_at_q[PLACE_W];
   wire hashed = PARKED || (hash_policy && !head_q.direct);
   wire place_on = hashed && granted;
   wire again = place == head_place;
@@ -121,8 +121,8 @@ module rpu_source_head
   logic [UNIT_W-1:0] parked_unit, parked_unit_q;
 
   always_ff @(posedge clk) begin
-    if (init) init_q <= init_q + 1'b1;
-    if (rst) init_q <= '0;
+    if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
+    if (rst) wipe_at_q <= '0;
   end
 
   ram_dist #(
@@ -130,9 +130,9 @@ module rpu_source_head
       .DEPTH(2 ** PLACE_W)
   ) u_last (
       .clk,
-      .wr_en  (init || place_on),
-      .wr_addr(init ? init_q[PLACE_W-1:0] : head_place),
-      .wr_data({!init, target_q}),
+      .wr_en  (wipe || place_on),
+      .wr_addr(wipe ? wipe_at_q[PLACE_W-1:0] : head_place),
+      .wr_data({!wipe, target_q}),
       .rd_addr(place),
       .rd_data(last_read)
   );
@@ -160,9 +160,9 @@ module rpu_source_head
         .DEPTH(2 ** ENTRY_W)
     ) u_marks (
         .clk,
-        .wr_en  (init || place_on || park),
-        .wr_addr(init ? init_q[PLACE_W-1:0] : head_place),
-        .wr_data({park && !init, generation}),
+        .wr_en  (wipe || place_on || park),
+        .wr_addr(wipe ? wipe_at_q[PLACE_W-1:0] : head_place),
+        .wr_data({park && !wipe, generation}),
         .rd_addr(place),
         .rd_data(mark_read)
     );
@@ -174,7 +174,7 @@ module rpu_source_head
   always_ff @(posedge clk) begin
     head_q         <= next;
     target_q       <= target;
-    target_found_q <= target_found && table_ready && !init;
+    target_found_q <= target_found && table_ready && !wipe;
     last_q         <= last;
     parked_unit_q  <= parked_unit;
     head_valid_q   <= head_valid_q && !leave || packet_valid;

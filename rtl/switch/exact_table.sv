@@ -82,7 +82,7 @@ module exact_table
   } entry_t;
 
   typedef enum logic [3:0] {
-    SWEEP,   // empties all places
+    WIPE,    // empties all places
     IDLE,
     VISIT,   // compares the entry in hand with its places and the stash
     DECIDE,
@@ -99,10 +99,10 @@ module exact_table
   entry_t hand_q, pick_q;
   logic [PICK_W-1:0] at_q;  // what is picked: of the stash, and behind it of the places
   logic asked_op_q;  // what is in hand is an operation's, not from the stash
-  logic evicts_q, swept_q;
+  logic evicts_q, wiped_q;
   logic [SLOT_W-1:0] slot_q, next_slot_q;  // of the entry in hand and of the one that it replaces
   logic [TABLE_W-1:0] target_q;
-  logic [ADDR_W-1:0] sweep_q;
+  logic [ADDR_W-1:0] wipe_at_q;
   logic [4:0] count_q;
   logic [15:0] moves_q, random_q;
   entry_t [STASH-1:0] stash_q;
@@ -155,13 +155,13 @@ module exact_table
   );
 
   for (genvar t = 0; t < TABLES; t++) begin : gen_table
-    wire [ADDR_W-1:0] addr = state_q == SWEEP ? sweep_q : hand_addr[t];
+    wire [ADDR_W-1:0] addr = state_q == WIPE ? wipe_at_q : hand_addr[t];
     entry_t look_word;
     logic [1:0] clash_q;  // the place was written as it was read
     logic [RESULT_W-1:0] compared_q, result_q;
 
     assign taken[t] = hand_word[t].valid;
-    assign write[t] = state_q == SWEEP || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
+    assign write[t] = state_q == WIPE || ((state_q == WRITE || state_q == ERASE) && target_q == TABLE_W'(t));
 
     ram_tdp #(
         .WIDTH  ($bits(entry_t)),
@@ -183,7 +183,7 @@ module exact_table
         .KEY_W(KEY_W)
     ) u_look_equal (
         .clk,
-        .valid(look_word.valid && !clash_q[1] && swept_q && asked_q[4]),
+        .valid(look_word.valid && !clash_q[1] && wiped_q && asked_q[4]),
         .a    (look_word.key),
         .b    (gen_key[4].key_q),
         .equal(look_match[t])
@@ -300,10 +300,10 @@ module exact_table
     op_done  <= 1'b0;
     for (int unsigned s = 0; s < STASH; s++) if (stash_write[s]) stash_q[s] <= stash_entry;
     unique case (state_q)
-      SWEEP: begin
+      WIPE: begin
         hand_q.valid <= 1'b0;
-        sweep_q <= sweep_q + 1'b1;
-        if (&sweep_q) state_q <= SETTLED;
+        wipe_at_q <= wipe_at_q + 1'b1;
+        if (&wipe_at_q) state_q <= SETTLED;
       end
       IDLE: begin
         if (op_valid) hand_q <= {1'b1, op_key, op_result};
@@ -365,9 +365,9 @@ module exact_table
         count_q <= count_q + 1'b1;
         if (32'(count_q) == SETTLE - 1) begin
           count_q <= '0;
-          swept_q <= 1'b1;
+          wiped_q <= 1'b1;
           state_q <= NEXT;
-          if (swept_q) begin
+          if (wiped_q) begin
             for (int unsigned s = 0; s < STASH; s++) if (32'(slot_q) == s) stash_q[s].valid <= 1'b0;
             if (evicts_q) begin
               slot_q  <= next_slot_q;
@@ -382,13 +382,13 @@ module exact_table
         state_q <= |occupied && 32'(moves_q) < MAX_MOVES ? PICK : IDLE;
       end
       PICK: state_q <= VISIT;
-      default: state_q <= SWEEP;
+      default: state_q <= WIPE;
     endcase
     if (rst) begin
-      state_q <= SWEEP;
+      state_q <= WIPE;
       hand_q.valid <= 1'b0;
-      sweep_q <= '0;
-      swept_q <= 1'b0;
+      wipe_at_q <= '0;
+      wiped_q <= 1'b0;
       count_q <= '0;
       op_done <= 1'b0;
       random_q <= 16'h1;

@@ -6,7 +6,7 @@
 // before an idle one. A use that is later than the present tick, because time was set back, is no reason to expire.
 //
 // wake_ns is when the next sweep begins; all ones when there are no timeouts. The end of the last timeout shows in it
-// after the next sweep. After reset set_ready is low until all timeouts are cleared.
+// after the next sweep. After reset set_ready is low until all timeouts are wiped.
 //
 // Throughput: a sweep takes a cycle an entry, and waits while an expiry does. Reads of the last use: 2 cycles, 1 a
 // cycle. Backpressure: none for uses and reads; set_ready is low for a cycle at an expiry.
@@ -51,7 +51,7 @@ module flow_timeouts
   } timeouts_t;
 
   typedef enum logic [2:0] {
-    CLEAR,   // takes all timeouts away
+    WIPE,    // takes all timeouts away
     REST,
     SWEEP,
     DISARM,  // takes those of the entry that expired away
@@ -104,7 +104,7 @@ module flow_timeouts
   timeouts_t word;
 
   wire sets = set_valid && set_ready;
-  wire clears = state_q == CLEAR || state_q == DISARM;
+  wire clears = state_q == WIPE || state_q == DISARM;
 
   assign set_ready = !clears;
 
@@ -115,7 +115,7 @@ module flow_timeouts
   ) u_timeouts (
       .clk,
       .wr_en  (clears || sets),
-      .wr_addr(state_q == CLEAR ? walk_q : state_q == DISARM ? at_q : set_number),
+      .wr_addr(state_q == WIPE ? walk_q : state_q == DISARM ? at_q : set_number),
       .wr_data(clears ? '0 : {set_idle, set_hard_at}),
       .rd_en  (state_q == SWEEP),
       .rd_addr(walk_q),
@@ -151,7 +151,7 @@ module flow_timeouts
       idle_over_q <= idle_q != '0 && !age_q[TICK_W-1] && age_q >= TICK_W'(idle_q);
     end
     unique case (state_q)
-      CLEAR: begin
+      WIPE: begin
         walk_q <= walk_q + 1'b1;
         if (32'(walk_q) == ENTRIES - 1) state_q <= REST;
       end
@@ -201,7 +201,7 @@ module flow_timeouts
         if (!seen_q) top_q <= '0;
         state_q <= REST;
       end
-      default: state_q <= CLEAR;
+      default: state_q <= WIPE;
     endcase
     if (sets && {set_idle, set_hard_at} != '0) begin
       armed_q <= 1'b1;
@@ -209,7 +209,7 @@ module flow_timeouts
       if (set_number > top_q) top_q <= set_number;
     end
     if (rst) begin
-      state_q <= CLEAR;
+      state_q <= WIPE;
       walk_q <= '0;
       armed_q <= 1'b0;
       top_q <= '0;

@@ -69,9 +69,9 @@ module meter_bank
   logic pending_q, read_pending_q;                        // a write, a read waits
   logic [15:0] config_number_q, read_number_q;
   meter_t config_q;
-  logic [ADDR_W:0] sweep_q;
-  wire swept = sweep_q[ADDR_W];
-  wire free = swept && step_q[3:1] == '0;
+  logic [ADDR_W:0] wipe_at_q;
+  wire wiped = wipe_at_q[ADDR_W];
+  wire free = wiped && step_q[3:1] == '0;
   wire setup = free && pending_q;
   wire taken = meter_valid && meter_ready;
   wire [15:0] number = setup ? config_number_q : meter_number;
@@ -93,9 +93,9 @@ module meter_bank
       .DEPTH(METERS)
   ) u_meters (
       .clk,
-      .wr_en  (!swept || (step_q[1] && setup1_q && exists(number1_q))),
-      .wr_addr(swept ? number1_q[ADDR_W-1:0] : sweep_q[ADDR_W-1:0]),
-      .wr_data(swept ? config_q : '0),
+      .wr_en  (!wiped || (step_q[1] && setup1_q && exists(number1_q))),
+      .wr_addr(wiped ? number1_q[ADDR_W-1:0] : wipe_at_q[ADDR_W-1:0]),
+      .wr_data(wiped ? config_q : '0),
       .rd_en  (taken),
       .rd_addr(number[ADDR_W-1:0]),
       .rd_data(memory_meter)
@@ -262,7 +262,7 @@ module meter_bank
     end else if (setup) begin
       pending_q <= 1'b0;
     end
-    if (!swept) sweep_q <= sweep_q + 1'b1;
+    if (!wiped) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) begin
       answer_q  <= 1'b0;
       counted_q <= 1'b0;
@@ -270,7 +270,7 @@ module meter_bank
       clears_q  <= 1'b0;
       step_q    <= '0;
       pending_q <= 1'b0;
-      sweep_q   <= '0;
+      wipe_at_q <= '0;
     end
   end
 
@@ -323,6 +323,6 @@ module meter_bank
   assign read_valid = &counters_read;
   assign {packets, band_packets} = counters_packets;
   assign {bytes, band_bytes} = counters_bytes;
-  assign idle = swept && step_q == '0 && !pending_q && !read_pending_q && &counters_idle;
+  assign idle = wiped && step_q == '0 && !pending_q && !read_pending_q && &counters_idle;
 
 endmodule

@@ -753,7 +753,7 @@ FREE = {
     "switch_control": {
         *("PORTS", "TABLES", "EXACT", "TERNARY", "EFFECTS", "PROGRAM_WORDS", "GROUPS", "COUNTERS", "METERS", "NARROW"),
     },
-    "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "LONGEST_CUT", "FAULT_VECTOR", "CLEARING"},
+    "host_control": {"FUNCTIONS", "PAIRS", "FIRST", "MAX_FRAME", "LONGEST_CUT", "FAULT_VECTOR", "WIPES"},
     "virtio_bus": {"HOST_BASE"},
     "virtio_capabilities": {"NEXT"},
     "virtio_registers": {"FAULT_VECTOR"},

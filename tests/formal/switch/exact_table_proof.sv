@@ -38,7 +38,7 @@ module exact_table_proof
     key_t    key;
     result_t result;
   } entry_t;
-  typedef enum logic [3:0] {SWEEP, IDLE, VISIT, DECIDE, EVICT, WRITE, ERASE, SETTLED, NEXT, PICK} state_t;
+  typedef enum logic [3:0] {WIPE, IDLE, VISIT, DECIDE, EVICT, WRITE, ERASE, SETTLED, NEXT, PICK} state_t;
 
   logic result_valid, hit, op_ready, op_done, idle;
   result_t result;
@@ -152,13 +152,13 @@ module exact_table_proof
     assign hand_word[t] = dut.hand_word[t];
     assign hand_same[t] = at_hand[t].valid && at_hand[t].key == hand.key;
     assign hand_equal[t] = dut.gen_table[t].u_hand_equal.valid_q && &dut.gen_table[t].u_hand_equal.equal_q;
-    assign in_place[t] = dut.swept_q && at_home[t].valid && at_home[t].key == mark_q;
+    assign in_place[t] = dut.wiped_q && at_home[t].valid && at_home[t].key == mark_q;
     assign word[t] = stage_q == 4'd4 ? dut.gen_table[t].u_ram.read_q : dut.gen_table[t].look_word;
     assign clashed[t] = stage_q == 4'd4 ? dut.gen_table[t].clash_q[0] : dut.gen_table[t].clash_q[1];
     always_comb begin
       strays[t] = 1'b0;
       for (int a = 0; a < DEPTH; a++) begin
-        if (mem[t][a].valid && mem[t][a].key == mark_q && ADDR_W'(a) != home[t]) strays[t] = dut.swept_q;
+        if (mem[t][a].valid && mem[t][a].key == mark_q && ADDR_W'(a) != home[t]) strays[t] = dut.wiped_q;
       end
       unique case (stage_q)
         4'd6: begin
@@ -170,7 +170,7 @@ module exact_table_proof
           found_result[t] = dut.gen_table[t].result_q;
         end
         default: begin
-          found[t] = word[t].valid && word[t].key == mark_q && !clashed[t] && dut.swept_q;
+          found[t] = word[t].valid && word[t].key == mark_q && !clashed[t] && dut.wiped_q;
           found_result[t] = word[t].result;
         end
       endcase
@@ -199,7 +199,7 @@ module exact_table_proof
   // Cycles of its visit that are over, and cycles since the stash's first entry was due to be picked
   wire [5:0] step = (state == DECIDE ? 6'(dut.VISIT_CYCLES) : 6'(dut.count_q)) - 6'(!dut.asked_op_q);
   wire [5:0] walked = step - 6'(dut.WALK_AT);
-  wire leaves = state == SETTLED && dut.swept_q;  // the stash, at the end
+  wire leaves = state == SETTLED && dut.wiped_q;  // the stash, at the end
   wire hashes = (state == VISIT && dut.count_q != '0) || state == DECIDE;
 
   always_comb begin
@@ -223,7 +223,7 @@ module exact_table_proof
 
       // The operation that is waited for
       `HOLDS(waits_q == (asks || state == ERASE || op_done))
-      `HOLDS(!op_done || (!asks && state != ERASE && state != SWEEP && state != PICK))
+      `HOLDS(!op_done || (!asks && state != ERASE && state != WIPE && state != PICK))
       if (asks) begin
         `HOLDS(dut.op_q == asked_q && hand == {1'b1, asked_key_q, asked_result_q})
         `HOLDS(waited_q == 4'(step))
@@ -235,19 +235,19 @@ module exact_table_proof
         `HOLDS(waited_q == 4'(dut.VISIT_CYCLES) + 4'd1)
       end
 
-      // The sweep
-      `HOLDS(state <= PICK && dut.swept_q == !(state == SWEEP || (state == SETTLED && !dut.swept_q)))
-      if (!dut.swept_q) begin
+      // The wipe
+      `HOLDS(state <= PICK && dut.wiped_q == !(state == WIPE || (state == SETTLED && !dut.wiped_q)))
+      if (!dut.wiped_q) begin
         `HOLDS(!present_q && !waits_q && free == '1 && !hand.valid)
         for (int t = 0; t < TABLES; t++) begin
           for (int a = 0; a < DEPTH; a++) begin
-            if (state == SETTLED || ADDR_W'(a) < dut.sweep_q) `HOLDS(!mem[t][a].valid)
+            if (state == SETTLED || ADDR_W'(a) < dut.wipe_at_q) `HOLDS(!mem[t][a].valid)
           end
         end
       end
 
       // The key is in one place or in the stash, and in both only before it leaves the one.
-      if (dut.swept_q) `HOLDS(present == (in_stash != '0 || in_place != '0))
+      if (dut.wiped_q) `HOLDS(present == (in_stash != '0 || in_place != '0))
       `HOLDS($onehot0(in_stash) && $onehot0(in_place) && strays == '0)
       for (int s = 0; s < STASH; s++) if (in_stash[s]) `HOLDS(stash[s].result == value)
       for (int t = 0; t < TABLES; t++) begin
@@ -273,7 +273,7 @@ module exact_table_proof
       if (state != WRITE && state != SETTLED) `HOLDS(free != '0)
 
       // What is known of its places and of the stash
-      if (dut.swept_q) begin
+      if (dut.wiped_q) begin
         `HOLDS(hand_reads == (hashes ? '1 : '0) && dut.u_hand_hash.valid_q == hashes)
       end
       if (asks || moves) begin
@@ -322,7 +322,7 @@ module exact_table_proof
       if (stage_q == 4'd4) begin
         `HOLDS(look_reads == '1)
         for (int t = 0; t < TABLES; t++) begin
-          if (!dut.swept_q && dut.count_q != '0) `HOLDS(!word[t].valid || clashed[t])
+          if (!dut.wiped_q && dut.count_q != '0) `HOLDS(!word[t].valid || clashed[t])
         end
       end
       if (stage_q >= 4'd4 && stage_q <= 4'd7) begin
@@ -354,7 +354,7 @@ module exact_table_proof
   wire stashes = asks || state == ERASE || (state == WRITE && dut.evicts_q);
   always_comb begin
     unique case (state)
-      SWEEP:   cycles = '0;
+      WIPE:    cycles = '0;
       VISIT:   cycles = 5'd24 - dut.count_q;
       DECIDE:  cycles = 5'd7;
       EVICT:   cycles = 5'd6;
@@ -364,8 +364,8 @@ module exact_table_proof
       default: cycles = 5'd5;
     endcase
     left = {moves_left[6:0] + 7'($countones(dut.occupied)) + 7'(stashes), cycles};
-    if (!dut.swept_q) left = 12'd4064 + 12'(cycles);
-    if (state == SWEEP) left = 12'd4095 - 12'(dut.sweep_q);
+    if (!dut.wiped_q) left = 12'd4064 + 12'(cycles);
+    if (state == WIPE) left = 12'd4095 - 12'(dut.wipe_at_q);
   end
   always_ff @(posedge clk) begin
     left_q <= left;

@@ -17,8 +17,8 @@ ANYWHERE = {"ANYWHERE": 1}
 BROKEN = ("exact_table", ANYWHERE, "exact_table")
 BUGS = [
     Bug(*BROKEN, "SETTLE = 4;", "SETTLE = 1;", 4),
-    Bug(*BROKEN, "&& !clash_q[1] && swept_q", "&& swept_q", 4),
-    Bug(*BROKEN, "&& swept_q && asked_q[4]", "&& asked_q[4]", 4),
+    Bug(*BROKEN, "&& !clash_q[1] && wiped_q", "&& wiped_q", 4),
+    Bug(*BROKEN, "&& wiped_q && asked_q[4]", "&& asked_q[4]", 4),
     soak(Bug(*BROKEN, "&taken && !two_free", "1'b0", 4)),
     Bug(*BROKEN, "state_q == WRITE && evicts_q;", "1'b0 && 1'b1;", 4),
     Bug(*BROKEN, "VISIT_CYCLES - STASH - 2", "VISIT_CYCLES - STASH - 1", 4),

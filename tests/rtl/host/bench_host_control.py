@@ -7,8 +7,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from streams import behaviour, cycles, start, until
 
-CLEARING = 72
-LIMIT = CLEARING + 20
+WIPES = 72
+LIMIT = WIPES + 20
 # Registers that are written and read, and their bits
 WRITTEN = {
     **{0x40: 0x1FFFF, 0x44: 0x1FFFFF, 0x48: 0xFFFFFFFF, 0x64: 0xFFFF, 0x68: 0xFFFFFFFF},

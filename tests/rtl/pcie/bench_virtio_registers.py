@@ -110,7 +110,7 @@ class Bench:
         self.engine = Engine(dut)
         self.interrupts: list[tuple[int, int]] = []
         self.reset_done: list[int] = []
-        self.wiped: list[int] = []
+        self.cleared: list[int] = []
         self.turn = deque[object]()
         self.configuration = Configuration(dut) if hasattr(dut, "cfg_valid") else None
         self.drivers = [self.driver(function) for function in range(self.functions)]
@@ -143,7 +143,7 @@ class Bench:
             if dut.m_irq_valid.value and dut.m_irq_ready.value:
                 self.interrupts.append((int(dut.m_irq_func.value), int(dut.m_irq_vector.value)))
             if dut.clear_valid.value and dut.clear_ready.value:
-                self.wiped.append(int(dut.clear_func.value))
+                self.cleared.append(int(dut.clear_func.value))
             if dut.flr_done.value:
                 self.reset_done.append(int(dut.flr_done_func.value))
 
@@ -421,7 +421,7 @@ async def resets_wait_for_the_engine_and_leave_others_alone(dut: Any) -> None:
 
     for function in range(bench.functions):
         await one(function)
-    assert bench.wiped == bench.reset_done == asked
+    assert bench.cleared == bench.reset_done == asked
 
 
 @behaviour()
