@@ -67,11 +67,11 @@ class Sources:
         return dict(sorted(found.items()))
 
     def _digest_of_file(self, path: Path, assertions: bool) -> str:
-        """Nothing for a module that only looks, where assertions don't count."""
+        """Nothing for a module that only looks, or is there in simulation only, where assertions don't count."""
         text = path.read_text()
         if path.suffix == ".sv" and not assertions:
             text = synthesised(text)
-            if _MODULE.search(text) and not _OUTPUT.search(text):
+            if not tokens(path.suffix, text) or (_MODULE.search(text) and not _OUTPUT.search(text)):
                 return ""
         return _digest(tokens(path.suffix, text))
 

@@ -343,17 +343,15 @@ module virtq_fetch
   assign idle = !wipe && turns_idle && bus_idle && parse_idle && visit_idle && !set_turn_q && fresh_q == '0;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   logic [QUEUES-1:0] fetches_q;
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
     if (end_valid) fetches_q[end_queue] <= 1'b0;
     if (fetch_valid) fetches_q[fetch_queue] <= 1'b1;
     if (rst) fetches_q <= '0;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!fetch_valid || !fetches_q[fetch_queue]) else $error("%m: two fetches of a queue");
       assert (!set_valid || !wipe) else $error("%m: a queue is set right after the reset");
       assert (!restart || !set_turn_q) else $error("%m: queues are set too fast");

@@ -366,13 +366,11 @@ module virtq_fetch_bus
   assign idle        = used_q == '0;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!job_valid || (!used_q[job_slot] && ask_ready && write_ready)) else $error("%m: more jobs than READS");
       assert (!ends || done_room) else $error("%m: more ends than fetches");
       assert (!m_rsp.bvalid || answer_ready) else $error("%m: more answers than writes");

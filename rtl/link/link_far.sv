@@ -327,13 +327,11 @@ module link_far
   assign wake_ns = first_valid_q ? first_q - 64'(lead_ns) : '1;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!place_valid || place_bytes <= BYTES_W'(FRAME_KB * 1024)) else $error("%m: a frame longer than a slot");
       assert (!arrived || reading_valid) else $error("%m: a frame that nobody reads");
     end

@@ -201,13 +201,11 @@ module link_soon #(
       .tlast (s_axis_tlast)
   );
 
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!promise || whole_cells(promise_beats) <= room_q) else $error("%m: room is promised that isn't there");
     end
   end

@@ -296,13 +296,11 @@ module axi_reader #(
   assign idle = !cmd_q && !busy_q && !burst_q && bursts_idle && buffer_idle && frames_idle && out_idle;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!cmd_valid || cmd_bytes != 0) else $error("%m: a command of no bytes");
       assert (!m_axi_rvalid || !bursts_idle) else $error("%m: data that nobody asked for");
       assert (!m_axi_rvalid || under_direct || unused_ready) else $error("%m: data without room are lost");

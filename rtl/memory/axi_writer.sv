@@ -223,13 +223,11 @@ module axi_writer #(
   assign idle = !busy_q && !address_q && plans_idle && w_idle && answers_idle;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic reset_seen_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) reset_seen_q <= 1'b1;
-    if (reset_seen_q && !rst) begin
+    if (checks) begin
       assert (!cmd_valid || cmd_bytes != 0) else $error("%m: a command of no bytes");
       assert (!m_axi_bvalid || answer_valid) else $error("%m: an answer that nobody waits for");
       assert (!(word && last_word && burst.final_burst) || over_q || s_axis_tlast)

@@ -310,13 +310,11 @@ module nic_engine
   assign idle = control_idle && &ingress_idle && &egress_idle && ports_idle && &path_idle && host_idle;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic checked_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) checked_q <= 1'b1;
-    if (checked_q && !rst) assert (op_readies != 2'b01 && op_readies != 2'b10 && op_dones != 2'b01 && op_dones != 2'b10)
+    if (checks) assert (op_readies != 2'b01 && op_readies != 2'b10 && op_dones != 2'b01 && op_dones != 2'b10)
       else $error("%m: the tables of both ways differ");
   end
 `endif

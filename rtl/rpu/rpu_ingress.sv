@@ -179,13 +179,11 @@ module rpu_ingress
   assign idle    = store_idle && key_idle && hash_idle && list_idle && !begun_q;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic checked_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) checked_q <= 1'b1;
-    if (checked_q && !rst) assert (!hash_valid || list_ready) else $error("%m: more packets than the store can hold");
+    if (checks) assert (!hash_valid || list_ready) else $error("%m: more packets than the store can hold");
   end
 `else
   wire unused = &{1'b0, list_ready};

@@ -109,13 +109,11 @@ module rpu_parking
   end
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic checked_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) checked_q <= 1'b1;
-    if (checked_q && !rst) begin
+    if (checks) begin
       assert (!s_axis_tvalid || list_ready) else $error("%m: more packets than the store can hold");
     end
   end

@@ -98,13 +98,11 @@ module rpu_slot_book
   assign idle         = count_q == '0;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic checked_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   always_ff @(posedge clk) begin
-    if (rst) checked_q <= 1'b1;
-    if (checked_q && !rst) assert (!take || offered) else $error("%m: a slot was taken that was not offered");
+    if (checks) assert (!take || offered) else $error("%m: a slot was taken that was not offered");
   end
 `endif
 

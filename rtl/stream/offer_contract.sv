@@ -16,24 +16,20 @@ module offer_contract #(
   end
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic begun_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   logic held_q;
   logic [WIDTH-1:0] data_q;
 
   always_ff @(posedge clk) begin
     held_q <= valid && !ready;
     if (valid && !ready && !held_q) data_q <= data;
-    if (begun_q && !rst && held_q) begin
+    if (checks && held_q) begin
       assert (valid && data == data_q)
       else $error("%m: what was offered went or changed before it was taken");
     end
-    if (rst) begin
-      begun_q <= 1'b1;
-      held_q  <= 1'b0;
-    end
+    if (rst) held_q <= 1'b0;
   end
 `endif
 

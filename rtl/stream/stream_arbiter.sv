@@ -112,11 +112,9 @@ module stream_arbiter #(
   assign idle         = out_idle && may_q == '1;
 
 `ifndef SYNTHESIS
-  // As offer_contract, whose input would be put together in each cycle. Checks begin with the first reset.
-  // verilator lint_off PROCASSINIT
-  logic begun_q = 1'b0;
-  // verilator lint_on PROCASSINIT
-  always_ff @(posedge clk) if (rst) begun_q <= 1'b1;
+  // As offer_contract, whose input would be put together in each cycle.
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
 
   for (genvar i = 0; i < INPUTS; i++) begin : gen_contract
     beat_t held_q;  // what waits
@@ -127,7 +125,7 @@ module stream_arbiter #(
       if (s_axis_tvalid[i] && !s_axis_tready[i] && !waits_q) begin
         held_q <= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
       end
-      if (begun_q && !rst && waits_q) begin
+      if (checks && waits_q) begin
         assert (s_axis_tvalid[i]
             && {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]} == held_q)
         else $error("%m: what was offered went or changed before it was taken");

@@ -24,13 +24,12 @@ module stream_contract #(
   end
 
 `ifndef SYNTHESIS
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
+
   logic last_q;
   logic [KEEP_W-1:0] keep_q;
   logic [DATA_W-1:0] data_q;
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic begun_q = 1'b0;
-  // verilator lint_on PROCASSINIT
   logic waits_q;
 
   always_ff @(posedge clk) begin
@@ -40,8 +39,7 @@ module stream_contract #(
       data_q <= tdata;
     end
     waits_q <= tvalid && !tready && !rst;
-    if (rst) begun_q <= 1'b1;
-    if (begun_q && !rst) begin
+    if (checks) begin
       if (STAYS && waits_q) begin
         assert (tvalid && tlast == last_q && tkeep == keep_q && tdata == data_q)
         else $error("an offered beat went or changed");

@@ -536,14 +536,11 @@ module switch_table
       && !count_read && state_q == REST && !op_done;
 
 `ifndef SYNTHESIS
-  // A simulation has no reset before the first one: checks begin with it.
-  // verilator lint_off PROCASSINIT
-  logic checked_q = 1'b0;
-  // verilator lint_on PROCASSINIT
+  logic checks;
+  first_reset u_first_reset (.clk, .rst, .checks);
 
   always_ff @(posedge clk) begin
-    if (rst) checked_q <= 1'b1;
-    if (checked_q && !rst) begin
+    if (checks) begin
       assert (exact_valid == ternary_valid)
       else $error("%m: results of one lookup come in different cycles");
       assert (!takes || states_valid)

@@ -179,7 +179,8 @@ def test_an_assertion_counts_where_the_simulator_is_measured(said: Said, tree: P
     check = "\n`ifndef SYNTHESIS\n  always_ff @(posedge clk) assert (!rst || idle);\n`endif\nendmodule"
     change(tree / "rtl/card/filter_card.sv", "\nendmodule", check)
     change(tree / "rtl/stream/stream_contract.sv", "\nendmodule", check)
-    stream = "rtl/card/filter_card.sv, rtl/stream/stream_contract.sv changed"
+    change(tree / "rtl/stream/first_reset.sv", "seen_q && !rst", "seen_q")
+    stream = "rtl/card/filter_card.sv, rtl/stream/first_reset.sv, rtl/stream/stream_contract.sv changed"
     assert said()[1] == [f"headrace bench {group}: {stream}" for group in ("sim", "cost")]
 
 
