@@ -38,7 +38,7 @@ class Verdict:
 def model(block: str, parameters: Mapping[str, int], replaced: Path | None = None, clocks: int = 1) -> Path:
     """The SMT model of <block>_proof with `parameters`, in a folder of its own in the cache.
 
-    A module of this folder stands for the RTL's of its name.
+    A module beside the wrapper stands for the RTL's of its name.
 
     replaced  a file that takes the place of the RTL file of its name
     clocks    with more than one the model steps from clock edge to clock edge, in any order
@@ -46,7 +46,8 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
     top = f"{block}_proof"
     platform = sorted(RTL.rglob("*.sv"))
     known = [replaced if replaced and path.name == replaced.name else path for path in platform]
-    files = needed(top, [*known, *sorted(HERE.rglob("*.sv"))])
+    (wrapper,) = HERE.rglob(f"{top}.sv")
+    files = needed(top, [*known, *sorted({*HERE.glob("*.sv"), *wrapper.parent.glob("*.sv")})])
     commands = [
         "read_slang -f sources.f",
         f"prep -flatten -nordff -top {top}",
