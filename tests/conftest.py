@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Models for tests are compiled in half the time, and run a little slower. Others keep those that users have.
+# Models for tests are compiled in a third of the time, and run a little slower. Others keep those that users have.
 os.environ.setdefault("HEADRACE_CXXFLAGS", "-O1")
+os.environ.setdefault("HEADRACE_JOBS", "1")
+os.environ.setdefault("CCACHE_DISABLE", "1")
 
 import pytest
 from kept import Kept

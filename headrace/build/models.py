@@ -15,7 +15,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,7 @@ VERILATOR_FLAGS = (
 )  # fmt: skip
 # The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
 _BUNDLE = 1_000_000  # bytes of Verilator's C++ that are worth a compiler of their own
+_FAST, _SLOW = ("classes_fast", "support_fast"), ("classes_slow", "support_slow")  # of Verilator's summary
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
 
 
@@ -175,8 +176,8 @@ class _Job:
             show("generating registers")
             generated = self._generate_registers(work / "registers")
             show("translating RTL")
-            sources = self._verilate(workshop, generated)
-            made = self._compile(workshop, sources, runtime, show)
+            self._verilate(workshop, generated)
+            made = self._compile(workshop, runtime, show)
             self._note_reads(work)
             library = self.library
             entry = {
@@ -226,8 +227,8 @@ class _Job:
         out.mkdir()
         return generate_rtl(self.description.registers, out)
 
-    def _verilate(self, workshop: Workshop, generated: list[Path]) -> dict[str, list[Path]]:
-        """Translates the RTL; gives the C++ files by the classes of Verilator's own summary."""
+    def _verilate(self, workshop: Workshop, generated: list[Path]) -> None:
+        """Translates the RTL."""
         root = toolchain.verilator_root()
         work = workshop.folder
         folders = sorted({source.parent for source in self.sources})
@@ -251,10 +252,8 @@ class _Job:
         if self.progress and "%Warning" in text:
             toolchain.console().print(text.strip(), highlight=False, markup=False, soft_wrap=True, style="yellow")
         check_ports(self.description, self.values, (work / "model" / "Vcard.h").read_text())
-        summary = json.loads((work / "model" / "Vcard.json").read_text())["sources"]
-        return {kind: [work / name for name in names] for kind, names in summary.items()}
 
-    def _compile(self, workshop: Workshop, sources: dict[str, list[Path]], runtime: Path, show: Show) -> Path:
+    def _compile(self, workshop: Workshop, runtime: Path, show: Show) -> Path:
         """Compiles the model in parallel and links it."""
         description = self.description
         work = workshop.folder
@@ -267,12 +266,8 @@ class _Job:
         }
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
-        jobs = toolchain.jobs()
         own = paths.sim() / "model" / "model.cpp"
-        fast = bundles(work, "fast", [*all_of(sources, "classes_fast", "support_fast"), own], jobs)
-        slow = bundles(work, "slow", all_of(sources, "classes_slow", "support_slow"), jobs)
-        units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
-        objects = workshop.compile(units, flags, "compiling the model", show)
+        objects = workshop.compile(units(work, "Vcard", own), flags, "compiling the model", show)
         show("linking")
         # The model's own copy of the runtime, none of whose names other models see.
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
@@ -281,9 +276,18 @@ class _Job:
         return work / "card.so"
 
 
-def all_of(sources: Mapping[str, list[Path]], *kinds: str) -> list[Path]:
-    """Verilator's C++ files of some classes of its summary."""
-    return [path for kind in kinds for path in sources.get(kind, [])]
+def units(work: Path, prefix: str, own: Path) -> list[tuple[Path, Sequence[str]]]:
+    """What the compiler takes, and with which flags: Verilator's C++ in ``model`` and ``own``. One compiler alone takes
+    all as one file, since headers are most of a small model."""
+    toolchain.drop_orders(work / "model")
+    made = json.loads((work / "model" / f"{prefix}.json").read_text())["sources"]
+    fast, slow = ([work / name for kind in kinds for name in made.get(kind, [])] for kinds in (_FAST, _SLOW))
+    if (jobs := toolchain.jobs()) == 1:
+        return [(path, FAST) for path in bundles(work, "all", [*fast, own, *slow], jobs)]
+    return [
+        *((path, FAST) for path in bundles(work, "fast", [*fast, own], jobs)),
+        *((path, SLOW) for path in bundles(work, "slow", slow, jobs)),
+    ]
 
 
 def bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:

