@@ -46,88 +46,78 @@ module counter_bank
   } pair_t;
 
   typedef struct packed {
-    logic               write;
-    logic               read;
     logic               zero;
-    logic [ADDR_W-1:0]  number;
     logic               packets;
     logic [BYTES_W-1:0] bytes;
-  } step_t;
+  } change_t;
 
-  // Step 1 reads the memory, step 3 adds, step 4 writes. The sums of the three steps before are not in what is read:
-  // two are taken in step 2, the last one in step 3.
-  step_t step1, step2_q, step3_q;
-  logic write4_q, read4_q, write5_q;
-  logic [ADDR_W-1:0] number4_q, number5_q;
-  pair_t memory_pair, recent, old_q, old, sum_q, sum_before_q;
-  logic same_q;
+  logic op_valid, op_write, ops_idle;
+  logic [ADDR_W-1:0] op_number;
+  change_t op, change;
+  pair_t old, changed;
   logic clear_pending_q, read_pending_q;
   logic [NUMBER_W-1:0] clear_number_q, read_number_q;
-  logic [ADDR_W:0] sweep_q;
-  wire swept = sweep_q[ADDR_W];
-  wire clears = !count_valid && clear_pending_q && swept;
-  wire reads = !count_valid && !clear_pending_q && read_pending_q && swept;
+  logic [ADDR_W:0] wipe_at_q;
+  wire wiped = wipe_at_q[ADDR_W];
+  wire clears = !count_valid && clear_pending_q && wiped;
+  wire reads = !count_valid && !clear_pending_q && read_pending_q && wiped;
 
   function automatic logic exists(logic [NUMBER_W-1:0] number);
     return number >> ADDR_W == '0;
   endfunction
 
   always_comb begin
-    step1 = '0;
-    if (count_valid) begin
-      step1.write   = swept && exists(count_number);
-      step1.number  = count_number[ADDR_W-1:0];
-      step1.packets = 1'b1;
-      step1.bytes   = count_bytes;
+    op        = '0;
+    op_valid  = 1'b0;
+    op_write  = 1'b1;
+    op_number = '0;
+    if (!wiped) begin
+      op_valid  = 1'b1;
+      op.zero   = 1'b1;
+      op_number = wipe_at_q[ADDR_W-1:0];
+    end else if (count_valid) begin
+      op_valid   = exists(count_number);
+      op_number  = count_number[ADDR_W-1:0];
+      op.packets = 1'b1;
+      op.bytes   = count_bytes;
     end else if (clears) begin
-      step1.write  = exists(clear_number_q);
-      step1.zero   = 1'b1;
-      step1.number = clear_number_q[ADDR_W-1:0];
+      op_valid  = exists(clear_number_q);
+      op.zero   = 1'b1;
+      op_number = clear_number_q[ADDR_W-1:0];
     end else if (reads) begin
-      step1.read   = 1'b1;
-      step1.zero   = !exists(read_number_q);
-      step1.number = read_number_q[ADDR_W-1:0];
+      op_valid  = 1'b1;
+      op_write  = 1'b0;
+      op.zero   = !exists(read_number_q);
+      op_number = read_number_q[ADDR_W-1:0];
     end
   end
 
-  ram_fit #(
+  ram_update #(
       .WIDTH($bits(pair_t)),
-      .DEPTH(COUNTERS)
+      .DEPTH(COUNTERS),
+      .TAG_W($bits(change_t))
   ) u_pairs (
       .clk,
-      .wr_en  (write4_q || !swept),
-      .wr_addr(swept ? number4_q : sweep_q[ADDR_W-1:0]),
-      .wr_data(swept ? sum_q : '0),
-      .rd_en  (step1.write || step1.read),
-      .rd_addr(step1.number),
-      .rd_data(memory_pair)
+      .rst,
+      .valid       (op_valid),
+      .write       (op_write),
+      .addr        (op_number),
+      .tag         (op),
+      .change_valid(),
+      .change_tag  (change),
+      .old,
+      .changed,
+      .result      ({packets, bytes}),
+      .read_valid,
+      .wr_en       (),
+      .wr_addr     (),
+      .idle        (ops_idle)
   );
 
-  always_comb begin
-    recent = memory_pair;
-    if (write5_q && number5_q == step2_q.number) recent = sum_before_q;
-    if (write4_q && number4_q == step2_q.number) recent = sum_q;
-    old = same_q ? sum_q : old_q;
-  end
+  assign changed = change.zero ? '0
+      : '{packets: old.packets + 64'(change.packets), bytes: old.bytes + 64'(change.bytes)};
 
   always_ff @(posedge clk) begin
-    step2_q   <= step1;
-    step3_q   <= step2_q;
-    write4_q  <= step3_q.write;
-    read4_q   <= step3_q.read;
-    number4_q <= step3_q.number;
-    write5_q  <= write4_q;
-    number5_q <= number4_q;
-    if (step2_q.write || step2_q.read) begin
-      old_q  <= recent;
-      same_q <= step3_q.write && step3_q.number == step2_q.number;
-    end
-    if (step3_q.write || step3_q.read) begin
-      sum_q.packets <= step3_q.zero ? '0 : old.packets + 64'(step3_q.packets);
-      sum_q.bytes   <= step3_q.zero ? '0 : old.bytes + 64'(step3_q.bytes);
-    end
-    sum_before_q <= sum_q;
-
     if (clear_valid && !clear_pending_q) begin
       clear_pending_q <= 1'b1;
       clear_number_q  <= clear_number;
@@ -140,24 +130,15 @@ module counter_bank
     end else if (reads) begin
       read_pending_q <= 1'b0;
     end
-    if (!swept) sweep_q <= sweep_q + 1'b1;
+    if (!wiped) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) begin
-      step2_q         <= '0;
-      step3_q         <= '0;
-      write4_q        <= 1'b0;
-      read4_q         <= 1'b0;
-      write5_q        <= 1'b0;
       clear_pending_q <= 1'b0;
       read_pending_q  <= 1'b0;
-      sweep_q         <= '0;
+      wipe_at_q       <= '0;
     end
   end
 
   assign clear_ready = !clear_pending_q;
-  assign read_valid  = read4_q;
-  assign {packets, bytes} = sum_q;
-
-  wire steps = step2_q.write || step2_q.read || step3_q.write || step3_q.read || write4_q || read4_q;
-  assign idle = swept && !clear_pending_q && !read_pending_q && !steps;
+  assign idle        = wiped && !clear_pending_q && !read_pending_q && ops_idle;
 
 endmodule
