@@ -34,75 +34,61 @@ module measure_counters
   } pair_t;
 
   typedef struct packed {
-    logic               valid;
+    logic               zero;
     logic               read;
-    logic [ADDR_W-1:0]  index;
     logic [BYTES_W-1:0] bytes;
-  } step_t;
+  } change_t;
 
-  // Step 1 reads the memory, step 2 adds, step 3 writes. The sums of the last two additions are not in what step 1
-  // read.
-  step_t step1, step2_q, step3_q, step4_q;
-  pair_t memory_pair, old, sum_q, sum_before_q;
-  logic read_pending_q;
+  change_t op, change;
+  pair_t old, changed;
+  logic change_valid, ops_idle, read_pending_q;
   logic [ADDR_W-1:0] read_index_q;
   logic [ADDR_W:0] wipe_at_q;
+  wire reads = !count_valid && read_pending_q;
+  wire wipes = !count_valid && !read_pending_q && !ready;
 
   assign ready     = wipe_at_q[ADDR_W];
-  assign idle      = ready && !read_pending_q && !step2_q.valid && !step3_q.valid && !read_done;
+  assign idle      = ready && !read_pending_q && ops_idle;
   assign read_wait = read_pending_q;
+  assign op        = '{zero: wipes, read: reads, bytes: count_bytes};
 
-  always_comb begin
-    step1 = '{valid: count_valid, read: 1'b0, index: count_index, bytes: count_bytes};
-    if (!count_valid && read_pending_q) step1 = '{valid: 1'b1, read: 1'b1, index: read_index_q, bytes: '0};
-  end
-
-  ram_sdp #(
+  ram_update #(
       .WIDTH($bits(pair_t)),
-      .DEPTH(MEASURES)
+      .DEPTH(MEASURES),
+      .TAG_W($bits(change_t)),
+      .STEPS(1)
   ) u_pairs (
       .clk,
-      .wr_en  (step3_q.valid && !step3_q.read || !ready),
-      .wr_addr(ready ? step3_q.index : wipe_at_q[ADDR_W-1:0]),
-      .wr_data(ready ? sum_q : '0),
-      .rd_en  (step1.valid),
-      .rd_addr(step1.index),
-      .rd_data(memory_pair)
+      .rst,
+      .valid     (count_valid || reads || wipes),
+      .write     (!reads),
+      .addr      (count_valid ? count_index : reads ? read_index_q : wipe_at_q[ADDR_W-1:0]),
+      .tag       (op),
+      .change_valid,
+      .change_tag(change),
+      .old,
+      .changed,
+      .result    (),
+      .read_valid(read_done),
+      .wr_en     (),
+      .wr_addr   (),
+      .idle      (ops_idle)
   );
 
-  always_comb begin
-    old = memory_pair;
-    if (step4_q.valid && step4_q.index == step2_q.index) old = sum_before_q;
-    if (step3_q.valid && step3_q.index == step2_q.index) old = sum_q;
-  end
+  assign changed = change.zero ? '0 : '{packets: old.packets + 1'b1, bytes: old.bytes + 64'(change.bytes)};
 
   always_ff @(posedge clk) begin
-    step2_q      <= step1;
-    step3_q      <= step2_q;
-    step4_q      <= step3_q;
-    sum_before_q <= sum_q;
-    if (step2_q.valid) begin
-      sum_q.packets <= old.packets + 64'(!step2_q.read);
-      sum_q.bytes   <= old.bytes + 64'(step2_q.bytes);
-    end
-
-    read_done <= step2_q.valid && step2_q.read;
-    if (step2_q.read) {read_packets, read_bytes} <= old;
+    if (change_valid && change.read) {read_packets, read_bytes} <= old;
     if (read_req) begin
       read_pending_q <= 1'b1;
       read_index_q   <= read_index;
     end else if (!count_valid) begin
       read_pending_q <= 1'b0;
     end
-
-    if (!ready) wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipes) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) begin
-      step2_q        <= '0;
-      step3_q        <= '0;
-      step4_q        <= '0;
       wipe_at_q      <= '0;
       read_pending_q <= 1'b0;
-      read_done      <= 1'b0;
     end
   end
 
