@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.build.description import CardDescription, black_box_files, rtl_sources, waiver_files
+from headrace.build.description import CardDescription, black_box_files, data_files, rtl_sources, waiver_files
 from headrace.build.toolchain import verilator_root
 from headrace.cache import note_reads
 from headrace.registers.compile import generate_rtl
@@ -24,12 +24,14 @@ def lint(card: CardDescription, parameters: Mapping[str, int] | None = None) -> 
     that need a part of them. Nor are pins that are left open in so many words, nor what the card's waivers name.
     """
     sources = [*rtl_sources(card), *black_box_files(card)]
-    note_reads([*sources, *waiver_files(card)])
+    note_reads([*sources, *data_files(sources), *waiver_files(card)])
+    folders = sorted({source.parent for source in sources})
     with tempfile.TemporaryDirectory() as folder:
         registers = generate_rtl(card.registers, Path(folder)) if card.registers else []
         root = verilator_root()
         command = [str(root / "bin" / "verilator_bin"), *OPTIONS, "--top-module", card.top]
         values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
+        values += [f"-I{folder}" for folder in folders]
         run = subprocess.run(
             [*command, *values, *map(str, [*waiver_files(card), *registers, *sources])],
             env=os.environ | {"VERILATOR_ROOT": str(root)},

@@ -13,6 +13,7 @@ from pyslang.ast import Compilation, CompilationOptions, InstanceSymbol
 from pyslang.syntax import SyntaxTree
 
 from headrace import paths
+from headrace.build.description import data_files
 from headrace.cache import note_reads
 from headrace.registers.compile import generate_rtl
 from headrace.synth.sources import Design, module_design
@@ -50,7 +51,8 @@ def _compilation(block: str, parameters: Mapping[str, int]) -> Compilation:
     options = CompilationOptions()
     options.topModules = {block}
     options.paramOverrides = [f"{name}={value}" for name, value in parameters.items()]
-    note_reads([*_design(block).files, *_design(block).registers])
+    design = _design(block)
+    note_reads([*design.files, *data_files(design.files), *design.registers])
     compilation = Compilation(pyslang.Bag([options]))
     for tree in _trees(block):
         compilation.addSyntaxTree(tree)
