@@ -145,8 +145,8 @@ module function_policy
     ) u_counters (
         .clk,
         .rst,
-        .sweep         (wipe_q),
-        .sweep_function(wipe_at_q),
+        .wipe          (wipe_q),
+        .wipe_function (wipe_at_q),
         .event_valid   (event_valid[side]),
         .event_function(event_function[side]),
         .event_kind    (event_kind[side]),

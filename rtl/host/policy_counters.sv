@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two counters of 64 bits for each function. `sweep` makes those of sweep_function 0.
+// Two counters of 64 bits for each function. `wipe` makes those of wipe_function 0.
 // Latency of a read: 5 cycles; it has the events up to 3 cycles before. Throughput: an event a cycle, of the same
 // counter too. Backpressure: none. One read at a time.
 module policy_counters #(
@@ -8,8 +8,8 @@ module policy_counters #(
 ) (
     input  logic                  clk,
     input  logic                  rst,
-    input  logic                  sweep,          // without events
-    input  logic [FUNCTION_W-1:0] sweep_function,
+    input  logic                  wipe,           // without events
+    input  logic [FUNCTION_W-1:0] wipe_function,
 
     input  logic                  event_valid,
     input  logic [FUNCTION_W-1:0] event_function,
@@ -28,65 +28,57 @@ module policy_counters #(
 
   typedef logic [1:0][63:0] pair_t;
 
-  // Step 1 has what the RAM read; step 2 writes. The sums of the two steps before are not in what was read: whether
-  // they are of the same function is known as step 1 begins.
-  logic step1_q, step2_q, kind1_q, same1_q, same_before1_q;
-  logic [FUNCTION_W-1:0] function1_q, function2_q;
-  pair_t found, old, sum_q, sum_before_q, read_pair;
+  logic kind, clears, wr_en, events_idle;
+  logic [FUNCTION_W-1:0] wr_addr;
+  pair_t old, changed, sum, read_pair;
   logic [3:0] reads_q;
 
-  ram_fit #(
+  ram_update #(
       .WIDTH($bits(pair_t)),
-      .DEPTH(FUNCTIONS)
+      .DEPTH(FUNCTIONS),
+      .TAG_W(2),
+      .STEPS(1)
   ) u_pairs (
       .clk,
-      .wr_en  (sweep || step2_q),
-      .wr_addr(sweep ? sweep_function : function2_q),
-      .wr_data(sweep ? '0 : sum_q),
-      .rd_en  (event_valid),
-      .rd_addr(event_function),
-      .rd_data(found)
+      .rst,
+      .valid       (wipe || event_valid),
+      .write       (1'b1),
+      .addr        (wipe ? wipe_function : event_function),
+      .tag         ({wipe, event_kind}),
+      .change_valid(),
+      .change_tag  ({clears, kind}),
+      .old,
+      .changed,
+      .result      (sum),
+      .read_valid  (),
+      .wr_en,
+      .wr_addr,
+      .idle        (events_idle)
   );
   ram_through #(
       .WIDTH($bits(pair_t)),
       .DEPTH(FUNCTIONS)
   ) u_read_pairs (
       .clk,
-      .wr_en  (sweep || step2_q),
-      .wr_addr(sweep ? sweep_function : function2_q),
-      .wr_data(sweep ? '0 : sum_q),
+      .wr_en,
+      .wr_addr,
+      .wr_data(sum),
       .rd_addr(read_function),
       .rd_data(read_pair)
   );
 
-  always_comb begin
-    old = found;
-    if (same_before1_q) old = sum_before_q;
-    if (same1_q) old = sum_q;
-  end
+  assign changed = clears ? '0 : {old[1] + 64'(kind), old[0] + 64'(!kind)};
 
   always_ff @(posedge clk) begin
-    step1_q        <= event_valid;
-    step2_q        <= step1_q;
-    function1_q    <= event_function;
-    function2_q    <= function1_q;
-    kind1_q        <= event_kind;
-    same1_q        <= step1_q && function1_q == event_function;
-    same_before1_q <= step2_q && function2_q == event_function;
-    sum_q[0]       <= old[0] + 64'(!kind1_q);
-    sum_q[1]       <= old[1] + 64'(kind1_q);
-    sum_before_q   <= sum_q;
-    reads_q        <= {reads_q[2:0], read};
-    read_valid     <= reads_q[3];
+    reads_q    <= {reads_q[2:0], read};
+    read_valid <= reads_q[3];
     if (reads_q[3]) counted <= read_pair;
     if (rst) begin
-      step1_q    <= 1'b0;
-      step2_q    <= 1'b0;
       reads_q    <= '0;
       read_valid <= 1'b0;
     end
   end
 
-  assign idle = !step1_q && !step2_q && reads_q == '0 && !read_valid;
+  assign idle = events_idle && reads_q == '0 && !read_valid;
 
 endmodule
