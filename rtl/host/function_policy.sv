@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each function may send and is to receive, as software sets it (policy_t), between its queues and an engine:
-// policy_transmit and policy_receive on the streams, and counters of what they drop. After a reset no function has a
+// policy_stream each way, and counters of what is dropped. After a reset no function has a
 // policy: all frames pass as they are.
 // Latency: 4 cycles each way. Throughput: 1 beat a cycle each way. Backpressure: ready of both streams does not wait
 // for that of their outputs within the cycle; it is low in the FUNCTIONS cycles after a reset, when none is to be set.
@@ -80,7 +80,7 @@ module function_policy
   logic [1:0] event_valid, event_kind, counters_valid, counters_idle, streams_idle;
   logic [1:0][FUNCTION_W-1:0] event_function;
 
-  policy_transmit #(
+  policy_stream #(
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
       .DATA_W(DATA_W)
@@ -109,10 +109,11 @@ module function_policy
       .idle          (streams_idle[0])
   );
 
-  policy_receive #(
+  policy_stream #(
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .RECEIVE(1'b1)
   ) u_receive (
       .clk,
       .rst,

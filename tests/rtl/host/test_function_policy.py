@@ -5,7 +5,7 @@ import simulation
 from soak import soak
 
 FOLDER = simulation.RTL / "host"
-PARTS = ("ram_through", "queue_owner", "policy_counters", "policy_transmit", "policy_receive", "function_policy")
+PARTS = ("ram_through", "queue_owner", "policy_counters", "policy_stream", "function_policy")
 SOURCES = [
     *(path for path in simulation.rtl("pkg", "memory", "stream") if path.stem.endswith("_pkg")),
     FOLDER / "host_pkg.sv",
