@@ -24,7 +24,9 @@ from headrace.card.control import ask
 from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.service import CONTROL
 
-# The model that tests/card/rpu builds
+# The models that tests/card/rpu builds
+MATCHER = ["--accel", "matcher"]
+ONE_UNIT = ["--units", "1", *MATCHER]
 CARD = ["--units", "4", "-P", "PMEM_KB=512", "--accel", "crc@1", "--accel", "blacklist@2"]
 
 
@@ -163,21 +165,22 @@ def test_a_packet_that_is_sent_twice_leaves_once(tmp_path: Path, capture: Path) 
 def test_a_unit_that_enters_no_slots_is_told(tmp_path: Path, capture: Path, others: bool) -> None:
     (tmp_path / "no_slots.c").write_text('#include "core.h"\nint main(void) {\n  while (1) in_pkt_ready();\n}\n')
     programs = ["no_slots.c@0", *(["forwarder@1-3"] if others else [])]
-    done = rpu("run", *programs, "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
+    done = rpu("run", *programs, "--port", f"0={capture}", *(CARD if others else ONE_UNIT), "--json", folder=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["sent"]) == ((0, 400) if others else (1, 0))
     stuck = "" if others else r"stuck at 0x\w+, main, \S*: "
     told = rf"^headrace: unit 0 \(no_slots.c\): {stuck}has entered no slots, and gets no packets$"
     assert re.search(told, done.stderr, re.MULTILINE)
 
 
+@pytest.mark.soak  # a hang takes long, and tests/card/rpu has all faults
 def test_a_unit_that_keeps_packets_is_told(tmp_path: Path, capture: Path) -> None:
     (tmp_path / "keeps.c").write_text(
         '#include "core.h"\nint main(void) {\n  struct Desc packet;\n  init_slots(4, 0, 4096);\n'
         "  while (1)\n    if (in_pkt_ready()) read_in_pkt(&packet);\n}\n"
     )
-    done = rpu("run", "keeps.c@0", "forwarder@1-3", "--port", f"0={capture}", *CARD, "--json", folder=tmp_path)
+    done = rpu("run", "keeps.c", "--port", f"0={capture}", *ONE_UNIT, "--json", folder=tmp_path)
     report = json.loads(done.stdout)
-    assert (done.returncode, report["sent"], report["kept"]) == (1, 396, 4)
+    assert (done.returncode, report["sent"], report["kept"]) == (1, 0, 4)
     told = r"unit 0 \(keeps.c\): stuck at 0x\w+, main, \S+:\d+: does not give back slots 1, 2, 3, 4, 4 in all$"
     assert re.search(told, done.stderr, re.MULTILINE)
 
@@ -441,9 +444,6 @@ def test_gdb_debugs_one_unit_while_the_others_go_on(run: Callable[..., Running],
     assert code == 0, errors
 
 
-ONE_UNIT = ["--accel", "matcher"]  # the model of tests/card/rpu/test_rpu_bench.py
-
-
 def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     (tmp_path / "web.rules").write_text(
         'alert tcp any any -> any 80 (msg:"shell"; content:"cmd.exe"; nocase; sid:7;)\n'
@@ -451,7 +451,7 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     )
     texts = [b"nothing", b"CMD.EXE", b"passwd and passwd"] * 7  # 63 matches: what a unit keeps
     wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP(sport=9, dport=9) / Raw(text * 3) for text in texts])
-    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", "--units", "1", *ONE_UNIT)
+    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", *ONE_UNIT)
     done = rpu("run", "intrusion", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "headrace: web.rules: not looked at: 2 rules' addresses or ports; options pcre (1)\n" in done.stderr
@@ -469,8 +469,8 @@ def test_no_match_of_a_file_is_lost_however_dense_they_are(tmp_path: Path, units
     )
     texts = [b"a" * 700, b"ba" * 300, b"c" * 20, b"aab" * 90] * 3
     wrpcap(str(tmp_path / "in.pcap"), [Ether() / IP() / UDP(sport=9, dport=9) / Raw(text) for text in texts])
-    card = ONE_UNIT if units == 1 else ["-P", "PMEM_KB=512", "--accel", "matcher"]
-    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "--units", str(units), *card, "--json")
+    card = ONE_UNIT if units == 1 else ["--units", str(units), "-P", "PMEM_KB=512", *MATCHER]
+    arguments = ("--rules", "web.rules", "--port", "0=in.pcap", *card, "--json")
     done = rpu("run", "intrusion", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -480,12 +480,12 @@ def test_no_match_of_a_file_is_lost_however_dense_they_are(tmp_path: Path, units
 
 
 def test_a_profile_says_where_cycles_go(tmp_path: Path, capture: Path) -> None:
-    done = rpu("profile", "forwarder", "--port", f"0={capture}", "--json", *ONE_UNIT, folder=tmp_path)
+    done = rpu("profile", "forwarder", "--port", f"0={capture}", "--json", *MATCHER, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["packets"] == 400 and found["shares"][0]["name"] == "main"
     assert sum(share["samples"] for share in found["shares"]) == found["samples"] > 20
-    lines = rpu("profile", "forwarder", "--port", f"0={capture}", "--lines", *ONE_UNIT, folder=tmp_path)
+    lines = rpu("profile", "forwarder", "--port", f"0={capture}", "--lines", *MATCHER, folder=tmp_path)
     assert re.search(r" \d+\.\d% ± +\d\.\d% +\d+\.\d\d  \S+\.[ch]:\d+\n", lines.stdout)
     assert "400 packets in" in lines.stdout.splitlines()[-1]
     live = rpu("profile", "forwarder", "--port", "0=tap:x", folder=tmp_path)
