@@ -37,27 +37,19 @@ module host_counters #(
 
   typedef logic [QUEUE_W+1:0] at_t;  // {queue, kind}
 
-  typedef logic [1:0][63:0] pair_t;  // packets, bytes
-
-  // After a reset `clear_q`, later the kinds of a read (`reads_q`), one a cycle, go before events.
+  // After a reset `wipe_q`, later the kinds of a read (`reads_q`), one a cycle, go before events.
   event_t first;
-  logic first_valid, clear_q, waits_q, reads_q, events_idle;
+  logic first_valid, wipe_q, waits_q, reads_q, events_idle;
   logic [QUEUE_W-1:0] read_queue_q;
   at_t at_q;
-  wire clear_ends = 32'(at_q[QUEUE_W+1:2]) == QUEUES - 1 && at_q[1:0] == 2'd3;
-  wire take = first_valid && !clear_q && !reads_q;
-  wire at_t at = clear_q || reads_q ? at_q : {first.number, first.kind};
+  wire wipe_ends = 32'(at_q[QUEUE_W+1:2]) == QUEUES - 1 && at_q[1:0] == 2'd3;
+  wire valid = first_valid || wipe_q || reads_q;
+  wire at_t at = wipe_q || reads_q ? at_q : {first.number, first.kind};
 
-  // Step 1 has what the RAMs read, step 2 has it in a register, step 3 adds, and step 4 writes. What the four before
-  // it write is not in what was read: one step before (`same`), or more (`from`: 1 two, 2 three, 3 four steps).
-  logic [5:1] writes_q;
-  logic [3:1] clears_q, shows_q;
-  at_t [5:1] ats_q;
-  logic [3:1][16:0] bytes_q;
-  logic same2_q, same3_q;
-  logic [1:0] from2_q;
-  pair_t found, found_q, old, old_q, sum4_q, sum5_q, sum6_q;
-  logic [4:1] match;
+  logic change_valid, wipes, shows, counts_idle;
+  logic [1:0] kind;
+  logic [16:0] bytes;
+  logic [1:0][63:0] old;  // packets, bytes
 
   stream_fifo #(
       .WIDTH($bits(event_t)),
@@ -69,47 +61,62 @@ module host_counters #(
       .s_ready(event_ready),
       .s_data ({event_queue, event_kind, event_bytes}),
       .m_valid(first_valid),
-      .m_ready(!clear_q && !reads_q),
+      .m_ready(!wipe_q && !reads_q),
       .m_data (first),
       .count  (),
       .idle   (events_idle)
   );
 
-  ram_fit #(
+  ram_update #(
       .WIDTH(64),
-      .DEPTH(4 * QUEUES)
+      .DEPTH(4 * QUEUES),
+      .TAG_W(4),
+      .STEPS(3)
   ) u_packets (
       .clk,
-      .wr_en  (writes_q[4]),
-      .wr_addr(ats_q[4][$clog2(4*QUEUES)-1:0]),
-      .wr_data(sum4_q[0]),
-      .rd_en  (1'b1),
-      .rd_addr(at[$clog2(4*QUEUES)-1:0]),
-      .rd_data(found[0])
+      .rst,
+      .valid,
+      .write     (!reads_q),
+      .addr      (at[$clog2(4*QUEUES)-1:0]),
+      .tag       ({wipe_q, reads_q, at[1:0]}),
+      .change_valid,
+      .change_tag({wipes, shows, kind}),
+      .old       (old[0]),
+      .changed   (wipes ? '0 : old[0] + 1'b1),
+      .result    (),
+      .read_valid(),
+      .wr_en     (),
+      .wr_addr   (),
+      .idle      (counts_idle)
   );
-  ram_fit #(
+  ram_update #(
       .WIDTH(64),
-      .DEPTH(QUEUES)
+      .DEPTH(QUEUES),
+      .TAG_W(17),
+      .STEPS(3)
   ) u_bytes (
       .clk,
-      .wr_en  (writes_q[4] && ats_q[4][1:0] == 2'd0),
-      .wr_addr(ats_q[4][QUEUE_W+1:2]),
-      .wr_data(sum4_q[1]),
-      .rd_en  (1'b1),
-      .rd_addr(at[QUEUE_W+1:2]),
-      .rd_data(found[1])
+      .rst,
+      .valid       (valid && at[1:0] == 2'd0),
+      .write       (!reads_q),
+      .addr        (at[QUEUE_W+1:2]),
+      .tag         (first.bytes),
+      .change_valid(),
+      .change_tag  (bytes),
+      .old         (old[1]),
+      .changed     (wipes ? '0 : old[1] + 64'(bytes)),
+      .result      (),
+      .read_valid  (),
+      .wr_en       (),
+      .wr_addr     (),
+      .idle        ()
   );
 
-  always_comb begin
-    for (int unsigned i = 1; i <= 4; i++) match[i] = writes_q[i+1] && ats_q[i+1] == ats_q[1];
-  end
-  assign old = same3_q ? sum4_q : old_q;
-
   always_ff @(posedge clk) begin
-    if (clear_q || reads_q) at_q <= at_q + 1'b1;
-    if (clear_ends) clear_q <= 1'b0;
+    if (wipe_q || reads_q) at_q <= at_q + 1'b1;
+    if (wipe_ends) wipe_q <= 1'b0;
     if (reads_q && at_q[1:0] == 2'd3) reads_q <= 1'b0;
-    if (waits_q && !clear_q) begin
+    if (waits_q && !wipe_q) begin
       waits_q <= 1'b0;
       reads_q <= 1'b1;
       at_q    <= {read_queue_q, 2'd0};
@@ -118,40 +125,20 @@ module host_counters #(
       waits_q      <= 1'b1;
       read_queue_q <= read_queue;
     end
-    writes_q <= {writes_q[4:1], take || clear_q};
-    clears_q <= {clears_q[2:1], clear_q};
-    shows_q  <= {shows_q[2:1], reads_q};
-    ats_q    <= {ats_q[4:1], at};
-    bytes_q  <= {bytes_q[2:1], first.bytes};
-    same2_q  <= match[1];
-    same3_q  <= same2_q;
-    from2_q  <= match[2] ? 2'd1 : match[3] ? 2'd2 : {2{match[4]}};
-    found_q  <= found;
-    case (from2_q)
-      2'd0: old_q <= found_q;
-      2'd1: old_q <= sum4_q;
-      2'd2: old_q <= sum5_q;
-      default: old_q <= sum6_q;
-    endcase
-    sum4_q[0] <= old[0] + 1'b1;
-    sum4_q[1] <= old[1] + 64'(bytes_q[3]);
-    if (clears_q[3]) sum4_q <= '0;
-    sum5_q <= sum4_q;
-    sum6_q <= sum5_q;
-    if (shows_q[3] && ats_q[3][1:0] == 2'd0) counted[1:0] <= old[1:0];
-    for (int unsigned i = 1; i < 4; i++) if (shows_q[3] && 32'(ats_q[3][1:0]) == i) counted[i+1] <= old[0];
-    read_valid <= shows_q[3] && ats_q[3][1:0] == 2'd3;
+    read_valid <= change_valid && shows && kind == 2'd3;
+    if (change_valid && shows) begin
+      if (kind == 2'd0) counted[1:0] <= old;
+      for (int unsigned i = 1; i < 4; i++) if (32'(kind) == i) counted[i+1] <= old[0];
+    end
     if (rst) begin
-      clear_q    <= 1'b1;
+      wipe_q     <= 1'b1;
       at_q       <= '0;
       waits_q    <= 1'b0;
       reads_q    <= 1'b0;
       read_valid <= 1'b0;
-      writes_q   <= '0;
-      shows_q    <= '0;
     end
   end
 
-  assign idle = !clear_q && !waits_q && !reads_q && shows_q == '0 && !read_valid && events_idle && writes_q[4:1] == '0;
+  assign idle = !wipe_q && !waits_q && !reads_q && events_idle && counts_idle;
 
 endmodule
