@@ -30,16 +30,16 @@ module key_counts #(
     $fatal(1, "key_counts: LOOKS must be at least 1, not %0d", LOOKS);
   end
 
-  logic [KEY_W-1:0] clear_q;
+  logic [KEY_W-1:0] wipe_at_q;
   logic ready_q;
   assign ready = ready_q;
 
   always_ff @(posedge clk) begin
-    if (!ready_q) clear_q <= clear_q + 1'b1;
-    if (clear_q == KEY_W'(KEYS - 1)) ready_q <= 1'b1;
+    if (!ready_q) wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == KEY_W'(KEYS - 1)) ready_q <= 1'b1;
     if (rst) begin
-      clear_q <= '0;
-      ready_q <= 1'b0;
+      wipe_at_q <= '0;
+      ready_q   <= 1'b0;
     end
   end
 
@@ -62,7 +62,7 @@ module key_counts #(
       ) u_count (
           .clk,
           .wr_en  (!ready_q || step_q[end_of]),
-          .wr_addr(ready_q ? key_q[end_of] : clear_q),
+          .wr_addr(ready_q ? key_q[end_of] : wipe_at_q),
           .wr_data(ready_q ? word[0] + 1'b1 : '0),
           .rd_addr(rd_key[copy]),
           .rd_data(word[copy])
