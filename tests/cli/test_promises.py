@@ -32,6 +32,7 @@ def words_of(page: str) -> str:
 
 @cache
 def functions_of(file: str) -> set[str]:
-    """Of a bench, its behaviours too."""
+    """Of a bench, its behaviours too; of proofs, their classes."""
     tree = ast.parse((ROOT / file).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in ast.walk(tree) if isinstance(node, named)}

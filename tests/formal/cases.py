@@ -1,8 +1,10 @@
 """Proofs as tables: blocks with their parameters, and changes of the RTL that must be found."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pytest
 from formal.prove import RTL, failures, model, solve
 
 
@@ -39,27 +41,38 @@ class Bug(NamedTuple):
         return f"{self.block}-{self.wrong.split('=')[-1].strip()[:30]}"
 
 
-def check_holds(case: Case) -> None:
-    """No assertion of the case's wrapper can fail: by induction, or up to its bound."""
-    smt = model(case.block, case.parameters, clocks=case.clocks)
-    verdicts = [solve(smt, "bounded", case.bounded or case.induction + 2)]
-    if case.induction:
-        verdicts.append(solve(smt, "induction", case.induction))
-    assert all(verdict.holds for verdict in verdicts), failures(verdicts)
+class Proofs:
+    """The tests of a file of proofs, whose class gives the tables."""
 
+    cases: Sequence[Any]
+    bugs: Sequence[Any]
+    covered: Sequence[Any] = ()  # cases whose covers are tried; none: all
 
-def check_covers(case: Case) -> None:
-    """Every cover statement of the case's wrapper is reached."""
-    verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
-    assert verdict.holds, failures([verdict])
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        covers = metafunc.function.__name__ == "test_the_proofs_are_about_something"
+        tables = {"case": self.covered if covers and self.covered else self.cases, "bug": self.bugs}
+        for name in tables.keys() & set(metafunc.fixturenames):
+            metafunc.parametrize(name, tables[name], ids=str)
 
+    def test_properties_hold_in_every_cycle(self, case: Case) -> None:
+        """No assertion of the case's wrapper can fail: by induction, or up to its bound."""
+        smt = model(case.block, case.parameters, clocks=case.clocks)
+        verdicts = [solve(smt, "bounded", case.bounded or case.induction + 2)]
+        if case.induction:
+            verdicts.append(solve(smt, "induction", case.induction))
+        assert all(verdict.holds for verdict in verdicts), failures(verdicts)
 
-def check_found(bug: Bug, folder: Path) -> None:
-    """An assertion fails when the RTL has the bug, in a copy of its file in `folder`."""
-    (source,) = RTL.rglob(f"{bug.file}.sv")
-    text = source.read_text()
-    assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
-    broken = folder / source.name
-    broken.write_text(text.replace(bug.right, bug.wrong))
-    verdict = solve(model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks), "bounded", bug.depth)
-    assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log
+    def test_the_proofs_are_about_something(self, case: Case) -> None:
+        """What the wrapper says is to be reached is: its assumptions leave something to prove."""
+        verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
+        assert verdict.holds, failures([verdict])
+
+    def test_a_broken_part_is_found_out(self, bug: Bug, tmp_path: Path) -> None:
+        """An assertion fails when a copy of the RTL has the bug."""
+        (source,) = RTL.rglob(f"{bug.file}.sv")
+        text = source.read_text()
+        assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
+        broken = tmp_path / source.name
+        broken.write_text(text.replace(bug.right, bug.wrong))
+        verdict = solve(model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks), "bounded", bug.depth)
+        assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log

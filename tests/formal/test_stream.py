@@ -4,10 +4,7 @@ Each property is proved by induction: it holds in the first cycles, and it goes 
 The width of the data does not matter to the logic, so narrow words and small memories stand for all.
 """
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 # stream_width with equal widths is a stream_reg.
@@ -33,20 +30,6 @@ LARGER = [
     Case("stream_arbiter", {"INPUTS": 2, "ROUND_ROBIN": 0}),
     Case("stream_broadcast", {"OUTPUTS": 2}),
 ]
-TRIED = [*CASES, *map(soak, LARGER)]
-
-
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    """Full memories, dropped frames, stalled outputs and so on do come about under the proofs' assumptions."""
-    check_covers(case)
-
-
 BUGS = [
     Bug("stream_reg", {}, "stream_reg", "ready_q ? s_data : spare_q", "s_data"),
     Bug("stream_reg", {}, "stream_reg", "ready_q <= advance || (ready_q && !s_valid)", "ready_q <= 1'b1"),
@@ -83,6 +66,6 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestStreams(Proofs):
+    cases = (*CASES, *map(soak, LARGER))
+    bugs = BUGS

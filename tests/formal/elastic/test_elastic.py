@@ -1,9 +1,6 @@
 """Proofs of what goes into a crossing of clocks, by induction: each frame goes whole, or is counted once."""
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 
 CASES = [Case("stream_elastic", {"DROP_WHEN_FULL": drop}, induction=2, cover=12) for drop in (0, 1)]
 ELASTIC = ("stream_elastic", {}, "stream_elastic")
@@ -18,16 +15,6 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestElastic(Proofs):
+    cases = CASES
+    bugs = BUGS

@@ -1,9 +1,6 @@
 """Proofs of the parts that hand out turns and numbers, by induction."""
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 CASES = [
@@ -12,7 +9,6 @@ CASES = [
     Case("turn_list", {"ITEMS": 2, "NEWCOMERS": 1}, induction=2, cover=12),
 ]
 LARGER = [Case("turn_list", {"ITEMS": items, "NEWCOMERS": first}, induction=2) for items, first in ((4, 0), (3, 1))]
-TRIED = [*CASES, *map(soak, LARGER)]
 POOL = ("number_pool", {}, "number_pool")
 TURNS = ("turn_list", {}, "turn_list")
 FIRST = ("turn_list", {"ITEMS": 2, "NEWCOMERS": 1}, "turn_list")
@@ -29,16 +25,6 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestHost(Proofs):
+    cases = (*CASES, *map(soak, LARGER))
+    bugs = BUGS

@@ -1,9 +1,6 @@
 """Proofs of the parts around memories, by induction."""
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 CASES = [Case("ram_update", {"STEPS": steps}, induction=steps + 4) for steps in (1, 2, 3)]
@@ -24,16 +21,6 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", TRIED, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestMemory(Proofs):
+    cases = TRIED
+    bugs = BUGS

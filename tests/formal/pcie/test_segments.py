@@ -3,10 +3,7 @@
 The first cycles are tried in each run; the induction takes z3 most of a minute and is left to a soak.
 """
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 CASES = [Case("pcie_segments", {}, induction=0, bounded=5, cover=10)]
@@ -22,16 +19,7 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", [*CASES, soak(PROVED)], ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestSegments(Proofs):
+    cases = (*CASES, soak(PROVED))
+    covered = CASES
+    bugs = BUGS

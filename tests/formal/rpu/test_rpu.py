@@ -1,9 +1,6 @@
 """Proofs of the book of a unit's slots, by induction: whatever is released, taken and flushed, it stays right."""
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 
 CASES = [Case("rpu_slot_book", {"SLOTS": slots}, induction=2, cover=12) for slots in (1, 3, 4)]
 BOOK = ("rpu_slot_book", {}, "rpu_slot_book")
@@ -17,16 +14,6 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestSlotBook(Proofs):
+    cases = CASES
+    bugs = BUGS

@@ -3,10 +3,7 @@
 The first cycles are tried in each run; the induction takes z3 a quarter of a minute and is left to a soak.
 """
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 STORE = Case("packet_store", {}, induction=0, bounded=6)
@@ -22,15 +19,7 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", [STORE, soak(PROVED)], ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-def test_the_proofs_are_about_something() -> None:
-    check_covers(ANYWHERE)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestStore(Proofs):
+    cases = (STORE, soak(PROVED))
+    covered = (ANYWHERE,)
+    bugs = BUGS

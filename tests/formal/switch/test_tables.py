@@ -1,9 +1,6 @@
 """Proofs that the exact table keeps its entries and finds them while they move, by induction."""
 
-from pathlib import Path
-
-import pytest
-from formal.cases import Bug, Case, check_covers, check_found, check_holds
+from formal.cases import Bug, Case, Proofs
 from soak import soak
 
 TABLE = Case("exact_table", {}, induction=3, cover=24)
@@ -27,16 +24,7 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("case", [TABLE, *map(soak, LARGER)], ids=str)
-def test_properties_hold_in_every_cycle(case: Case) -> None:
-    check_holds(case)
-
-
-@pytest.mark.parametrize("case", [soak(TABLE), Case("exact_table", ANYWHERE, cover=5)], ids=str)
-def test_the_proofs_are_about_something(case: Case) -> None:
-    check_covers(case)
-
-
-@pytest.mark.parametrize("bug", BUGS, ids=str)
-def test_a_broken_part_is_found_out(bug: Bug, tmp_path: Path) -> None:
-    check_found(bug, tmp_path)
+class TestTables(Proofs):
+    cases = (TABLE, *map(soak, LARGER))
+    covered = (soak(TABLE), Case("exact_table", ANYWHERE, cover=5))
+    bugs = BUGS
