@@ -1,4 +1,4 @@
-"""What NiceGUI doesn't have: many small graphs on one canvas, and a network in a 3D scene."""
+"""Tables, and what NiceGUI doesn't have: many small graphs on one canvas, and a network in a 3D scene."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.scene.scene_object3d import Object3D
 
@@ -40,3 +41,17 @@ class Network(Object3D, component=_HERE / "network.js"):
     def show(self, places: list[Any], links: list[Any], colours: list[str], glide_ms: float) -> None:
         """Where all goes now."""
         self.run_method("update", places, links, colours, glide_ms)
+
+
+def new_table(title: str, **columns: str) -> ui.table:
+    """An empty one; each column has its key and its title."""
+    head = [{"name": key, "label": label, "field": key, "align": "left"} for key, label in columns.items()]
+    return (
+        ui.table(columns=head, rows=[], row_key=next(iter(columns)), title=title).props("dense flat").classes("w-full")
+    )
+
+
+def fill(table: ui.table, rows: list[dict[str, Any]]) -> None:
+    """Gives a table other rows, where they are others."""
+    if table.rows != rows:
+        table.rows = rows
