@@ -16,6 +16,7 @@
 //  rpu_core <-> rpu_bus <-> packet memory, data memory, accelerator, other units
 //     ^                                                     ^
 //  instruction memory         packet memory -> u_accel_reader
+//  Beside them: rpu_host_access to all memories, rpu_last_error.
 module rpu_unit
   import rpu_pkg::*;
 #(
@@ -524,51 +525,24 @@ module rpu_unit
       .wake_ns
   );
 
-  // The last error
-  typedef struct packed {
-    logic [31:0] bus_pc;
-    logic [31:0] pc;
-    logic [31:0] bus_addr;
-    logic [31:0] imem_addr;
-    logic [23:0] pw_addr;
-    logic [31:0] sent;
-    logic [23:0] slot_addr;
-    logic        any;
-    logic        access;
-    logic        imem;
-    logic        beyond;
-    logic        descriptor;
-  } errors_t;
-  errors_t errors_q;
-  always_ff @(posedge clk) begin
-    errors_q <= '{
-        bus_pc: bus_pc,
-        pc: program_counter,
-        bus_addr: bus_addr,
-        imem_addr: imem_error_addr,
-        pw_addr: pw_addr,
-        sent: send.send.desc.data,
-        slot_addr: slot_addr,
-        any: wrong,
-        access: access_error != '0,
-        imem: imem_error,
-        beyond: beyond,
-        descriptor: invalid_desc || again || slot_end
-    };
-    if (errors_q.any) begin
-      error_pc <= errors_q.access ? errors_q.bus_pc : errors_q.pc;
-      if (errors_q.access) error_addr <= errors_q.bus_addr;
-      else if (errors_q.imem) error_addr <= errors_q.imem_addr;
-      else if (errors_q.beyond) error_addr <= PMEM_BASE | 32'(errors_q.pw_addr);
-      else if (errors_q.descriptor) error_addr <= errors_q.sent;
-      else error_addr <= PMEM_BASE | 32'(errors_q.slot_addr);
-    end
-    if (reset) begin
-      errors_q.any <= 1'b0;
-      error_addr   <= '0;
-      error_pc     <= '0;
-    end
-  end
+  rpu_last_error u_last_error (
+      .clk,
+      .rst        (reset),
+      .wrong,
+      .access     (access_error != '0),
+      .imem       (imem_error),
+      .beyond,
+      .descriptor (invalid_desc || again || slot_end),
+      .bus_addr,
+      .bus_pc,
+      .pc         (program_counter),
+      .imem_addr  (imem_error_addr),
+      .packet_addr(pw_addr),
+      .sent       (send.send.desc.data),
+      .slot_addr,
+      .error_addr,
+      .error_pc
+  );
 
   // The accelerator's view of packet memory
   logic ax_valid, ax_ready, ax_done, accel_reader_idle;
@@ -606,56 +580,34 @@ module rpu_unit
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  // The host's accesses, one at a time
-  typedef enum logic [1:0] {INSTRUCTIONS, DATA, PACKETS, NOTHING} memory_t;
-  memory_t host_memory, host_memory_q;
-  logic host_waits_q, host_dmem, host_pmem, host_dmem_done, host_pmem_done, dw_ready, pw_host_ready, dr_ready, pr_ready;
-  logic [$clog2(WORDS)-1:0] host_word_q;
-
-  always_comb begin
-    casez (host_addr[25:23])
-      3'b1??: host_memory = INSTRUCTIONS;
-      3'b01?: host_memory = PACKETS;
-      3'b001: host_memory = DATA;
-      default: host_memory = NOTHING;
-    endcase
-    case (host_memory)
-      INSTRUCTIONS: host_ready = imem_ready;
-      DATA: host_ready = host_write ? dw_ready : dr_ready;
-      PACKETS: host_ready = host_write ? pw_host_ready : pr_ready;
-      default: host_ready = 1'b1;
-    endcase
-    if (host_waits_q) host_ready = 1'b0;
-  end
-  // Instruction memory's upper half is the accelerator's.
-  assign load_valid = host_valid && host_write && host_memory == INSTRUCTIONS && host_addr[24];
-  assign load_addr  = host_addr[23:0];
-  assign load_data  = host_wdata;
-  assign imem_valid = host_valid && host_memory == INSTRUCTIONS && !host_addr[24] && !host_waits_q;
-  assign host_dmem  = host_valid && host_memory == DATA && !host_waits_q;
-  assign host_pmem  = host_valid && host_memory == PACKETS && !host_waits_q;
-
-  always_ff @(posedge clk) begin
-    if (!host_waits_q) begin
-      host_waits_q  <= host_valid && host_ready && !host_write;
-      host_memory_q <= host_memory;
-      host_word_q   <= $clog2(WORDS)'(host_addr[BYTE_W-1:0] >> 2);
-    end else if (host_rvalid) host_waits_q <= 1'b0;
-    if (rst) host_waits_q <= 1'b0;
-  end
-  always_comb begin
-    case (host_memory_q)
-      DATA: host_rdata = dmem_rdata[32*host_word_q+:32];
-      PACKETS: host_rdata = pmem_rdata[32*host_word_q+:32];
-      INSTRUCTIONS: host_rdata = imem_rdata;
-      default: host_rdata = '0;
-    endcase
-    case (host_memory_q)
-      DATA: host_rvalid = host_dmem_done;
-      PACKETS: host_rvalid = host_pmem_done;
-      default: host_rvalid = host_waits_q;
-    endcase
-  end
+  logic host_dmem, host_pmem, host_dmem_done, host_pmem_done, dw_ready, pw_host_ready, dr_ready, pr_ready;
+  rpu_host_access #(
+      .DATA_W(DATA_W)
+  ) u_host_access (
+      .clk,
+      .rst,
+      .host_valid,
+      .host_ready,
+      .host_write,
+      .host_addr,
+      .host_wdata,
+      .host_rvalid,
+      .host_rdata,
+      .load_valid,
+      .load_addr,
+      .load_data,
+      .imem_valid,
+      .imem_ready,
+      .imem_rdata,
+      .dmem_valid(host_dmem),
+      .dmem_ready(host_write ? dw_ready : dr_ready),
+      .dmem_done (host_dmem_done),
+      .dmem_rdata,
+      .pmem_valid(host_pmem),
+      .pmem_ready(host_write ? pw_host_ready : pr_ready),
+      .pmem_done (host_pmem_done),
+      .pmem_rdata
+  );
 
   // Data memory: the core's stores and loads come first and take no time.
   logic unused_dw_ready;

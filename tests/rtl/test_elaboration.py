@@ -363,6 +363,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("rpu_fabric", {"FUNCTIONS": 33}),
     ("ram_sdp_strb", {"WIDTH": 12}),
     ("ram_sdp_strb", {"DEPTH": 0}),
+    ("rpu_host_access", {"DATA_W": 96}),
     ("rpu_memory", {"DATA_W": 96}),
     ("rpu_memory", {"LINES": 100}),
     ("rpu_memory", {"WRITERS": 0}),

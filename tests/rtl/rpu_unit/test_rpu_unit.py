@@ -10,7 +10,10 @@ from headrace.build.processor import vexriscv
 from headrace.cards.rpu import elf, program
 
 PROGRAMS = Path(__file__).parent / "programs"
-PARTS = ("pkg", "bus", "core", "io", "memory", "reader", "send_check", "slot_return", "transmit", "writer", "unit")
+PARTS = (
+    *("pkg", "bus", "core", "host_access", "io", "last_error", "memory", "reader", "send_check", "slot_return"),
+    *("transmit", "writer", "unit"),
+)
 SHORT_SLOTS = ((0, 64), (61, 64), (10, 200), (2, 0x10000))  # the last one: longer than any packet
 
 
