@@ -136,32 +136,11 @@ module axil_split
   assign idle = under_way_q == '0 && !read_q && axil_quiet(s_req, s_rsp);
 
 `ifndef SYNTHESIS
-  offer_contract #(
-      .WIDTH(32 + 3)
-  ) u_writes_stay (
+  axil_contract u_contract (
       .clk,
       .rst,
-      .valid(s_req.awvalid),
-      .ready(s_rsp.awready),
-      .data ({s_req.awprot, s_req.awaddr})
-  );
-  offer_contract #(
-      .WIDTH(32 + 4)
-  ) u_data_stay (
-      .clk,
-      .rst,
-      .valid(s_req.wvalid),
-      .ready(s_rsp.wready),
-      .data ({s_req.wstrb, s_req.wdata})
-  );
-  offer_contract #(
-      .WIDTH(32 + 3)
-  ) u_reads_stay (
-      .clk,
-      .rst,
-      .valid(s_req.arvalid),
-      .ready(s_rsp.arready),
-      .data ({s_req.arprot, s_req.araddr})
+      .req(s_req),
+      .rsp(s_rsp)
   );
 `endif
 

@@ -334,6 +334,42 @@ module pcie_interrupt
       && queue_idle && out_idle && !irq_valid && !clear_valid && axil_quiet(axil_req, axil_rsp);
 
 `ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(16 + 16)
+  ) u_irq (
+      .clk,
+      .rst,
+      .valid(irq_valid),
+      .ready(irq_ready),
+      .data ({irq_func, irq_vector})
+  );
+  offer_contract #(
+      .WIDTH(FUNC_W)
+  ) u_clear (
+      .clk,
+      .rst,
+      .valid(clear_valid),
+      .ready(clear_ready),
+      .data (clear_func)
+  );
+  onehot_contract #(
+      .WIDTH(4)
+  ) u_take (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .select({take_clear, take_access, take_request, take_walk})
+  );
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(RESPONDS))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+
   always_ff @(posedge clk) if (!rst) assert (!push || queue_room) else $error("%m: a request is lost");
 `endif
 

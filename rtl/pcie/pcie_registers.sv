@@ -166,4 +166,25 @@ module pcie_registers
   assign answer_data = DATA_W'(data_q);
   assign idle        = state_q == WAITS && !within_q && !access_valid;
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(access_t) + 1)
+  ) u_access (
+      .clk,
+      .rst,
+      .valid(access_valid),
+      .ready(access_ready),
+      .data ({access_header, access_last})
+  );
+  offer_contract #(
+      .WIDTH($bits(answer_t))
+  ) u_answer (
+      .clk,
+      .rst,
+      .valid(answer_valid),
+      .ready(answer_ready),
+      .data (answer_header)
+  );
+`endif
+
 endmodule

@@ -347,6 +347,16 @@ module pcie_write
       && out_idle && answers_idle && open_bursts_q == 0;
 
 `ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(request_t) + 32)
+  ) u_msg (
+      .clk,
+      .rst,
+      .valid(msg_valid),
+      .ready(msg_ready),
+      .data ({msg_header, msg_data})
+  );
+
   wire [12:0] burst_end = 13'(s_axi_awaddr[11:OFFSET_W]) + 13'(s_axi_awlen);
   always_ff @(posedge clk) begin
     if (!rst && s_axi_awvalid && s_axi_awready) begin

@@ -187,4 +187,25 @@ module virtio_bus
   assign tell_done = state_q == DONE;
   assign idle      = state_q == FREE && !tell_valid && axil_quiet(s_req, s_rsp);
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(tell_t))
+  ) u_tell (
+      .clk,
+      .rst,
+      .valid(tell_valid),
+      .ready(tell_done),
+      .data (tell)
+  );
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(DONE))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+`endif
+
 endmodule

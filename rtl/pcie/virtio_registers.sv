@@ -369,4 +369,33 @@ module virtio_registers
   assign idle          = takes && !irq_q && !faults_q && resets_q == '0 && !s_irq_valid && !flr_valid &&
       axil_quiet(axil_req, axil_rsp);
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(16)
+  ) u_flr (
+      .clk,
+      .rst,
+      .valid(flr_valid),
+      .ready(flr_ready),
+      .data (flr_func)
+  );
+  onehot_contract #(
+      .WIDTH(5)
+  ) u_take (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .select({take_flr, take_access, take_fault, take_walk, take_irq})
+  );
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(RESPONDS))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+`endif
+
 endmodule

@@ -218,6 +218,15 @@ module virtio_window
   assign idle      = state_q == WAITS && !cfg_valid;
 
 `ifndef SYNTHESIS
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(ANSWERS))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
   offer_contract #(
       .WIDTH(16 + 10 + 4 + 32)
   ) u_contract (

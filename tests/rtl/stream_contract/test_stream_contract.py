@@ -38,6 +38,8 @@ def test_one_that_does_not_stops_with_a_reason(monkeypatch: pytest.MonkeyPatch, 
     assert re.search(rf"stream_contract\.sv:\d+: .*{words}", log.read_text())
 
 
-@pytest.mark.parametrize("contract", ["stream_contract", "offer_contract"])
+@pytest.mark.parametrize(
+    "contract", ["stream_contract", "offer_contract", "onehot_contract", "range_contract", "ready_contract"]
+)
 def test_nothing_of_a_contract_is_left_in_synthesis(contract: str) -> None:
     assert synth.run(contract, "ecp5", {}, pnr=False, hierarchy=False).cells == {}
