@@ -53,48 +53,18 @@ module cell_store #(
     $fatal(1, "cell_store: CELL_BEATS must be a power of two from 1 to 256, not %0d", CELL_BEATS);
   end
 
-  // Cells that were never used come from a counter, the others from a queue of those freed.
-  logic [COUNT_W-1:0] fresh_q, free_q;
-  logic freed_valid, freed_room;
-  logic [CELL_W-1:0] freed_cell;
-  wire fresh = fresh_q != COUNT_W'(CELLS);
-  wire taken = alloc_valid && alloc_ready;
-
-  assign alloc_valid = fresh || freed_valid;
-  assign alloc_cell  = fresh ? CELL_W'(fresh_q) : freed_cell;
-  assign free        = free_q;
-  assign idle        = free_q == COUNT_W'(CELLS);
-
-  always_ff @(posedge clk) begin
-    if (taken && fresh) fresh_q <= fresh_q + 1'b1;
-    free_q <= free_q + COUNT_W'(free_valid) - COUNT_W'(taken);
-    if (rst) begin
-      fresh_q <= '0;
-      free_q  <= COUNT_W'(CELLS);
-    end
-  end
-
-  logic free_valid_q;
-  logic [CELL_W-1:0] free_cell_q;
-  always_ff @(posedge clk) begin
-    free_valid_q <= free_valid;
-    free_cell_q  <= free_cell;
-    if (rst) free_valid_q <= 1'b0;
-  end
-  stream_fifo #(
-      .WIDTH(CELL_W),
-      .DEPTH(CELLS)
-  ) u_freed (
+  number_pool #(
+      .COUNT(CELLS)
+  ) u_cells (
       .clk,
       .rst,
-      .s_valid(free_valid_q),
-      .s_ready(freed_room),
-      .s_data (free_cell_q),
-      .m_valid(freed_valid),
-      .m_ready(alloc_ready && !fresh),
-      .m_data (freed_cell),
-      .count  (),
-      .idle   ()
+      .lend_valid(alloc_valid),
+      .lend_ready(alloc_ready),
+      .lend      (alloc_cell),
+      .back_valid(free_valid),
+      .back      (free_cell),
+      .free,
+      .idle
   );
 
   ram_fit #(
@@ -123,11 +93,5 @@ module cell_store #(
       .rd_addr(AT_W'({rd_cell, rd_beat} >> (BEAT_W - $clog2(CELL_BEATS)))),
       .rd_data
   );
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst) assert (!free_valid_q || freed_room) else $error("%m: a cell is freed twice");
-`else
-  wire unused = &{1'b0, freed_room};
-`endif
 
 endmodule

@@ -39,28 +39,18 @@ module transmit_order #(
     $fatal(1, "transmit_order: RUN_CELLS must be 1 to 256, not %0d", RUN_CELLS);
   end
 
-  // Jobs that were never used come from a counter, the others from a queue of those that ended.
-  logic [JOB_W:0] fresh_q;
-  logic ended_valid, unused_ready_0;
-  logic [JOB_W-1:0] ended_job;
-  wire fresh = !fresh_q[JOB_W];
-  assign job_valid = fresh || ended_valid;
-  assign job       = fresh ? fresh_q[JOB_W-1:0] : ended_job;
-
-  stream_fifo #(
-      .WIDTH(JOB_W),
-      .DEPTH(JOBS)
-  ) u_ended (
+  number_pool #(
+      .COUNT(JOBS)
+  ) u_jobs (
       .clk,
       .rst,
-      .s_valid(end_valid),
-      .s_ready(unused_ready_0),
-      .s_data (end_job),
-      .m_valid(ended_valid),
-      .m_ready(start && !fresh),
-      .m_data (ended_job),
-      .count  (),
-      .idle   ()
+      .lend_valid(job_valid),
+      .lend_ready(start),
+      .lend      (job),
+      .back_valid(end_valid),
+      .back      (end_job),
+      .free      (),
+      .idle      ()
   );
 
   logic [JOBS-1:0] here_q;                  // started and not gone
@@ -93,7 +83,7 @@ module transmit_order #(
 
   logic came_valid;
   logic [JOB_W-1:0] came_job;
-  logic unused_ready_1, unused_ready_2;
+  logic unused_ready_0, unused_ready_1;
   wire came = came_valid && !freed_q;
 
   stream_fifo #(
@@ -103,7 +93,7 @@ module transmit_order #(
       .clk,
       .rst,
       .s_valid(done_valid),
-      .s_ready(unused_ready_1),
+      .s_ready(unused_ready_0),
       .s_data (done_job),
       .m_valid(came_valid),
       .m_ready(!freed_q),
@@ -163,7 +153,6 @@ module transmit_order #(
     follower_q  <= follower;
     ready_valid <= push;
     ready_job   <= push_job;
-    if (start && fresh) fresh_q <= fresh_q + 1'b1;
     if (came) done_q[came_job] <= 1'b1;
     if (freed_q) first_q[follower_q] <= 1'b1;
     if (gone_q) here_q[gone_job_q] <= 1'b0;
@@ -175,7 +164,6 @@ module transmit_order #(
     end
     if (start_2 && link) led_q[after_2] <= 1'b1;
     if (rst) begin
-      fresh_q     <= '0;
       here_q      <= '0;
       start_1     <= 1'b0;
       start_2     <= 1'b0;
@@ -192,7 +180,7 @@ module transmit_order #(
       .clk,
       .rst,
       .s_valid(ready_valid && !stays_3),
-      .s_ready(unused_ready_2),
+      .s_ready(unused_ready_1),
       .s_data (ready_job),
       .m_valid(head_valid),
       .m_ready(head_ready),
@@ -205,13 +193,12 @@ module transmit_order #(
   always_ff @(posedge clk) begin
     if (!rst) begin
       assert (!start || job_valid) else $error("%m: a job is started that is not there");
-      assert (!end_valid || unused_ready_0) else $error("%m: a job ends twice");
-      assert (!done_valid || unused_ready_1) else $error("%m: a job is done twice");
-      assert (!ready_valid || unused_ready_2) else $error("%m: a job is ready twice");
+      assert (!done_valid || unused_ready_0) else $error("%m: a job is done twice");
+      assert (!ready_valid || unused_ready_1) else $error("%m: a job is ready twice");
     end
   end
 `else
-  wire unused = &{1'b0, unused_ready_0, unused_ready_1, unused_ready_2};
+  wire unused = &{1'b0, unused_ready_0, unused_ready_1};
 `endif
 
 endmodule

@@ -108,41 +108,24 @@ module pcie_read
   );
 
   // -------------------------------------------------------------------------------------------------------------- tags
-  // Tags that were never used come from a counter, the others from a queue of those freed.
-  logic [TAG_W:0] fresh_tag_q, used_q;
-  logic freed_valid, freed_room, free_q, free_room, tag_valid, req_room, credit;
-  tag_t freed_tag, free_tag_q, tag;
+  logic free_q, tag_valid, tags_idle, req_room, credit;
+  tag_t free_tag_q, tag;
   logic [7:0] sent_q;
-  wire never_used = !fresh_tag_q[TAG_W];
   assign credit = limit.nph_infinite || limit.nph != sent_q;
   assign issue  = plan_valid && tag_valid && credit && req_room;
 
-  stream_queue #(
-      .WIDTH(TAG_W),
-      .DEPTH(TAGS)
-  ) u_freed (
+  number_pool #(
+      .COUNT(TAGS)
+  ) u_tags (
       .clk,
       .rst,
-      .s_valid(free_q),
-      .s_ready(freed_room),
-      .s_data (free_tag_q),
-      .m_valid(freed_valid),
-      .m_ready(free_room && !never_used),
-      .m_data (freed_tag),
-      .idle   ()
-  );
-  stream_reg #(
-      .WIDTH(TAG_W)
-  ) u_tag (
-      .clk,
-      .rst,
-      .s_valid(never_used || freed_valid),
-      .s_ready(free_room),
-      .s_data (never_used ? tag_t'(fresh_tag_q) : freed_tag),
-      .m_valid(tag_valid),
-      .m_ready(issue),
-      .m_data (tag),
-      .idle   ()
+      .lend_valid(tag_valid),
+      .lend_ready(issue),
+      .lend      (tag),
+      .back_valid(free_q),
+      .back      (free_tag_q),
+      .free      (),
+      .idle      (tags_idle)
   );
 
   wire [10:0] dwords = 11'(plan_last) - 11'(plan_first) + 1'b1;
@@ -171,13 +154,7 @@ module pcie_read
 
   always_ff @(posedge clk) begin
     if (issue) sent_q <= sent_q + 1'b1;
-    if (free_room && never_used) fresh_tag_q <= fresh_tag_q + 1'b1;
-    used_q <= used_q + (TAG_W + 1)'(issue) - (TAG_W + 1)'(free_q);
-    if (rst) begin
-      sent_q      <= '0;
-      fresh_tag_q <= '0;
-      used_q      <= '0;
-    end
+    if (rst) sent_q <= '0;
   end
 
   // What is kept of a request is written a cycle later, long before it has an answer.
@@ -417,16 +394,6 @@ module pcie_read
     end
   end
 
-  assign idle = plans_idle && req_idle && used_q == 0 && go_idle && !out_q && !read_q && !s_axi_rvalid;
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk) begin
-    if (!rst) begin
-      assert (!free_q || freed_room) else $error("%m: a tag is freed twice");
-    end
-  end
-`else
-  wire unused = &{1'b0, freed_room};
-`endif
+  assign idle = plans_idle && req_idle && tags_idle && go_idle && !out_q && !read_q && !s_axi_rvalid;
 
 endmodule

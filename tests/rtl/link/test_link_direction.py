@@ -7,7 +7,7 @@ import simulation
 
 SOURCES = [
     *simulation.rtl("pkg", "memory", "stream"),
-    simulation.RTL / "host" / "number_pool.sv",
+    simulation.RTL / "memory" / "number_pool.sv",
     *(path for path in simulation.rtl("link") if path.stem not in ("link_engine", "link_ports")),
     Path(__file__).parent / "link_direction_on_bus.sv",
 ]
