@@ -409,4 +409,16 @@ module action_execute
   assign m_valid = copy_valid_q;
   assign m_copy  = copy_q;
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(step_t))
+  ) u_step (
+      .clk,
+      .rst,
+      .valid(s_valid),
+      .ready(s_ready),
+      .data (s_step)
+  );
+`endif
+
 endmodule

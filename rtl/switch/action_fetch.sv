@@ -192,6 +192,7 @@ module action_fetch
   end
 
   // Words that are asked for have room.
+  logic words_room, walk_words_room;
   logic [COUNT_W-1:0] count_q, count_d, walk_count_q, walk_count_d;
 
   always_comb begin
@@ -215,7 +216,7 @@ module action_fetch
       .clk,
       .rst,
       .s_valid(read_q[1]),
-      .s_ready(),
+      .s_ready(words_room),
       .s_data (word),
       .m_valid,
       .m_ready,
@@ -230,7 +231,7 @@ module action_fetch
       .clk,
       .rst    (rst || walk || halt),
       .s_valid(walk_read_q[1]),
-      .s_ready(),
+      .s_ready(walk_words_room),
       .s_data (word),
       .m_valid(walk_valid),
       .m_ready(walk_ready),
@@ -239,5 +240,16 @@ module action_fetch
   );
 
   assign idle = lists_idle && !list_valid_q && !start_valid_q && !window_valid_q && !segment_valid_q && count_q == '0;
+
+`ifndef SYNTHESIS
+  ready_contract #(
+      .WIDTH(2)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({read_q[1], walk_read_q[1] && !walk && !halt}),
+      .ready({words_room, walk_words_room})
+  );
+`endif
 
 endmodule

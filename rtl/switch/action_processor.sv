@@ -104,7 +104,7 @@ module action_processor
   // What is computed of each: its sums, and the hash of its flow.
   logic [31:0] fold_q;
   logic [0:0][15:0] hash;
-  logic summed, sums_there;
+  logic summed, sums_room, sums_there;
   sums_t sums, packet_sums;
   logic [15:0] packet_hash;
 
@@ -157,7 +157,7 @@ module action_processor
       .clk,
       .rst,
       .s_valid(summed),
-      .s_ready(),  // as many as packets
+      .s_ready(sums_room),  // as many as packets
       .s_data ({sums, hash[0]}),
       .m_valid(sums_there),
       .m_ready(packet_taken),
@@ -258,7 +258,7 @@ module action_processor
 
   // ---------------------------------------------------------------------------------------------------- and the copies
   // A copy waits while its deltas are computed.
-  logic copy_there, leaves;
+  logic copies_room, copy_there, leaves;
   copy_t copy_head;
   stream_queue #(
       .WIDTH($bits(copy_t)),
@@ -267,7 +267,7 @@ module action_processor
       .clk,
       .rst,
       .s_valid(made),
-      .s_ready(),  // room is counted below
+      .s_ready(copies_room),  // room is counted below
       .s_data (copy),
       .m_valid(copy_there),
       .m_ready(leaves),
@@ -275,7 +275,7 @@ module action_processor
       .idle   ()
   );
 
-  logic new_valid, delta_valid_q, goes_q, there, goes;
+  logic new_valid, delta_valid_q, deltas_room, goes_q, there, goes;
   sums_t new_sums, delta_q, delta_head;
   checksum_sums u_new_sums (
       .clk,
@@ -336,7 +336,7 @@ module action_processor
       .clk,
       .rst,
       .s_valid(delta_valid_q),
-      .s_ready(),  // as many as copies
+      .s_ready(deltas_room),  // as many as copies
       .s_data ({goes_q, delta_q}),
       .m_valid(there),
       .m_ready(m_ready || !goes),
@@ -367,9 +367,15 @@ module action_processor
   // A copy is counted before its packet is gone from all of these.
   assign idle = packets_idle && fetch_idle && execute_idle && count_q == '0;
 
-  wire unused = &{1'b0, copy_there};
-
 `ifndef SYNTHESIS
+  ready_contract #(
+      .WIDTH(4)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({summed, made, delta_valid_q, leaves}),
+      .ready({sums_room, copies_room, deltas_room, copy_there})
+  );
   offer_contract #(
       .WIDTH($bits(match_t) + $bits(layers_t) + BYTES_W + 64 + (TABLES + 1) * PROGRAM_W)
   ) u_contract (

@@ -266,4 +266,16 @@ module action_sequence
     end
   end
 
+`ifndef SYNTHESIS
+  range_contract #(
+      .WIDTH($bits(mode_q)),
+      .MOST (32'(SKIP))
+  ) u_mode (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(mode_q)
+  );
+`endif
+
 endmodule

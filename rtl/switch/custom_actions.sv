@@ -294,7 +294,7 @@ module custom_actions
   } stored_t;
 
   stored_t stored;
-  logic stored_valid, stored_ready, out_ready, out_idle;
+  logic store_room, users_room, user_there, stored_valid, stored_ready, out_ready, out_idle;
   logic dropping_q, dropped_q;
   wire whole = !stored.custom || patch_valid;
 
@@ -307,7 +307,7 @@ module custom_actions
       .clk,
       .rst,
       .s_valid(beat_step[11]),
-      .s_ready(),
+      .s_ready(store_room),
       .s_data ({
         beat11_q.custom, beat11_q.last, beat11_q.keep, beat11_q.data[DATA_W-17:0], head11
       }),
@@ -327,9 +327,9 @@ module custom_actions
       .clk,
       .rst,
       .s_valid(taken && !inside_q),
-      .s_ready(),
+      .s_ready(users_room),
       .s_data (s_axis_tuser),
-      .m_valid(),  // long before the packet's first beat
+      .m_valid(user_there),  // long before the packet's first beat
       .m_ready(store_pop && stored.last),
       .m_data (stored_user),
       .count  (),
@@ -380,6 +380,14 @@ module custom_actions
   assign idle    = count_q == '0 && packets_q == '0 && out_idle && !dropped_q;
 
 `ifndef SYNTHESIS
+  ready_contract #(
+      .WIDTH(3)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({beat_step[11], taken && !inside_q, store_pop && stored.last}),
+      .ready({store_room, users_room, user_there})
+  );
   stream_contract #(
       .DATA_W(DATA_W)
   ) u_contract (

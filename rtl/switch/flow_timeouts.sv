@@ -219,4 +219,16 @@ module flow_timeouts
 
   assign idle = state_q == REST && !(armed_q && due_q);
 
+`ifndef SYNTHESIS
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(END))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+`endif
+
 endmodule

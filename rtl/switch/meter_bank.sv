@@ -325,4 +325,25 @@ module meter_bank
   assign {bytes, band_bytes} = counters_bytes;
   assign idle = wiped && step_q == '0 && !pending_q && !read_pending_q && &counters_idle;
 
+`ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH(16 + BYTES_W)
+  ) u_meter (
+      .clk,
+      .rst,
+      .valid(meter_valid),
+      .ready(meter_ready),
+      .data ({meter_number, meter_bytes})
+  );
+  offer_contract #(
+      .WIDTH(16 + $bits(meter_t))
+  ) u_config (
+      .clk,
+      .rst,
+      .valid(config_valid),
+      .ready(config_ready),
+      .data ({config_number, config_meter})
+  );
+`endif
+
 endmodule

@@ -64,7 +64,7 @@ module packet_editor
   // Which beats a copy is made of is found out ahead of them; what is edited is read when they come.
   order_t order_s, order;
   copy_t job, waiting_job;
-  logic orders_ready, order_valid, order_ready, jobs_ready, jobs_idle, job_taken;
+  logic orders_ready, order_valid, order_ready, jobs_ready, jobs_idle, job_there, job_taken;
   assign order_s = '{
           tags: s_copy.edit.tags,
           labels: s_copy.edit.labels,
@@ -98,7 +98,7 @@ module packet_editor
       .s_valid(s_copy_valid && orders_ready),
       .s_ready(jobs_ready),
       .s_data (s_copy),
-      .m_valid(),  // a copy comes here before its order is read
+      .m_valid(job_there),  // a copy comes here before its order is read
       .m_ready(job_taken),
       .m_data (waiting_job),
       .idle   (jobs_idle)
@@ -218,7 +218,7 @@ module packet_editor
   always_ff @(posedge clk) if (first_read && step_q[2].sends) job_q <= job;
 
   // What changes of a CRC is computed while its copy is on its way to the patches, and comes in time.
-  logic crc_valid;
+  logic crc_valid, crcs_room, crc_there;
   logic [31:0] crc_change, crc_first, crc_q;
   sctp_crc u_crc (
       .clk,
@@ -238,9 +238,9 @@ module packet_editor
       .clk,
       .rst,
       .s_valid(crc_valid),
-      .s_ready(),
+      .s_ready(crcs_room),
       .s_data (crc_change),
-      .m_valid(),
+      .m_valid(crc_there),
       .m_ready(patched),
       .m_data (crc_first),
       .idle   ()
@@ -299,6 +299,8 @@ module packet_editor
 
   // ------------------------------------------------------------------------------------------------------------ output
   sent_t sent_s;
+  logic sent_room, sent_there, beats_room;
+  wire sent_push = valid_q[3] && step_q[3].first && step_q[3].sends;
   assign sent_s = '{
           ports: job_q.ports,
           host: job_q.host,
@@ -323,10 +325,10 @@ module packet_editor
   ) u_sent (
       .clk,
       .rst,
-      .s_valid(valid_q[3] && step_q[3].first && step_q[3].sends),
-      .s_ready(),  // room is counted with the copy's beats
+      .s_valid(sent_push),
+      .s_ready(sent_room),  // room is counted with the copy's beats
       .s_data (sent_s),
-      .m_valid(),  // comes before its first beat
+      .m_valid(sent_there),  // comes before its first beat
       .m_ready(pop && m_axis_tlast),
       .m_data (m_copy),
       .idle   ()
@@ -339,7 +341,7 @@ module packet_editor
       .clk,
       .rst,
       .s_valid(edited_valid),
-      .s_ready(),  // room is counted above
+      .s_ready(beats_room),  // room is counted above
       .s_data ({edited_last, edited_keep, edited}),
       .m_valid(m_axis_tvalid),
       .m_ready(m_axis_tready),
@@ -351,6 +353,14 @@ module packet_editor
   assign idle = store_idle && jobs_idle && count_q == '0;
 
 `ifndef SYNTHESIS
+  ready_contract #(
+      .WIDTH(6)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({crc_valid, sent_push, edited_valid, job_taken, patched, pop && m_axis_tlast}),
+      .ready({crcs_room, sent_room, beats_room, job_there, crc_there, sent_there})
+  );
   offer_contract #(
       .WIDTH($bits(copy_t))
   ) u_contract (

@@ -79,7 +79,7 @@ module packet_store #(
   logic [ADDR_W-1:0] beat_q, beats_q;
   logic [KEEP_W-1:1] keep_q;
   logic [SIZE_W-1:0] end_q;
-  logic whole_q, told_q;
+  logic whole_q, told_q, packets_room;
 
   logic [LANE_W:0] last_byte;  // in the last beat
   keep_bytes #(.KEEP_W(KEEP_W)) u_bytes (.keep({1'b0, keep_q}), .bytes(last_byte));
@@ -107,7 +107,7 @@ module packet_store #(
       .clk,
       .rst,
       .s_valid(told_q),
-      .s_ready(),  // it has room for as many packets as there are beats
+      .s_ready(packets_room),  // it has room for as many packets as there are beats
       .s_data (end_q),
       .m_valid(m_packet_valid),
       .m_ready(m_packet_ready),
@@ -119,6 +119,12 @@ module packet_store #(
   assign idle = wr_q == tail_q;
 
 `ifndef SYNTHESIS
+  ready_contract u_ready (
+      .clk,
+      .rst,
+      .valid(told_q),
+      .ready(packets_room)
+  );
   stream_contract #(
       .DATA_W(DATA_W)
   ) u_contract (

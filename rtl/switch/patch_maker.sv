@@ -122,6 +122,7 @@ module patch_maker
   // -------------------------------------------------------------------------------------------------- both of a packet
   // The CRC comes last, and takes what waits.
   patch_t waiting;
+  logic packets_room, packet_there, deltas_room, delta_there, made_room;
   logic [15:0] waiting_delta, waiting_written;
 
   stream_queue #(
@@ -131,9 +132,9 @@ module patch_maker
       .clk,
       .rst,
       .s_valid(packet_valid),
-      .s_ready(),
+      .s_ready(packets_room),
       .s_data (packet),
-      .m_valid(),
+      .m_valid(packet_there),
       .m_ready(crc_valid),
       .m_data (waiting),
       .idle   ()
@@ -146,9 +147,9 @@ module patch_maker
       .clk,
       .rst,
       .s_valid(delta_valid),
-      .s_ready(),
+      .s_ready(deltas_room),
       .s_data ({delta, written}),
-      .m_valid(),
+      .m_valid(delta_there),
       .m_ready(crc_valid),
       .m_data ({waiting_delta, waiting_written}),
       .idle   ()
@@ -224,7 +225,7 @@ module patch_maker
       .clk,
       .rst,
       .s_valid(valid_q[3]),
-      .s_ready(),
+      .s_ready(made_room),
       .s_data (made),
       .m_valid,
       .m_ready,
@@ -233,5 +234,16 @@ module patch_maker
       .idle   ()
   );
   // verilator lint_on PINCONNECTEMPTY
+
+`ifndef SYNTHESIS
+  ready_contract #(
+      .WIDTH(4)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({packet_valid, delta_valid, valid_q[3], crc_valid}),
+      .ready({packets_room, deltas_room, made_room, packet_there && delta_there})
+  );
+`endif
 
 endmodule

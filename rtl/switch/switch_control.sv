@@ -414,4 +414,35 @@ module switch_control
 
   assign idle = state_q == IDLE && !written_q && !group_write_q && entered == '0 && finished == '0;
 
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < TABLES; i++) begin : gen_expired
+    offer_contract #(
+        .WIDTH($bits(expiry_t))
+    ) u_expired (
+        .clk,
+        .rst,
+        .valid(expired_valid[i]),
+        .ready(expired_ready[i]),
+        .data (expired[i])
+    );
+  end
+  onehot_contract #(
+      .WIDTH(TABLES)
+  ) u_flow (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .select(flow_valid)
+  );
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(COUNT))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+`endif
+
 endmodule

@@ -308,7 +308,7 @@ module switch_engine
     logic [63:0]          tunnel_id;
   } whole_t;
 
-  logic ended, whole_valid, whole_ready, whole_idle;
+  logic ended, whole_room, whole_valid, whole_ready, whole_idle;
   logic [BYTES_W-1:0] ended_bytes;
   source_t ended_source_q;
   whole_t whole;
@@ -335,7 +335,7 @@ module switch_engine
       .clk,
       .rst,
       .s_valid(ended),
-      .s_ready(),
+      .s_ready(whole_room),
       .s_data ({ended_bytes, ended_source_q.next, ended_source_q.program_at, ended_source_q.metadata,
                 ended_source_q.tunnel_id}),
       .m_valid(whole_valid),
@@ -785,5 +785,14 @@ module switch_engine
     wake_ns = '1;
     for (int unsigned i = 0; i < TABLES; i++) if (table_wake_ns[i] < wake_ns) wake_ns = table_wake_ns[i];
   end
+
+`ifndef SYNTHESIS
+  ready_contract u_ready (
+      .clk,
+      .rst,
+      .valid(ended),
+      .ready(whole_room)
+  );
+`endif
 
 endmodule

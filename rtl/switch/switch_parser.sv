@@ -116,7 +116,7 @@ module switch_parser
   end
 
   // -------------------------------------------------------------------------------------------------------- its fields
-  logic found;
+  logic found, found_room;
   match_t found_match;
   layers_t found_layers;
 
@@ -141,7 +141,7 @@ module switch_parser
       .clk,
       .rst,
       .s_valid(found),
-      .s_ready(),  // room is counted above
+      .s_ready(found_room),  // room is counted above
       .s_data ({found_match, found_layers}),
       .m_valid(m_head_valid),
       .m_ready(m_head_ready),
@@ -152,6 +152,12 @@ module switch_parser
   assign idle = reg_idle && count_q == '0 && !inside_q;
 
 `ifndef SYNTHESIS
+  ready_contract u_ready (
+      .clk,
+      .rst,
+      .valid(found),
+      .ready(found_room)
+  );
   stream_contract #(
       .DATA_W(DATA_W)
   ) u_contract (

@@ -152,7 +152,7 @@ module switch_table
 
   // Packets wait, and are asked for
 
-  logic results_valid, results_ready;
+  logic asked_room, asked_there, results_room, results_valid, results_ready;
   flow_result_t result;
   asked_t asked;
   logic exact_valid, ternary_valid;
@@ -185,9 +185,9 @@ module switch_table
       .clk,
       .rst,
       .s_valid(accepts),
-      .s_ready(),  // as many as u_states at most
+      .s_ready(asked_room),  // as many as u_states at most
       .s_data ({s_lookup.next == own_number, s_lookup.bytes}),
-      .m_valid(),
+      .m_valid(asked_there),
       .m_ready(ternary_valid),
       .m_data (asked),
       .idle   ()
@@ -363,7 +363,7 @@ module switch_table
       .clk,
       .rst,
       .s_valid(found_q[2]),
-      .s_ready(),  // as many as u_states at most
+      .s_ready(results_room),  // as many as u_states at most
       .s_data ({mine_q[2], hit_q[2], stored}),
       .m_valid(results_valid),
       .m_ready(results_ready),
@@ -536,16 +536,47 @@ module switch_table
       && !count_read && state_q == REST && !op_done;
 
 `ifndef SYNTHESIS
+  offer_contract #(
+      .WIDTH($bits(flow_command_t))
+  ) u_op (
+      .clk,
+      .rst,
+      .valid(op_valid),
+      .ready(op_ready),
+      .data (op)
+  );
+  ready_contract #(
+      .WIDTH(4)
+  ) u_ready (
+      .clk,
+      .rst,
+      .valid({accepts, ternary_valid, found_q[2], takes}),
+      .ready({asked_room, asked_there, results_room, states_valid})
+  );
+  range_contract #(
+      .WIDTH($bits(number_q)),
+      .MOST (ENTRIES - 1)
+  ) u_number (
+      .clk,
+      .rst,
+      .valid (hit_q[0]),
+      .number(number_q)
+  );
+  range_contract #(
+      .WIDTH($bits(state_q)),
+      .MOST (32'(TAKE))
+  ) u_state (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .number(state_q)
+  );
+
   logic checks;
   first_reset u_first_reset (.clk, .rst, .checks);
 
   always_ff @(posedge clk) begin
-    if (checks) begin
-      assert (exact_valid == ternary_valid)
-      else $error("%m: results of one lookup come in different cycles");
-      assert (!takes || states_valid)
-      else $error("%m: a result without a packet");
-    end
+    if (checks) assert (exact_valid == ternary_valid) else $error("%m: results of one lookup come in different cycles");
   end
 `endif
 

@@ -5,7 +5,7 @@ import simulation
 FOLDER = simulation.RTL / "switch"
 SOURCES = [
     FOLDER / "switch_pkg.sv",
-    *simulation.rtl("pkg", "memory"),
+    *simulation.rtl("pkg", "memory", "stream"),
     FOLDER / "counter_bank.sv",
     FOLDER / "meter_bank.sv",
 ]
