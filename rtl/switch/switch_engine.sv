@@ -11,8 +11,8 @@
 //  ports -> ingress_port -----+
 //  host --> packet_from_host -+-> stream_arbiter -+-> switch_parser -+---- beats --> the store of packet_editor
 //  again ---------------------+                   |                  | fields, layers
-//                                                 +-> byte_counter --+-> switch_table x TABLES -> action_processor
-//                                                                    +-> u_heads ---------------------^  | copies
+//                                                 +---------> switch_join --> switch_table x TABLES -> action_processor
+//                                                                     +--------------------------------^ | copies
 //  ports <- egress_queue <-+                                                                             v
 //  host <-- packet_fifo <--+-- egress_split <-- custom_actions (CUSTOM) <------------------------- packet_editor
 //  again <- packet_fifo <--+
@@ -85,8 +85,6 @@ module switch_engine
   localparam int unsigned INPUTS = PORTS + 2;  // then the host, and copies that come again
   localparam int unsigned HOST = PORTS;
   localparam int unsigned AGAIN = PORTS + 1;
-  localparam int unsigned PARSED = NARROW ? 16 : 32;  // packets in the parser
-  localparam int unsigned HEADS = 512;         // packets between the parser and their programs
 
   // -------------------------------------------------------------------------------------------------------- registers
   logic [PORTS_MAX-1:0] enabled, receiving, hold, live, quiet;
@@ -269,7 +267,7 @@ module switch_engine
   logic stored_valid, stored_ready, stored_last, head_valid, head_ready, parser_idle;
   logic [DATA_W-1:0] stored_data;
   logic [KEEP_W-1:0] stored_keep;
-  match_t head_fields;
+  match_t head_match;
   layers_t head_layers;
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
@@ -293,126 +291,51 @@ module switch_engine
       .m_axis_tuser (),
       .m_head_valid (head_valid),
       .m_head_ready (head_ready),
-      .m_head_match (head_fields),
+      .m_head_match (head_match),
       .m_head_layers(head_layers),
       .idle         (parser_idle)
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  // What the parser does not say of a packet, once it is in whole: as many as it holds at most
-  typedef struct packed {
-    logic [BYTES_W-1:0]   bytes;
-    logic [TABLE_W-1:0]   next;
-    logic [PROGRAM_W-1:0] first;
-    logic [63:0]          metadata;
-    logic [63:0]          tunnel_id;
-  } whole_t;
-
-  logic ended, whole_room, whole_valid, whole_ready, whole_idle;
-  logic [BYTES_W-1:0] ended_bytes;
-  source_t ended_source_q;
-  whole_t whole;
-  always_ff @(posedge clk) if (packet_valid && packet_ready) ended_source_q <= packet_source;
-
-  byte_counter #(
-      .DATA_W(DATA_W)
-  ) u_bytes (
-      .clk,
-      .rst,
-      .s_valid(packet_valid && packet_ready),
-      .s_keep (packet_keep),
-      .s_last (packet_last),
-      .m_ended(ended),
-      .m_bytes(ended_bytes)
-  );
-
-  // Outputs that nobody needs here stay open.
-  // verilator lint_off PINCONNECTEMPTY
-  stream_queue #(
-      .WIDTH($bits(whole_t)),
-      .DEPTH(PARSED)
-  ) u_whole (
-      .clk,
-      .rst,
-      .s_valid(ended),
-      .s_ready(whole_room),
-      .s_data ({ended_bytes, ended_source_q.next, ended_source_q.program_at, ended_source_q.metadata,
-                ended_source_q.tunnel_id}),
-      .m_valid(whole_valid),
-      .m_ready(whole_ready),
-      .m_data (whole),
-      .idle   (whole_idle)
-  );
-  // verilator lint_on PINCONNECTEMPTY
-
   // -------------------------------------------------------------------------------------------------------- the tables
-  localparam int unsigned FIELDS_W = NARROW ? 64 + $bits(narrow_match_t) : $bits(match_t);
-  typedef struct packed {
-    logic [FIELDS_W-1:0]  fields;  // a match_t, of a narrow one what it has and tunnel_id
-    layers_t              layers;
-    logic [BYTES_W-1:0]   bytes;
-    logic [PROGRAM_W-1:0] first;
-  } head_t;
-
   logic [TABLES:0] lookup_valid, lookup_ready;
   lookup_t [TABLES:0] lookup;
   logic [TABLES:0][TABLES-1:0][PROGRAM_W-1:0] programs;
-  logic heads_push, heads_room, heads_valid, heads_pop, heads_idle;
-  head_t heads_first;
+  logic first_valid, first_ready, join_idle;
+  match_t first_fields;
+  layers_t first_layers;
+  logic [BYTES_W-1:0] first_bytes;
+  logic [PROGRAM_W-1:0] first_program;
   logic [TABLES-1:0] table_idle;
   logic [TABLES-1:0][63:0] table_wake_ns;
 
-  wire joined = head_valid && whole_valid && heads_room;
-  assign head_ready      = whole_valid && heads_room && lookup_ready[0];
-  assign whole_ready     = head_valid && heads_room && lookup_ready[0];
-  assign lookup_valid[0] = joined;
-  assign heads_push      = joined && lookup_ready[0];
-  assign programs[0]     = '0;
-  match_t joined_fields;
-  always_comb begin
-    joined_fields           = head_fields;
-    joined_fields.tunnel_id = whole.tunnel_id;
-    lookup[0] = '{
-        fields: joined_fields,
-        tags: head_layers.tags,
-        inner: head_layers.inner,
-        bytes: whole.bytes,
-        next: whole.next
-    };
-    lookup[0].fields.metadata = whole.metadata;
-  end
+  assign programs[0] = '0;
 
-  logic [FIELDS_W-1:0] heads_fields;
-  match_t first_fields;
-  if (NARROW) begin : gen_narrow_heads
-    assign heads_fields = {whole.tunnel_id, narrow_match(head_fields)};
-    always_comb begin
-      first_fields           = from_narrow_match(heads_first.fields[$bits(narrow_match_t)-1:0]);
-      first_fields.tunnel_id = heads_first.fields[FIELDS_W-1-:64];
-    end
-  end else begin : gen_heads
-    assign heads_fields = joined_fields;
-    assign first_fields = heads_first.fields;
-  end
-
-  // Outputs that nobody needs here stay open.
-  // verilator lint_off PINCONNECTEMPTY
-  stream_fifo #(
-      .WIDTH($bits(head_t)),
-      .DEPTH(HEADS)
-  ) u_heads (
+  switch_join #(
+      .DATA_W(DATA_W),
+      .NARROW(NARROW)
+  ) u_join (
       .clk,
       .rst,
-      .s_valid(heads_push),
-      .s_ready(heads_room),
-      .s_data ({heads_fields, head_layers, whole.bytes, whole.first}),
-      .m_valid(heads_valid),
-      .m_ready(heads_pop),
-      .m_data (heads_first),
-      .count  (),
-      .idle   (heads_idle)
+      .beat_valid  (packet_valid && packet_ready),
+      .beat_keep   (packet_keep),
+      .beat_last   (packet_last),
+      .beat_source (packet_source),
+      .head_valid,
+      .head_ready,
+      .head_match,
+      .head_layers,
+      .lookup_valid(lookup_valid[0]),
+      .lookup_ready(lookup_ready[0]),
+      .lookup      (lookup[0]),
+      .first_valid,
+      .first_ready,
+      .first_fields,
+      .first_layers,
+      .first_bytes,
+      .first_program,
+      .idle        (join_idle)
   );
-  // verilator lint_on PINCONNECTEMPTY
 
   for (genvar i = 0; i < TABLES; i++) begin : gen_table
     switch_table #(
@@ -462,8 +385,8 @@ module switch_engine
   logic [2:0] meter_raise;
   copy_t copy, copy_made;
 
-  assign lookup_ready[TABLES] = heads_valid && run_ready;
-  assign heads_pop            = lookup_valid[TABLES] && run_ready;
+  assign lookup_ready[TABLES] = first_valid && run_ready;
+  assign first_ready          = lookup_valid[TABLES] && run_ready;
 
   action_processor #(
       .TABLES(TABLES),
@@ -473,13 +396,13 @@ module switch_engine
   ) u_actions (
       .clk,
       .rst,
-      .s_valid      (lookup_valid[TABLES] && heads_valid),
+      .s_valid      (lookup_valid[TABLES] && first_valid),
       .s_ready      (run_ready),
       .s_fields     (first_fields),
-      .s_layers     (heads_first.layers),
-      .s_bytes      (heads_first.bytes),
+      .s_layers     (first_layers),
+      .s_bytes      (first_bytes),
       .s_metadata   (lookup[TABLES].fields.metadata),
-      .s_first      (heads_first.first),
+      .s_first      (first_program),
       .s_programs   (programs[TABLES]),
       .m_valid      (copy_valid),
       .m_ready      (copy_ready),
@@ -777,22 +700,12 @@ module switch_engine
     if (rst) inside_q <= 1'b0;
   end
 
-  assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && whole_idle && !ended && heads_idle &&
-      &table_idle && actions_idle && meters_idle && counters_idle && editor_idle && custom_idle && split_idle &&
-      host_idle && &out_idle;
+  assign idle = control_idle && &in_idle && arbiter_idle && parser_idle && join_idle && &table_idle && actions_idle &&
+      meters_idle && counters_idle && editor_idle && custom_idle && split_idle && host_idle && &out_idle;
 
   always_comb begin
     wake_ns = '1;
     for (int unsigned i = 0; i < TABLES; i++) if (table_wake_ns[i] < wake_ns) wake_ns = table_wake_ns[i];
   end
-
-`ifndef SYNTHESIS
-  ready_contract u_ready (
-      .clk,
-      .rst,
-      .valid(ended),
-      .ready(whole_room)
-  );
-`endif
 
 endmodule

@@ -507,6 +507,7 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("egress_queue", {"QUEUE_KB": 3}),
     ("egress_split", {"DATA_W": 64}),
     ("byte_counter", {"DATA_W": 12}),
+    ("switch_join", {"DATA_W": 12}, "byte_counter", "DATA_W"),
     ("ingress_port", {"DATA_W": 12}),
     ("ingress_port", {"STORE_KB": 3}),
     ("packet_from_host", {"DATA_W": 1024}),
