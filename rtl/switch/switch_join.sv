@@ -57,7 +57,9 @@ module switch_join
 
   logic ended, whole_room, whole_valid, whole_ready, whole_idle;
   logic [BYTES_W-1:0] ended_bytes;
-  source_t ended_source_q;
+  // verilator lint_off UNUSEDSIGNAL
+  source_t ended_source_q;  // its port is with the fields
+  // verilator lint_on UNUSEDSIGNAL
   whole_t whole;
   always_ff @(posedge clk) if (beat_valid) ended_source_q <= beat_source;
 
