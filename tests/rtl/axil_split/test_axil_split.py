@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-from simulation import rtl, simulate
+from simulation import BUILD, rtl, simulate
+
+SOURCES = [*rtl("pkg", "memory", "stream"), Path(__file__).with_name("axil_split_flat.sv")]
 
 
 @pytest.mark.parametrize(
@@ -20,5 +22,15 @@ from simulation import rtl, simulate
     ids=str,
 )
 def test_axil_split(parameters: dict[str, int]) -> None:
-    sources = [*rtl("pkg", "memory", "stream"), Path(__file__).with_name("axil_split_flat.sv")]
-    simulate("axil_split_flat", "bench_axil_split", folder="axil_split", sources=sources, **parameters)
+    simulate("axil_split_flat", "bench_axil_split", folder="axil_split", sources=SOURCES, **parameters)
+
+
+@pytest.mark.parametrize("channel", ["write", "data", "read"])
+def test_a_request_that_changes_before_it_is_taken_stops_with_a_reason(
+    channel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COCOTB_TEST_FILTER", f"{channel}$")
+    with pytest.raises(RuntimeError):
+        simulate("axil_split_flat", "bench_axil_contract", folder="axil_split", sources=SOURCES, BLOCKS=1)
+    log = (BUILD / "axil_split_flat" / "blocks1" / "bench_axil_contract.log").read_text()
+    assert f"u_contract.u_{channel}: what was offered went or changed before it was taken" in log
