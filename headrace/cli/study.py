@@ -91,7 +91,7 @@ _STUDIES = {
     ),
     "bridge": _Said(
         "Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.",
-        _CYCLES + ", and two models of a host. Its traces make it the longest study.",
+        _CYCLES + ", and two models of a host.",
         "when a packet is wrong, out of order or missing",
     ),
     "rpu": _Said(

@@ -69,7 +69,7 @@ def beside(full: bool, report: Progress) -> Beside:
 
 
 def _measure(found: Beside, fabric: str, full: bool, report: Progress) -> None:
-    seconds, loads = (5.0 if full else 1.0), emulator_fabrics
+    seconds, loads = (5.0 if full else 0.5), emulator_fabrics
     report(f"two nodes on {fabric}", None)
     with loads.two_nodes(fabric) as emulation:
         found.pairs.append(loads.pair(emulation, fabric, seconds, 100 if full else 10))

@@ -17,11 +17,12 @@ TRIALS = 1_000
 
 
 def all_points(full: bool) -> list[Point]:
-    """All of them, of ``switch.run``. ``full``: more trials, and larger tables."""
+    """All of them, of ``switch.run``. ``full``: more packets and trials, and larger tables."""
     found = [Point("depths", {"kind": kind, "tables": tables}) for tables in DEPTHS for kind in ("latency", "limit")]
+    times = 12 if full else 3
     found += [Point("small", {"kind": "carried", "tables": 4, "sizes": SIZES})]
     found += [
-        Point("connections", {"kind": "connections", "tables": 1, "data": data, "payload": payload})
+        Point("connections", {"kind": "connections", "tables": 1, "data": data, "payload": payload, "times": times})
         for data, payload in CONNECTIONS_KPPS
     ]
     found += [Point("fir", {"kind": "fir", "samples": count}) for count in SAMPLES]
