@@ -18,7 +18,7 @@ module measure_counters
     input  logic               read_req,      // one cycle
     input  logic [ADDR_W-1:0]  read_index,
     output logic               read_wait,
-    output logic               read_done,     // one cycle, with the values
+    output logic               read_done,     // one cycle; the values stay until the next one
     output logic [63:0]        read_packets,
     output logic [63:0]        read_bytes,
     output logic               idle

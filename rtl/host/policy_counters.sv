@@ -81,4 +81,13 @@ module policy_counters #(
 
   assign idle = events_idle && reads_q == '0 && !read_valid;
 
+`ifndef SYNTHESIS
+  onehot_contract u_contract (
+      .clk,
+      .rst,
+      .valid (1'b1),
+      .select({wipe, event_valid})
+  );
+`endif
+
 endmodule

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions may send (RECEIVE = 0) or are to receive (1). Others' frames are dropped, and an event says why.
+// What functions may send (RECEIVE = 0) or are to receive (1). Other frames are dropped, and an event says why.
 // Sent: of a function whose address is checked frames from it only (else: spoofed); of one with a port VLAN frames
 // without a tag only (0x8100, 0x88A8, 0x9100; else: tagged), which get the VLAN's. Where that is of 802.1ad (0x88A8),
 // they may have one of 802.1Q (0x8100). Of two reasons it is spoofed.
