@@ -76,6 +76,7 @@ class Bench:
         for name in ("enabled", "live", "quiet"):
             getattr(dut, name).value = getattr(around, name)
         await start(dut)
+        assert not dut.count_valid.value
         around.memory, around.groups = memory or {}, groups or {}
         dut.write_valid.value = 1
         for address, members in random.sample(list(around.memory.items()), len(around.memory)):

@@ -41,6 +41,7 @@ class Control:
         )
         dut.dropped.value = sum(word << 32 * at for at, word in enumerate(self.dropped))
         await start(dut)
+        assert dut.idle.value, "nothing is asked for after a reset"
 
     def offer(self, **values: int) -> None:
         self.request |= values

@@ -366,7 +366,7 @@ class Bench:
         waiting: dict[int, deque[tuple[int, bool, Queue, tuple[int, int]]]] = {}
         before_a: Any = None
         before_w: Any = None
-        done, begin = 0, 0
+        done = begin = waited = 0  # waited: cycles for which an address has been without data
         bad = False
         while True:
             address_ready, data_ready = int(not next(address_stalls)), int(not next(data_stalls))
@@ -409,6 +409,9 @@ class Bench:
                     self.write_beats += 1
             else:
                 assert before_w is None
+            waits = bursts and not done and not dut.m_axi_wvalid.value and not dut.rst.value
+            waited = waited + 1 if waits else 0
+            assert waited < 6, "an address goes long before its data"
             while bursts and beats:
                 ident, address, number, user = bursts[0]
                 data, lanes, last = beats.popleft()

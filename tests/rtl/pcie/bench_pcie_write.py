@@ -272,7 +272,7 @@ async def a_run_goes_on_over_beats_and_a_hole_ends_it(dut: Any) -> None:
         Write(index, PAGE * index, 1, [(random.randbytes(width), strobes) for strobes in shape])
         for index, shape in enumerate(shapes)
     ]
-    await bench.run(writes, never)
+    await bench.run(writes, never, 200)
     assert [request.addr // PAGE for request in bench.host.requests] == [0, 1, 1, 2, 2, 3, 3, 4, 6]
 
 
