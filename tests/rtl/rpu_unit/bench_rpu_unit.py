@@ -144,15 +144,16 @@ async def registers_say_what_the_unit_is(dut: Any) -> None:
     dut.debug_in.value = 0xCAFE_F00D_1234_5678
     await unit.boot("report")
     await unit.until(2)
-    words = struct.unpack("<11I3s", unit.sent[0].payload)
+    words = struct.unpack("<12I3s", unit.sent[0].payload)
     assert words[:6] == (5, 16 << 10, 32 << 10, 512 << 10, 8 << 10, 32)
     assert words[6] == 0xFFF0
     assert words[7:10] == (0x1234_5678, 0xCAFE_F00D, 0x0DF0_FECA)
     assert 0 < words[10] < unit.cycle
-    assert words[11] == bytes([0x5A, words[11][1], 0xEF])
+    assert words[11] >> 8 == 0, "no write, read or message waits"
+    assert words[12] == bytes([0x5A, words[12][1], 0xEF])
     assert (unit.sent[0].port, unit.sent[0].to_unit) == (2, False)
     assert int(dut.debug_out.value) == 0x0123_4567_89AB_CDEF
-    data_memory = Sent(bytes(range(47)), 7, True, unit.sent[1].cycle)
+    data_memory = Sent(bytes(range(51)), 7, True, unit.sent[1].cycle)
     assert unit.sent[1] == data_memory
     assert unit.slots == 4
 
@@ -246,6 +247,9 @@ async def interrupts_reach_software_and_an_evicted_unit_is_empty(dut: Any) -> No
     await cycles(dut.clk, 1500)
     assert int(dut.status.value) & 1, "ready to be evicted"
     await unit.settle(sleeps=False)
+    dut.core_rst.value = 1
+    await cycles(dut.clk, 2)
+    assert not int(dut.status.value) & 1
 
 
 @behaviour()
