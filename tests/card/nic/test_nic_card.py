@@ -166,6 +166,17 @@ def test_flows_are_spread_over_the_queue_pairs_that_run(bench: NicBench) -> None
     bench.card.detach_function(ports[1])
 
 
+def test_all_flows_go_to_pair_0_until_they_are_spread(bench: NicBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.nic, "set_pairs", lambda *_: None)
+    ports = [bench.enable(0), second_pair(bench)]
+    mac = (0x02 << 40).to_bytes(6, "big")
+    sent = [ip_frame(mac, 0, "10.0.0.1", "10.1.0.1", (port, 80), 50).data for port in range(20)]
+    bench.card.source(0, sent, timing=2e9)
+    bench.run()
+    assert [bench.frames(port) for port in ports] == [sent, []]
+    bench.card.detach_function(ports[1])
+
+
 def second_pair(bench: NicBench) -> int:
     """A driver of function 0's pair 1; gives its port."""
     card, functions = bench.card, bench.functions

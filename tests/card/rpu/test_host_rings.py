@@ -154,6 +154,16 @@ def test_a_ring_that_is_off_drops_and_counts(card: Card, driver: RpuDriver) -> N
     assert Counter(taken(card, again)) == Counter(more)
 
 
+def test_a_ring_that_is_off_is_busy_until_the_memory_has_answered(card: Card, driver: RpuDriver) -> None:
+    card.memory.configure(read_latency_ns=5_000)
+    ring = Ring(card, driver.rings.transmit, 16)
+    post(card, ring, packets_of(6, 10), random.Random(6))
+    ring.off()
+    assert ring.busy
+    assert card.run().idle
+    assert not ring.busy
+
+
 def test_a_packet_longer_than_its_buffer_is_dropped_and_the_buffer_stays(card: Card, driver: RpuDriver) -> None:
     receiver = Receiver(card, driver.rings.receive, entries=16, buffer=1000)
     given = [bytes([number]) * (1001 if number % 3 == 0 else 1000 - number) for number in range(12)]

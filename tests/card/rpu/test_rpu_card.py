@@ -19,7 +19,7 @@ from scapy.packet import Raw
 from headrace.card import Card
 from headrace.cards.rpu import elf, program, tables
 from headrace.cards.rpu.card import driver_of, open_rpu_card
-from headrace.cards.rpu.driver import RpuDriver
+from headrace.cards.rpu.driver import RpuDriver, SourceCounters
 from headrace.errors import HeadraceError
 
 UNITS = 4
@@ -199,6 +199,12 @@ def test_units_send_packets_to_units(card: Card) -> None:
         data[:11] + b"\0" + data[12:] for data in packets
     )
     assert [(unit.rx_packets, unit.tx_packets) for unit in counters] == [(100, 100)] * UNITS
+
+    driver.disable([2])
+    card.source(0, packets[:20])
+    assert card.run().idle
+    assert len(card.received(1)) == 10
+    assert driver.source_counters()["loopback"] == SourceCounters(dropped=0, refused=10)
 
 
 def test_the_crc_accelerator_lets_right_packets_pass(card: Card) -> None:
