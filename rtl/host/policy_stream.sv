@@ -73,12 +73,14 @@ module policy_stream
   logic c_goes, c_ends, swallows, out_ready, out_idle;
   beat_t a_q, b_q, c_q, out;
   logic [FUNCTION_W-1:0] came_function, a_function_q, b_function_q;
+  // What goes into a tag is of use to who sends.
+  // verilator lint_off UNUSEDSIGNAL
   rules_t rules;
+  // verilator lint_on UNUSEDSIGNAL
 
   // What b knows of a frame's first beat
   logic [12:0] b_other_q;  // parts of the address that differ from the function's, and whether it isn't all there
-  logic b_checks_q, b_tag_q, b_has_tag_q, b_same_vlan_q, b_service_q;
-  logic [15:0] b_tci_q;
+  logic b_checks_q, b_tag_q, b_has_tag_q, b_same_vlan_q;
 
   wire c_free = !c_valid_q || (c_goes && out_ready && c_ends);
   wire b_free = !b_valid_q || c_free;
@@ -128,8 +130,6 @@ module policy_stream
       b_checks_q    <= rules.checks && !(RECEIVE && a_q.data[0]);
       b_tag_q       <= rules.vlan != '0;
       b_same_vlan_q <= vlan == rules.vlan;
-      b_service_q   <= rules.service;
-      b_tci_q       <= {rules.qos, 1'b0, rules.vlan};
       if (RECEIVE) b_has_tag_q <= ethertype == (rules.service ? SERVICE_TAG : CUSTOMER_TAG) && a_q.keep[15];
       else b_has_tag_q <= ethertype inside {SERVICE_TAG, OLD_TAG} || (ethertype == CUSTOMER_TAG && !rules.service);
     end
@@ -172,9 +172,9 @@ module policy_stream
     assign out.last = c_q.last || swallows;
   end else begin : gen_tag
     // With the tag, bytes from the thirteenth on come four places later, and the last beat may be two (c_more_q).
-    logic extra_q, c_service_q;
+    logic extra_q, b_service_q, c_service_q;
     logic [31:0] carry_q;
-    logic [15:0] c_tci_q;
+    logic [15:0] b_tci_q, c_tci_q;
     wire [15:0] tag = c_service_q ? SERVICE_TAG : CUSTOMER_TAG;
     assign swallows = 1'b0;
     assign c_goes   = c_valid_q;
@@ -193,6 +193,10 @@ module policy_stream
     end
     assign out.last = c_q.last && c_ends;
     always_ff @(posedge clk) begin
+      if (b_free) begin
+        b_service_q <= rules.service;
+        b_tci_q     <= {rules.qos, 1'b0, rules.vlan};
+      end
       if (c_free && b_first_q) begin
         c_service_q <= b_service_q;
         c_tci_q     <= b_tci_q;
