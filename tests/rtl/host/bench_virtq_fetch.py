@@ -539,7 +539,8 @@ async def a_stopped_queue_ends_its_chain_and_begins_again_where_it_is_told(dut: 
     cocotb.start_soon(bench.consume())
     for queue in bench.queues:
         await bench.set(queue)
-    jobs = [cocotb.start_soon(bench.produce(queue, 30, lambda: random.randint(0, 30))) for queue in bench.queues]
+    count = max(10, 90 // bench.count)
+    jobs = [cocotb.start_soon(bench.produce(queue, count, lambda: random.randint(0, 90))) for queue in bench.queues]
     for _ in range(8):
         await cycles(dut.clk, random.randint(0, 600))
         queue = random.choice(bench.queues)
@@ -554,7 +555,7 @@ async def a_stopped_queue_ends_its_chain_and_begins_again_where_it_is_told(dut: 
     for job in jobs:
         await job
     await bench.all_taken()
-    assert all(queue.arrived == 30 for queue in bench.queues)
+    assert all(queue.arrived == count for queue in bench.queues)
 
 
 Writes = list[tuple[int, bytes]]

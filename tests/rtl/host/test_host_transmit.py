@@ -29,7 +29,7 @@ SOURCES = [
         {"DATA_W": 128, "QUEUES": 3, "STORE_KB": 16, "JOBS": 16, "MAX_FRAME": 3000},
         soak({"DATA_W": 256, "QUEUES": 1}),
         {"DATA_W": 128, "QUEUES": 16, "PAIRS": 3, "FIRST": 7},
-        {"DATA_W": 512, "QUEUES": 5, "STORE_KB": 256, "MAX_FRAME": 65600},
+        soak({"DATA_W": 512, "QUEUES": 5, "STORE_KB": 256, "MAX_FRAME": 65600}),
         {"DATA_W": 512, "QUEUES": 5, "STORE_KB": 256, "SEGMENT": 1},
         soak({"DATA_W": 128, "QUEUES": 3, "PAIRS": 3, "STORE_KB": 256, "MAX_FRAME": 3000, "SEGMENT": 1}),
     ],
