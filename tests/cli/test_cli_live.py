@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,10 +146,10 @@ def test_a_tcp_stream_of_uncut_segments_is_what_tcpdump_sees(tmp_path: Path, int
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["missed"], report["uninspected"], report["warnings"], report["fault"]) == (0, 0, [], None)
     seen = frames(ours)
-    assert seen == frames(theirs)[: len(seen)]  # it listened longer: a busy host sends a segment twice now and then
-    sizes = [len(frame) for frame in seen]
-    assert sum(sizes) > 16 << 17
-    assert max(sizes) > (65_535 if interface == "lo" else 30_000)
+    # Two processors hand their frames to two programs in either order, and a busy host sends a segment twice.
+    assert not Counter(seen) - Counter(frames(theirs))
+    assert sum({frame[38:42]: len(frame) for frame in seen}.values()) > 16 << 17  # by sequence numbers: all of it
+    assert max(map(len, seen)) > (65_535 if interface == "lo" else 30_000)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
