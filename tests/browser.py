@@ -113,14 +113,15 @@ class Map:
         return {edge["key"]: edge["lineStyle"] for edge in self._graph()["edges"]}
 
     def click(self, *names: str) -> None:
-        """On a node, or on the middle of the link of two, as soon as something is drawn there."""
-        while True:
+        """On a node, or on the middle of the link of two, until the map has taken a click: what glides may have left
+        the place before the button is down."""
+        taken = self._chart("element.taken ?? (chart.on('click', () => element.taken++), element.taken = 0)")
+        while self._chart("element.taken") == taken:
             places = [self.nodes()[name] for name in names]
             middle = [sum(axis) / len(places) for axis in zip(*places, strict=True)]
             x, y = self._chart("chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, given[0])", middle)
             if self._chart("!!chart.getZr().handler.findHover(given[0], given[1]).target", x, y):
-                break
-        self._where.click(position={"x": x, "y": y})
+                self._where.click(position={"x": x, "y": y})
 
 
 def choose(page: Page, label: str, option: str) -> None:
