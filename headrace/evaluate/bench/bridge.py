@@ -29,12 +29,14 @@ def run(full: bool, address: str | None, progress: Progress) -> list[Row]:
 
 def _points() -> Iterator[Point]:
     """Those of the study that something is demanded of."""
-    for point in all_points(full=False):
+    points = all_points(full=False)
+    adaptive = {point.names["load"] for point in points if point.names.get("mode") == "adaptive"}
+    for point in points:
         wanted = {
             "throughput": point.names.get("host") == "embednet"
             and point.names.get("buffer_kb") in (SINGLE, LARGEST_KB)
             and point.arguments.get("size") in LEAST_GAIN,
-            "traces": point.names.get("mode") in ("adaptive", _FIXED),
+            "traces": point.names.get("load") in adaptive and point.names["mode"] in ("adaptive", _FIXED),
             "critical": True,
         }
         if wanted.get(point.table):

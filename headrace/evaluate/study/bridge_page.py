@@ -39,7 +39,7 @@ def values(study: BridgeStudy) -> dict[str, str | None]:
         "critical": _critical(study),
         "wire": f"at least {min(wire):.1%}",
         "dropped": f"{sum(row.dropped for row in study.wire):,}",
-        "single_delivered": f"{loads['high', 'single'].delivered:.0%}",
+        "single_delivered": f"{loads['wide', 'single'].delivered:.0%}",
         "messages": f"{loads['high', '64 KB, 1 ms'].messages / loads['high', 'adaptive'].messages:.1f}",
         "sizes": _sizes(study),
     }

@@ -74,30 +74,33 @@ MODES = {
     "adaptive": {**batching(64, 10), "adaptive": True},
 }
 _MODES_OF = {
-    "wide": ("single", "64 KB, 10 ms", "adaptive"),
-    "high": ("single", "64 KB, 10 ms", "64 KB, 1 ms", "adaptive"),
+    "wide": ("single", "64 KB, 10 ms"),
+    "high": ("64 KB, 10 ms", "64 KB, 1 ms", "adaptive"),
     "low": ("64 KB, 100 ms", "64 KB, 10 ms", "adaptive"),
     "fast": ("single", "64 KB, 10 ms", "adaptive"),
 }
+_MODES_MORE = {"wide": ("adaptive",), "high": ("single",)}
+"""With ``full``."""
 
 
 def all_points(full: bool) -> list[Point]:
-    """All of them, of ``bridge_loads.run``. ``full``: more sizes, rates and messages."""
-    return [*_throughput(full), *_latency(full), *_traces(), *_critical(full), *wire_points()]
+    """All of them, of ``bridge_loads.run``. ``full``: more sizes, modes and messages."""
+    return [*_throughput(full), *_latency(full), *_traces(full), *_critical(full), *wire_points()]
 
 
 def _throughput(full: bool) -> list[Point]:
-    sizes = SIZES if full else (64, 512, 1500)
+    sizes = SIZES if full else (64, 1500)
+
+    def messages(host: str, direction: str, kb: int) -> int:
+        """Fewer where each is a millisecond of a full line that finds no room."""
+        if not full and (host, direction) == ("embednet", "h2s"):
+            return 4
+        return 60 if kb <= 2 else 12 if kb <= 8 else 6
+
     return [
         Point(
             "throughput",
-            {
-                "kind": kind,
-                "host": host,
-                "size": size,
-                "buffer_kb": kb,
-                "messages": 60 if kb <= 2 else 12 if kb <= 8 else 6,
-            },
+            {"kind": kind, "host": host, "size": size, "buffer_kb": kb, "messages": messages(host, direction, kb)},
             {"host": host, "direction": direction, "buffer_kb": kb},
         )
         for host in ("embednet", "pcie")
@@ -108,7 +111,7 @@ def _throughput(full: bool) -> list[Point]:
 
 
 def _latency(full: bool) -> list[Point]:
-    sizes = (64, 512, 1024, 1500) if full else (64, 1024, 1500)
+    sizes = (64, 512, 1024, 1500) if full else (1024, 1500)
     points = []
     for direction, kind in (("h2s", "receive_latency"), ("s2h", "send_latency")):
         for size in sizes:
@@ -127,11 +130,11 @@ def _latency(full: bool) -> list[Point]:
     return points
 
 
-def _traces() -> list[Point]:
+def _traces(full: bool) -> list[Point]:
     return [
         Point("traces", trace_arguments(load, mode), {"load": load, "mode": mode})
         for load in LOADS
-        for mode in _MODES_OF[load]
+        for mode in (*_MODES_OF[load], *(_MODES_MORE.get(load, ()) if full else ()))
     ]
 
 
