@@ -11,6 +11,8 @@ from capture.packets import HEADER_BYTES, MAX_CAPTURED
 from cocotb.triggers import RisingEdge
 from streams import PAIRS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, gaps, never, seldom, until
 
+INPUTS = ("record_valid", "data_valid", "word_ready", "rewind")
+
 
 @dataclass(frozen=True)
 class Record:
@@ -85,7 +87,11 @@ class Bench:
         self.done = 0
 
     async def start(self) -> "Bench":
-        await start(self.dut, "record_valid", "data_valid", "word_ready", "rewind")
+        await start(self.dut, *INPUTS)
+        return self.attend()
+
+    def attend(self) -> "Bench":
+        """Take words and note what is said."""
         cocotb.start_soon(self.watch())
         cocotb.start_soon(self.sink.run())
         return self
@@ -98,9 +104,9 @@ class Bench:
                 self.ends.append((int(dut.end_total.value), int(dut.end_good.value)))
             self.done += int(dut.done.value)
 
-    async def run(self, made: list[Record], record_stalls: Stalls, data_stalls: Stalls) -> Source:
-        """Build all; the source of the data."""
-        dut, before = self.dut, self.done
+    def sources(self, made: list[Record], record_stalls: Stalls, data_stalls: Stalls) -> tuple[Source, Source]:
+        """Of records, and of their data."""
+        dut = self.dut
         order = Source(
             Channel(dut.clk, dut.record_valid, dut.record_ready, (dut.record,)),
             [(record.pack(),) for record in made],
@@ -108,7 +114,12 @@ class Bench:
         )
         words = [word for record in made for word in record.words(self.size)]
         payload = (dut.data, dut.data_last, dut.data_error)
-        data = Source(Channel(dut.clk, dut.data_valid, dut.data_ready, payload), words, data_stalls)
+        return order, Source(Channel(dut.clk, dut.data_valid, dut.data_ready, payload), words, data_stalls)
+
+    async def run(self, made: list[Record], record_stalls: Stalls, data_stalls: Stalls) -> Source:
+        """Build all; the source of the data."""
+        dut, before = self.dut, self.done
+        order, data = self.sources(made, record_stalls, data_stalls)
         cocotb.start_soon(order.run())
         cocotb.start_soon(data.run())
         await until(dut.clk, lambda: self.done == before + len(made) and bool(dut.idle.value), 100_000)
@@ -185,3 +196,25 @@ async def after_a_rewind_the_next_byte_goes_where_it_says(dut: Any) -> None:
         again = records(3, 100, 0.0)
         await bench.run(again, never(), never())
         assert bench.bytes()[lane:] == b"".join(record.bytes() for record in again)
+
+
+@behaviour()
+@cocotb.parametrize(words=[0, 1, 2, 3])
+async def reset_forgets_a_beat_that_fills_two_words(dut: Any, words: int) -> None:
+    """Nothing is taken: with so many words before it, the beat stands before its first word, between both or behind."""
+    bench = Bench(dut, never())
+    await start(dut, *INPUTS)
+    before = max((words + 1) * bench.size - 8 - HEADER_BYTES, 0)  # the next record begins 8 bytes before a word's end
+    made = [Record(length, random.randbytes(length)) for length in (before, 4 * bench.size)]
+    offered = [cocotb.start_soon(source.run()) for source in bench.sources(made, never(), never())]
+    await cycles(dut.clk, 30)
+    for task in offered:
+        task.cancel()
+    for name in INPUTS:
+        getattr(dut, name).value = 0
+    dut.rst.value = 1
+    await cycles(dut.clk, 1)
+    dut.rst.value = 0
+    made = records(10, 300)
+    await bench.attend().run(made, never(), never())
+    bench.check(made)
