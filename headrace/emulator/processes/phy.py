@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.emulator.processes import pipe, wire
-from headrace.emulator.processes.component import BEAT_S, CONTROL, MESSENGER, MPHY, Component, Outside, Seat
+from headrace.emulator.processes.component import CONTROL, MESSENGER, MPHY, Component, Outside, Seat
 from headrace.emulator.processes.pipe import Pipe
 from headrace.emulator.processes.wire import Kind, Malformed, Packet, encode
 
@@ -218,11 +218,14 @@ class Phy(Component):
         return {"peers": sorted(self._pipes), "counts": dict(counts), "filled": self._fill_s}
 
     def request(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """``fill``: sends packets with so many bytes each to its neighbour for some seconds, to measure with."""
+        """``fill``: sends packets with so many bytes each to its neighbour for some seconds, to measure with;
+        ``count``: counts what comes of them anew."""
+        if request["do"] == "count":
+            self._fill_s = []
+            return {}
         if request["do"] != "fill":
             return None
         size, end_s = int(request["size"]), time.monotonic() + float(request["seconds"])
-        self._fill_s = []
         if (peer := next(iter(self._pipes), None)) is None:
             raise ValueError("it has no connection")
         data = encode(Packet(Kind.FILL, self.seat.node, peer, via=peer, body=bytes(size)))
@@ -240,7 +243,7 @@ class Phy(Component):
     def _fill(self, octets: int) -> None:
         """Counts what comes to measure with: packets, bytes of them, when the first and the last came."""
         now = time.monotonic()
-        if not self._fill_s or now - self._fill_s[3] > 2 * BEAT_S:
+        if not self._fill_s:
             self._fill_s = [0, 0, now, now]
         self._fill_s[0] += 1
         self._fill_s[1] += octets - wire.HEAD_BYTES

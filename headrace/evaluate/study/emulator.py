@@ -79,7 +79,7 @@ def with_nodes(full: bool, report: Progress) -> tuple[list[Healed], list[SingleR
     healed: list[Healed] = []
     singles: list[Single] = []
     streams: list[StreamRow] = []
-    seconds = 5.0 if full else 0.5
+    alone_s, beside_s = (2.0, 5.0) if full else (0.5, 2.0)
     try:
         seeds = range(loads.SEEDS if full else 2)
         for row in healing(RANGE_M, 32, 4, JAMMED_LIVE, seeds):
@@ -87,10 +87,10 @@ def with_nodes(full: bool, report: Progress) -> tuple[list[Healed], list[SingleR
             healed.append(row)
         for nodes in traffic_loads.NODES:
             report(f"bandwidth among {nodes} nodes", None)
-            singles += traffic_loads.single_streams(nodes, traffic_loads.PAYLOADS, min(seconds, 2.0))
-            streams += [_stream("five streams", nodes, each) for each in traffic_loads.five_streams(nodes, seconds)]
+            singles += traffic_loads.single_streams(nodes, traffic_loads.PAYLOADS, alone_s)
+            streams += [_stream("five streams", nodes, each) for each in traffic_loads.five_streams(nodes, beside_s)]
         report("the streams of table 3.1", None)
-        found = traffic_loads.table_streams(list(GRID_MBIT_S), seconds)
+        found = traffic_loads.table_streams(list(GRID_MBIT_S), beside_s)
         streams += [_stream("table 3.1", 32, each) for each in found]
     except HeadraceError as error:
         return [], [], [], str(error)
