@@ -152,7 +152,7 @@ def test_the_bridges_study_goes_into_its_page(tree: Path, tmp_path: Path, monkey
 def test_one_colour_is_one_mode_in_every_panel(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(monkeypatch, bridge, bridge_load)
     monkeypatch.setattr(bridge, "resources", list)
-    _, figure = bridge_figures._adaptive(bridge.measure())
+    _, figure = bridge_figures._adaptive(bridge.measure(full=True))
     assert figure is not None and len(figure.axes) == 4
     colours: dict[str, set[str]] = {}
     for axes in figure.axes:
@@ -353,8 +353,8 @@ def test_the_emulators_study_goes_into_its_page(tree: Path, tmp_path: Path, monk
     draw_only(monkeypatch, emulator_figures, emulator_page.FIGURES)
     assert main(["study", "emulator", "--out", str(tmp_path / "out"), "--update-docs"]) == 0
     found = slots((tree / "docs/study-emulator.md").read_text())
-    assert lines_of(found["emulator.coverage"])["2"] == ["1", "1", "T", *["T: 220 of 220, 100.0%"] * 2]
-    assert lines_of(found["emulator.phys"])["1, one endpoint"] == ["25.0% (12%)"] * 2
+    assert lines_of(found["emulator.coverage"])["2"] == ["1", "1", "T", *["T: 220 of 220, 100.0%"] * 3]
+    assert lines_of(found["emulator.phys"])["1, one endpoint"] == ["25.0% (12%)"] * 3
     assert lines_of(found["emulator.resiliency"])["450 m, 24 jammed"] == [
         *("76.0%", "88.0%", "50.0% to 100.0%", "44.8%", "12.0", "10", "12")
     ]
