@@ -17,6 +17,7 @@ WRITTEN = {
 }
 SELECT, START, COUNTED, DROPPED = 0x40, 0x70, 0x80, 0x120
 FAILED = 0xC0
+BELL = 0x10  # of transmit queues, then of receive queues
 REQUEST = (("rready", 1), ("arvalid", 1), ("arprot", 3), ("araddr", 32), ("bready", 1), ("wvalid", 1), ("wstrb", 4))
 REQUEST += (("wdata", 32), ("awvalid", 1), ("awprot", 3), ("awaddr", 32))
 RESPONSE = (("rvalid", 1), ("rresp", 2), ("rdata", 32), ("arready", 1), ("bvalid", 1), ("bresp", 2), ("wready", 1))
@@ -146,6 +147,32 @@ async def counters_of_each_side_are_read_when_they_have_come(dut: Any) -> None:
         assert await reading == control.counted[side][3]
         for at, word in enumerate(control.counted[side]):
             assert await control.read(COUNTED + 4 * at) == word
+
+
+@behaviour()
+async def a_doorbell_rings_once_for_the_queue_that_is_named_and_no_other_access_rings(dut: Any) -> None:
+    control = Control(dut)
+    await control.begin()
+    queues = int(dut.FUNCTIONS.value) * int(dut.PAIRS.value)
+    heard: list[tuple[int, int]] = []
+
+    async def listen() -> None:
+        while True:
+            await RisingEdge(dut.clk)
+            if bells := int(dut.bell_valid.value):
+                heard.append((bells, int(dut.bell_queue.value)))
+
+    listening = cocotb.start_soon(listen())
+    rung: list[tuple[int, int]] = []
+    for _ in range(60):
+        side, queue = random.randrange(2), random.choice((*range(queues), queues, 0xFFFF))
+        await control.write(BELL + 4 * side, queue)
+        rung += [(1 << side, queue)] if queue < queues else []
+        await control.write(0x68, random.getrandbits(32))
+        await control.read(random.choice((0x68, BELL)))
+    await cycles(dut.clk, 4)
+    listening.cancel()
+    assert heard == rung
 
 
 @behaviour()
