@@ -180,6 +180,18 @@ async def a_packet_with_custom_actions_that_is_longer_than_the_store_is_dropped(
 
 
 @behaviour()
+@cocotb.parametrize(custom=[0, CRC])
+async def it_is_not_idle_while_a_beat_is_inside(dut: Any, custom: int) -> None:
+    bench = Bench(dut, [Sent(random.randbytes(300), 0, 0) if custom == 0 else udp(random.randbytes(300), custom)])
+    await bench.begin()
+    sending, sent = cocotb.start_soon(bench.source.run()), 0
+    while not sending.done() or len(bench.sink.taken) < len(bench.words):
+        await RisingEdge(dut.clk)
+        assert not dut.idle.value or len(bench.sink.taken) >= sent
+        sent = len(bench.source.sent)
+
+
+@behaviour()
 async def packets_wait_outside_while_nobody_takes_any(dut: Any) -> None:
     bench = Bench(dut, [udp(random.randbytes(4), random.choice((FIR, CRC))) for _ in range(50)])
     await start(dut)

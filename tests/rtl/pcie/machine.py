@@ -66,16 +66,19 @@ class Machine:
 
     # -------------------------------------------------------------------------------------- what every machine promises
     async def accesses_reach_registers(self) -> None:
-        """Reads and writes of all sizes, to every function."""
+        """Reads and writes of all sizes, to every function; writes that are longer than a register change none."""
         for _ in range(40):
             func = random.randrange(len(self.functions))
             base = self.functions[func].bar_addr[0]
+            kept = self.peek(func, 0, 256)
+            await self.root.mem_write(base + 4 * random.randrange(4), random.randbytes(4 * random.choice((3, 17, 60))))
             offset, size = random.choice(((4 * random.randrange(64), 4), (8 * random.randrange(32), 8)))
             if size == 4 and random.random() < 0.5:
                 size = random.choice((1, 2))
                 offset += size * random.randrange(4 // size)
             before = self.peek(func, offset, size)
             assert await self.root.mem_read(base + offset, size, timeout=5000, timeout_unit="ns") == before
+            assert self.peek(func, 0, 256) == kept
             data = random.randbytes(size)
             await self.root.mem_write(base + offset, data)
             assert await self.root.mem_read(base + offset, size, timeout=5000, timeout_unit="ns") == data
