@@ -140,6 +140,8 @@ async def the_ring_holds_the_records_of_all_packets(dut: Any, stalls: Any) -> No
     await system.drain()
     assert system.ring == expected and len(expected) > 2 << RING_LOG2
     assert await system.read("records") == 30
+    wraps, offset = divmod(len(expected), 1 << RING_LOG2)
+    assert (await system.read("wraps"), await system.read("last_address")) == (wraps, RING + offset)
 
 
 @behaviour()

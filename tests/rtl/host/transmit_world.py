@@ -12,7 +12,7 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from host.segments import segments, some_request
+from host.segments import ECN, segments, some_request
 from streams import PERIOD_PS, Stalls, cycles, never
 
 HEADER = struct.Struct("<BBHHHHH")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset, num_buffers
@@ -392,6 +392,8 @@ def some_chain(world: Outside, queue: int, data: bytes | None = None, pieces: in
         if world.segment and random.random() < 0.3:
             longest = random.choice((6000, 6000, 6000, 6000, 6000, 65_557, LONGEST_CUT + 30))
             frame, kind, size = some_request(random, longest, world.most)
+            if random.random() < 0.05:
+                kind = random.choice((3, 5, ECN))  # of UDP, or of nothing
             data = HEADER.pack(1, kind, random.getrandbits(16), size, 34, 16, 0) + frame
         else:
             frame = some_frame(world.most)

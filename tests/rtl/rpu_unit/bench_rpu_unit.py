@@ -160,7 +160,7 @@ async def registers_say_what_the_unit_is(dut: Any) -> None:
 
 # What a packet makes the program do wrong, the flag that tells it, and whether the packet is sent nonetheless
 FAULTS = {0: (12, False), 1: (12, False), 2: (12, True), 3: (10, False), 4: (11, True), 5: (12, True)}
-WRONG_ADDRESSES = {1: 0x0108_0000 - 59, 6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
+WRONG_ADDRESSES = {1: 0x0108_0000 - 59, 4: 0x0100_0140, 6: 0x0081_0000, 7: 0x0108_0000, 8: 0x300, 9: 0x0200_0000}
 WRONG_ADDRESSES[10] = 0x0040_0000
 FAULTS |= {6: (17, True), 7: (18, True), 8: (19, True), 9: (16, True), 10: (19, True), 11: (10, True), 12: (10, True)}
 

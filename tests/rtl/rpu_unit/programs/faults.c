@@ -27,7 +27,7 @@ int main(void) {
     case 1: send((unsigned char *)(PMEM_BASE + PMEM_SIZE - 59), 0, packet.tag, 60); break; // beyond the memory
     case 2: send(packet.data, 0, 99, 60); pkt_send(&packet); break;                   // no such slot
     case 3: send(packet.data, 0, packet.tag, 0); send(packet.data, 0, packet.tag, 0); break; // twice
-    case 4: SLOT_ADDR = 99 << 24; UPDATE_SLOT = 1; pkt_send(&packet); break;
+    case 4: SLOT_ADDR = 99 << 24 | 0x140; UPDATE_SLOT = 1; pkt_send(&packet); break; // no such slot
     case 5: SEND_DESC_TYPE = 17; pkt_send(&packet); break;
     case 6: *(volatile unsigned int *)0x00810000 = 1; pkt_send(&packet); break;      // behind data memory
     case 7: *(volatile unsigned int *)(PMEM_BASE + PMEM_SIZE) = 1; pkt_send(&packet); break;
