@@ -8,8 +8,10 @@ import os
 import re
 import signal
 import socket
+from collections import Counter
 from pathlib import Path
 from subprocess import PIPE, Popen
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -256,3 +258,16 @@ def test_a_signal_ends_a_run_with_processes_well(tmp_path: Path) -> None:
     os.kill(emulation.pid, signal.SIGTERM)
     assert emulation.wait() is None
     nothing_left(emulation, of)
+
+
+def test_a_phy_that_fills_its_link_answers_meanwhile_however_fast_the_neighbour_is() -> None:
+    filling, later = object.__new__(phy.Phy), []
+    filling.seat = SimpleNamespace(node=1)  # type: ignore[assignment]
+    filling.loop = SimpleNamespace(later=lambda _s, act: later.append(act))  # type: ignore[assignment]
+    filling.counts = Counter()
+    filling._pipes = {2: SimpleNamespace(waiting=0, send=lambda _data: True)}  # type: ignore[dict-item]
+    assert filling.request({"do": "fill", "size": 100, "seconds": 1e9}) == {}
+    begun = filling.counts["filled_out"]
+    [more] = later
+    more()
+    assert filling.counts["filled_out"] == 2 * begun > 0

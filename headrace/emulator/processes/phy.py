@@ -23,7 +23,7 @@ HELLO_S, SILENCE_S = 2.0, 10.0
 _RETRY_S, _LONGEST_RETRY_S = 0.1, 1.0
 _NO_ROUTE_S = 0.2  # so often the control processor hears of the same one
 _PORT = 4801
-_FILL_AHEAD, _FILL_S = 1 << 19, 2e-4
+_FILL_AHEAD, _FILL_AT_ONCE, _FILL_S = 1 << 19, 256, 2e-4
 _KINDS_OF_CONTROL = (Kind.REQUEST, Kind.REPLY, Kind.ERROR, Kind.REPORT)
 
 
@@ -233,7 +233,9 @@ class Phy(Component):
         def more() -> None:
             end = self._pipes.get(peer)
             if end is not None and time.monotonic() < end_s:
-                while end.waiting < _FILL_AHEAD and end.send(data):
+                for _ in range(_FILL_AT_ONCE):  # then others have their turn, however fast the neighbour takes them
+                    if end.waiting >= _FILL_AHEAD or not end.send(data):
+                        break
                     self.counts["filled_out"] += 1
                 self.loop.later(_FILL_S, more)
 
