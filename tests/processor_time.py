@@ -76,10 +76,8 @@ class ProcessorTime:
         for path, seconds in self.files.items():
             folders[str(Path(*Path(path).parent.parts[:3]))] += seconds
         write = terminalreporter.write_line
-        each = (self.ten_million + ten_million()) / 2
-        write(
-            f"processor time: {folders.total() / 60:.1f} minutes; Python adds ten million numbers here in {each:.2f} s"
-        )
+        adding = (self.ten_million + ten_million()) / 2
+        write(f"processor time: {folders.total() / 60:.1f} minutes; Python adds ten million numbers in {adding:.2f} s")
         for folder, seconds in folders.most_common():
             write(f"  {seconds:8.1f} s  {folder}")
         write(f"the {DEAREST} dearest files:")
