@@ -100,6 +100,13 @@ def test_a_trace_has_all_its_steps_and_packets(study: BridgeStudy) -> None:
     assert mode.p99_us <= mode.target_us
 
 
+def test_a_trace_may_begin_within_the_waves(study: BridgeStudy) -> None:
+    steps = bridge_loads.run(**LOAD, begin_s=300e-6).steps
+    rest = study.traces[3:]
+    assert [step.time_s for step in steps] == pytest.approx([row.time_s for row in rest])
+    assert [step.offered_bits_per_s / 1e6 for step in steps] == pytest.approx([r.offered_mbit_s for r in rest], abs=100)
+
+
 def test_a_critical_packet_passes_the_burst(study: BridgeStudy) -> None:
     alone, express = study.critical
     assert alone.p99_us < express.allowed_us and express.p99_us <= express.allowed_us

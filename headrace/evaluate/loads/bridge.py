@@ -192,9 +192,12 @@ def trace(
     step_s: float,
     settings: dict[str, Any],
     window_log2: int = 20,
+    begin_s: float = 0,
 ) -> Trace:
-    """Two superposed triangle waves into H2S, looked at in steps of time."""
-    times = 1e9 * Triangle(length=size, lower=lower_pps, upper=upper_pps, intervals=intervals_s).times(seconds)
+    """Two superposed triangle waves into H2S, from ``begin_s`` to ``seconds``, looked at in steps of time."""
+    waves = Triangle(length=size, lower=lower_pps, upper=upper_pps, intervals=intervals_s)
+    times = waves.times(seconds) - begin_s
+    times = 1e9 * times[times >= 0]
     with Receiving(host, size, times, settings, window_log2) as load:
         load.finish()
         offered = np.bincount((times / 1e9 / step_s).astype(int))
@@ -208,7 +211,7 @@ def trace(
             messages = int((message_places == n).sum())
             steps.append(
                 Step(
-                    n * step_s,
+                    begin_s + n * step_s,
                     float(offered[n]) * size * 8 / step_s,
                     len(here) * size * 8 / step_s,
                     float(np.percentile(here, 99, method="inverted_cdf")) if len(here) else 0.0,

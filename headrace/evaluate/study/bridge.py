@@ -138,7 +138,7 @@ def _mode_row(point: Point, result: bridge_loads.Trace) -> ModeRow:
         worst_p99_us=max(step.p99_ns for step in result.steps) / 1000,
         max_us=result.latency.max_ns / 1000,
         delivered=result.delivered / result.offered,
-        mbit_s=result.delivered * load.size * 8 / load.seconds / 1e6,
+        mbit_s=result.delivered * load.size * 8 / (load.seconds - result.steps[0].time_s) / 1e6,
     )
 
 

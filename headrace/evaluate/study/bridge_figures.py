@@ -157,7 +157,7 @@ def _trace(
         style = {"color": _MODE_COLOURS[mode], "label": f"delivered, {mode}"}
         line(axes, chosen, lambda row: (row.time_s, row.delivered_mbit_s), **style)
         if by_turns:
-            _by_turns(axes, load, mode)
+            _by_turns(axes, load, mode, rows[0].time_s)
     axes.set_xlabel("s")
     axes.set_ylabel("Mb/s")
     axes.set_ylim(bottom=0)
@@ -165,14 +165,15 @@ def _trace(
     return f"{title}: traffic followed over time (EmbedNet's figure {number})", figure
 
 
-def _by_turns(axes: Axes, name: str, mode: str) -> None:
+def _by_turns(axes: Axes, name: str, mode: str, begin_s: float) -> None:
     """The model of EmbedNet's own interface at the same load, in the same steps."""
     load = LOADS[name]
     waves = Triangle(length=load.size, lower=load.lower_pps, upper=load.upper_pps, intervals=load.intervals_s)
     timeout_ns = MODES[mode]["timeout_ns"]
-    found = alternation.batches(1e9 * waves.times(load.seconds), load.size, timeout_ns, PROFILES[load.host])
+    times = waves.times(load.seconds)
+    found = alternation.batches(1e9 * times[times >= begin_s], load.size, timeout_ns, PROFILES[load.host])
     ends, counts = np.array(found).T
-    edges = np.arange(0, load.seconds + load.step_s / 2, load.step_s)
+    edges = np.arange(begin_s, load.seconds + load.step_s / 2, load.step_s)
     delivered = np.histogram(ends / 1e9, edges, weights=counts)[0] * load.size * 8 / load.step_s / 1e6
     label = f"by turns (a model), {mode.partition(', ')[2]}"
     axes.plot(edges[:-1], delivered, linestyle=":", color=_MODE_COLOURS[mode], label=label)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.cards.bridge.host import PROFILES
 from headrace.evaluate.loads.bridge import SINGLE
 from headrace.evaluate.study import bridge_text
-from headrace.evaluate.study.bridge_points import FASTER, TRACE_SECONDS
+from headrace.evaluate.study.bridge_points import FASTER, TRACE_BEGIN_S, TRACE_SECONDS
 from headrace.evaluate.study.bridge_published import published_rows, published_table
 from headrace.evaluate.study.bridge_rows import BridgeStudy, ThroughputRow
 from headrace.evaluate.study.files import figure, grid, report, terminal_table
@@ -96,7 +96,8 @@ def _latency(study: BridgeStudy, figures: dict[str, str]) -> list[str]:
 def _traces(study: BridgeStudy, figures: dict[str, str]) -> list[str]:
     if not study.traces:
         return []
-    text = bridge_text.TRACES.format(scale=FASTER, seconds=TRACE_SECONDS)
+    begin_s = 0 if study.full else TRACE_BEGIN_S
+    text = bridge_text.TRACES.format(scale=FASTER, begin=begin_s, seconds=TRACE_SECONDS)
     return [
         "## Dynamic load (figures 5.7 to 5.10)",
         text,
