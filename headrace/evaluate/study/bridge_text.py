@@ -41,9 +41,9 @@ the same wait."""
 
 TRACES = """\
 Two superposed triangle waves, packets of 1,024 bytes, as in EmbedNet's section 5.4. Its traces take 180 s; these are
-{scale:g} times as fast in their slopes, which is harder to follow, and go from {begin:g} to {seconds:g} s: at 0.6 s one
-wave is lowest, at 0.9 s both are highest. *offered* is what comes to the port in a step, *delivered* what software has
-got."""
+{scale:g} times as fast in their slopes, which is harder to follow. Those of 1 to 80 and 20 to 40 Mb/s go from
+{begin:g} to {seconds:g} s: at 0.6 s one wave is lowest, at 0.9 s both are highest. *offered* is what comes to the port
+in a step, *delivered* what software has got."""
 
 ADAPTIVE = """\
 The traffic analyser and the control in the card choose batch size and timeout; the target is for the 99th percentile
