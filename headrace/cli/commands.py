@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -48,6 +49,7 @@ class Commands(Mapping[str, Any]):
         return len(_MODULE_OF)
 
 
+@cache  # a program that calls many commands makes each once
 def registered(module: str) -> Mapping[str, Any]:
     """What a module of ``headrace.cli`` registers."""
     app = typer.Typer()

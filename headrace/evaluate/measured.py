@@ -43,7 +43,6 @@ class Sources:
         self.root = root
         self._code = Code(root)
         self._file = cache(self._digest_of_file)
-        self._piece = cache(lambda text: tokens(".py", text))
         self._top = cache(self._files_of_top)
         self._card = cache(self._digests_of_card)
 
@@ -63,7 +62,7 @@ class Sources:
         for card in measurement.cards:
             found |= self._card(card)
         for name, pieces in self._code.used(measurement.functions).items():
-            found[name] = _digest("\n".join(map(self._piece, pieces)))
+            found[name] = _digest("\n".join(tokens(".py", piece) for piece in pieces))
         return dict(sorted(found.items()))
 
     def _digest_of_file(self, path: Path, assertions: bool) -> str:
@@ -170,6 +169,7 @@ def synthesised(text: str) -> str:
     return "".join(lines)
 
 
+@cache  # a piece counts for many figures, and in other trees
 def tokens(suffix: str, text: str) -> str:
     """A source without comments, docstrings and formatting. ``suffix``: ``.py``, or anything with comments as in C."""
     if suffix == ".py":

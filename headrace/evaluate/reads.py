@@ -11,7 +11,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -83,9 +83,8 @@ class Module:
     """A file's definitions by name, what it imports by the name that it has there, and statements that define
     nothing."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, text: str, name: str) -> None:
         self.name = name
-        text = path.read_text()
         self.lines = text.splitlines(keepends=True)
         self.definitions: dict[str, list[_Piece]] = {}
         self.rest: list[_Piece] = []
@@ -180,12 +179,17 @@ class Code:
     def _module(self, name: str) -> Module | None:
         if name not in self._modules:
             path = self._path(name)
-            self._modules[name] = Module(path, name) if _counts(name) and path.is_file() else None
+            self._modules[name] = _module(path.read_text(), name) if _counts(name) and path.is_file() else None
         return self._modules[name]
 
     def _path(self, name: str) -> Path:
         path = self._root.joinpath(*name.split("."))
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@cache  # most modules of another tree are the same
+def _module(text: str, name: str) -> Module:
+    return Module(text, name)
 
 
 def _counts(module: str) -> bool:

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from headrace import paths
@@ -93,9 +94,13 @@ def _reached(module: str, files: Mapping[str, Path], others: Set[str]) -> set[st
             continue
         reached.add(name)
         if name in files:
-            words = set(_IDENTIFIER.findall(_COMMENT.sub("", files[name].read_text())))
-            waiting += words & (files.keys() | others) - reached
+            waiting += _words(files[name].read_text()) & (files.keys() | others) - reached
     return reached
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_IDENTIFIER.findall(_COMMENT.sub("", text)))
 
 
 def parameter_names(design: Design) -> list[str]:
