@@ -23,7 +23,7 @@ from headrace.card import work
 
 def main():
     {main}
-    work(4000)
+    work(2000)
     print(sys.argv)
 """
 _CARD = """
@@ -49,7 +49,7 @@ class Card:
         self.time_ns = 0
         return self
 """
-LIGHT, HEAVY = 20, 2000
+LIGHT, HEAVY = 1, 1000
 
 
 def write(root: Path, weight: int, main: str = "", dependencies: str = "") -> None:
