@@ -85,11 +85,11 @@ def test_settings_change_in_mid_traffic(bench: Bench, stalls: int) -> None:
     bench.everything_to_software()
     bench.driver.setup_port(0, flow_control=True)
     bench.driver.h2s.configure(wait_for_room=True)
-    wanted = frames(3000, seed=2)
+    wanted = frames(1200, seed=2)
     bench.offer(wanted, hold=True)
     rng = random.Random(stalls)
     changes = 0
-    while len(bench.got) < 2500:
+    while len(bench.got) < 1000:
         bench.driver.h2s.configure(
             buffer_bytes=rng.randint(2048, 65536),
             timeout_ns=rng.choice((0, 2_000, 50_000)),
@@ -104,12 +104,12 @@ def test_settings_change_in_mid_traffic(bench: Bench, stalls: int) -> None:
 
 
 def test_flow_control_of_the_card_alone_loses_what_the_mac_does_not_wait_with(bench: Bench) -> None:
-    bench.driver.h2s.configure(wait_for_room=True)
+    bench.driver.h2s.configure(buffer_bytes=16384, wait_for_room=True)
     bench.everything_to_software()
     bench.driver.setup_port(0, flow_control=True)
-    wanted = frames(800, seed=4, least=1000)
+    wanted = frames(500, seed=4, least=1000)
     bench.offer(wanted)
-    bench.card.run(until=None, seconds=1.5e-3)
+    bench.card.run(until=None, seconds=1e-3)
     bench.finish()
     stats = bench.card.stats().ports[0]
     assert stats.rx_overruns > 0 and stats.rx_frames + stats.rx_overruns == len(wanted)
@@ -121,20 +121,20 @@ def test_flow_control_of_the_card_alone_loses_what_the_mac_does_not_wait_with(be
 @pytest.mark.parametrize("seed", range(8))
 def test_no_value_of_a_register_stops_the_card(bench: Bench, seed: int) -> None:
     """Whatever is written while frames come: the card goes on, and counts them."""
-    rng = random.Random(seed)
+    rng, count = random.Random(seed), 500
     registers = [(at, node.width) for _, at, node in load_map(bench.card.description.registers).walk() if node.writable]
     for port in range(2):
         bench.everything_to_software(port)
-        bench.card.source(port, frames(1000, seed + port), timing="line")
+        bench.card.source(port, frames(count, seed + port), timing="line")
     for _ in range(300):
         at, width = rng.choice(registers)
         value = rng.choice((0, 1, 2, 3, rng.getrandbits(width), (1 << width) - 1))
         for word in range(max(1, width // 32)):
             bench.card.write(at + 4 * word, value >> 32 * word & 0xFFFF_FFFF)
         bench.card.run(until=None, cycles=rng.choice((1, 10, 1000)))
-    bench.card.run(until=None, cycles=300_000)
+    bench.card.run(until=None, cycles=150_000)
     for group, port in zip(bench.card.regs.port, bench.card.stats().ports, strict=False):
-        assert port.rx_frames + port.rx_overruns == 1000
+        assert port.rx_frames + port.rx_overruns == count
         assert group.frames.read() == port.rx_frames
 
 
@@ -176,17 +176,19 @@ def test_software_that_never_reads_stops_what_shares_its_port_for_the_limit_at_m
 def test_critical_packets_go_on_while_nobody_reads_the_batches(bench: Bench) -> None:
     """Port 0 fills H2S to the brim; software takes only what comes by the express lane, from port 1."""
     driver, count = bench.driver, 300
-    driver.h2s.configure(wait_for_room=True, express=True)
+    driver.h2s.configure(buffer_bytes=16384, wait_for_room=True, express=True)
     driver.setup_port(0, flow_control=True)
     driver.classify(0, 0, 0, 0, TO_SOFTWARE)
     bench.everything_to_software(1, TO_SOFTWARE._replace(critical=True))
-    bench.offer(frames(800, seed=1, least=1000), 0, hold=True)
-    bench.card.run(until=None, seconds=1e-3)
+    bench.offer(frames(500, seed=1, least=1000), 0, hold=True)
+    bench.card.run(until=None, seconds=0.6e-3)
     before = driver.counters()
-    assert 0 < before.h2s.packets < before.ports[0].frames < 800, "the ways to software are not full"
+    assert 0 < before.h2s.packets < before.ports[0].frames < 500, "the ways to software are not full"
     urgent, came = frames(count, seed=2, most=400), []
     bench.offer(urgent, 1, rate=1e9)
     for _ in range(2000):
+        if len(came) == count:
+            break
         bench.card.run(until=None, seconds=1e-6)
         while (batch := driver.h2s.take("express")) is not None:
             came.extend(packet.payload for packet in batch.packets)
@@ -194,7 +196,7 @@ def test_critical_packets_go_on_while_nobody_reads_the_batches(bench: Bench) -> 
     assert came == urgent
     assert driver.counters().h2s.packets == before.h2s.packets + count
     bench.finish()
-    assert driver.counters().dropped == {} and len(bench.got) == 800
+    assert driver.counters().dropped == {} and len(bench.got) == 500
 
 
 def test_posts_for_which_there_is_no_place_are_counted(bench: Bench) -> None:
@@ -249,10 +251,10 @@ def test_software_that_stops_reading_costs_packets_not_the_card(bench: Bench) ->
 def test_software_that_stops_reading_holds_the_link_if_it_should(bench: Bench) -> None:
     bench.everything_to_software()
     bench.driver.setup_port(0, flow_control=True)
-    bench.driver.h2s.configure(wait_for_room=True)
-    wanted = frames(700, least=1000)
+    bench.driver.h2s.configure(buffer_bytes=16384, wait_for_room=True)
+    wanted = frames(400, least=1000)
     bench.offer(wanted, hold=True)
-    bench.card.run(until=None, seconds=1e-3)
+    bench.card.run(until=None, seconds=0.5e-3)
     assert bench.driver.counters().ports[0].held > 0
     bench.finish()
     assert bench.got == wanted
@@ -373,10 +375,11 @@ def test_moves_in_mid_traffic_lose_and_reorder_nothing(bench: Bench, seed: int, 
     bench.card.memory.configure(write_latency_ns=1000, read_latency_ns=1000, stalls=seed)
     bench.driver.h2s.configure(timeout_ns=rng.choice((5_000, 20_000)), buffer_bytes=rng.choice((4096, 65536)))
     bench.driver.s2h.configure(timeout_ns=5_000)
-    wanted = frames(1500, seed)
+    count = (300, 500, 500)[seed]
+    wanted = frames(count, seed)
     bench.offer(wanted, rate=(1e9, 3e9, 5e9)[seed], hold=True)
     reports = []
-    while bench.driver.counters().ports[0].frames < 1400:
+    while bench.driver.counters().ports[0].frames < 0.9 * count:
         bench.host.run(seconds=rng.choice((0, 2e-6, 2e-5)))
         block = rng.choice(chain.blocks)
         side = "sw" if block.side == "hw" else "hw"
@@ -387,7 +390,7 @@ def test_moves_in_mid_traffic_lose_and_reorder_nothing(bench: Bench, seed: int, 
     bench.finish()
     out = bench.got if egress is None else [frame.data for frame in bench.card.received(1)]
     assert bench.driver.counters().dropped == {} and sum(report.dropped for report in reports) == 0
-    assert len(reports) > 5
+    assert len(reports) > 5 and {report.block for report in reports} == {"first", "check", "last"}
     assert out == wanted
 
 
