@@ -14,15 +14,17 @@ from typing import Any
 from cocotb import _gpi_triggers, handle
 from cocotb.types import Logic, LogicArray, Range
 
-DEPOSIT = handle._GPISetAction.DEPOSIT
+DEPOSIT = handle._GPISetAction.DEPOSIT.value
 READ_ONLY = _gpi_triggers.ReadOnly()
 BITS = {"0": Logic("0"), "1": Logic("1")}
 TEXTS = {0: "0", 1: "1"}  # False and True are equal to them
+NUMBERS = (int, bool)
 NOTHING = object()
 
 
 def install() -> None:
     """Make the handles of this process cheap."""
+    assert handle._trust_inertial  # with Verilator writes need no queue: the simulator has one
     header = Path(os.environ["BENCH_HEADER"])  # Verilator's: it names the ports
     inputs = re.findall(r"^ *VL_IN\w*\(\(?&?(\w+)", header.read_text(), re.MULTILINE)
     quiet = {name for name in inputs if "clk" not in name}  # the simulator drives clocks by itself
@@ -52,11 +54,14 @@ def _bit(kind: Any, quiet: set[str]) -> None:
         return BITS[text] if text in BITS else Logic(text)
 
     def write(self: Any, value: Any) -> None:
-        if not isinstance(value, int) or value not in TEXTS or not _may_write(self):
-            self.__dict__["written"] = NOTHING
+        state = self.__dict__
+        if value.__class__ in NUMBERS and value in TEXTS and _may_write(self):
+            if state.get("written", NOTHING) != value:
+                self._handle.set_signal_val_binstr(DEPOSIT, TEXTS[value])
+                _note(self, value, quiet)
+        else:
+            state["written"] = NOTHING
             slow.__set__(self, value)
-        elif _changes(self, value, quiet):
-            handle._schedule_write(self, self._handle.set_signal_val_binstr, DEPOSIT, TEXTS[value])
 
     kind.value = property(read, write)
 
@@ -78,15 +83,18 @@ def _vector(kind: Any, quiet: set[str]) -> None:
         return array
 
     def write(self: Any, value: Any) -> None:
-        width = self.__dict__.get("width") or self.__dict__.setdefault("width", len(self))
-        if not isinstance(value, int) or value < 0 or value >> width or not _may_write(self):
-            self.__dict__["written"] = NOTHING
+        state = self.__dict__
+        width = state.get("width") or state.setdefault("width", len(self))
+        if value.__class__ in NUMBERS and value >= 0 and not value >> width and _may_write(self):
+            if state.get("written", NOTHING) != value:
+                if width <= 32:
+                    self._handle.set_signal_val_int(DEPOSIT, value)
+                else:
+                    self._handle.set_signal_val_binstr(DEPOSIT, f"{value:0{width}b}")
+                _note(self, value, quiet)
+        else:
+            state["written"] = NOTHING
             slow.__set__(self, value)
-        elif _changes(self, value, quiet):
-            if width <= 32:
-                handle._schedule_write(self, self._handle.set_signal_val_int, DEPOSIT, value)
-            else:
-                handle._schedule_write(self, self._handle.set_signal_val_binstr, DEPOSIT, f"{value:0{width}b}")
 
     kind.value = property(read, write)
 
@@ -108,13 +116,10 @@ def _may_write(signal: Any) -> bool:
     return _gpi_triggers._current_gpi_trigger is not READ_ONLY and not signal.is_const
 
 
-def _changes(signal: Any, value: int, quiet: set[str]) -> bool:
-    """Whether a write has an effect; only of inputs this is known."""
+def _note(signal: Any, value: int, quiet: set[str]) -> None:
+    """Remember what an input has, for which writing it again has no effect; only of inputs this is known."""
     state = signal.__dict__
-    if state.get("written", NOTHING) == value:
-        return False
     if "quiet" not in state:
         state["quiet"] = signal._path.count(".") == 1 and signal._name in quiet
     if state["quiet"]:
         state["written"] = value
-    return True

@@ -4,6 +4,7 @@ A run repeats in each bit, so one that passed is not made again while neither it
 packages have changed; `--fresh` makes all. What runs say lands in build/rtl/<block>/<parameters>.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -145,7 +146,8 @@ def simulate(
     if passed.exists() and "HEADRACE_FRESH" not in os.environ:
         kept.append(name)
         return
-    try:
+
+    def run(rewritten: str) -> None:
         get_runner("verilator").test(
             test_module=f"{folder or block}.{bench}",
             hdl_toplevel=block,
@@ -155,12 +157,19 @@ def simulate(
             test_args=[*RUN_ARGS, f"+verilator+seed+{seed}"],
             extra_env={
                 "BENCH_HEADER": str(program.with_name("Vtop.h")),
+                "COCOTB_REWRITE_ASSERTION_FILES": rewritten,
                 "LD_LIBRARY_PATH": str(benches.LIBRARIES),  # where it was built may be gone
             },
             seed=seed,
             log_file=log,
         )
+
+    try:
+        run("")
     except SystemExit:
+        # Again, so that assertions tell values: to be able to, every module that is imported is rewritten first.
+        with contextlib.suppress(SystemExit):
+            run("*.py")
         raise AssertionError(f"{block} with {parameters}, {log}:\n{_first_failure(log.read_text())}") from None
     passed.touch()
 
