@@ -60,7 +60,7 @@ def some_limits() -> Batching:
 
 
 @behaviour()
-@cocotb.parametrize(scale=[100, 10_000, 1_000_000], busy=[0.02, 0.2, 0.5], takes=[0.2, 0.4])
+@cocotb.parametrize((("busy", "takes"), [(0.02, 0.4), (0.2, 0.2), (0.5, 0.4)]), scale=[100, 10_000, 1_000_000])
 async def it_follows_its_law(dut: Any, scale: int, busy: float, takes: float) -> None:
     for target in (20_000, 10_000_000, random.getrandbits(32)):
         chosen = await compare(dut, Law(target, some_limits()), 400, scale, busy, takes)

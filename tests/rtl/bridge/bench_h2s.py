@@ -41,7 +41,7 @@ def quiet_between(packet_beats: int) -> Stalls:
 async def every_packet_arrives_once_in_order_and_byte_for_byte(dut: Any, source_stalls: Any, stalls: Any) -> None:
     setup = Setup(
         dut,
-        packets(dut, 40, critical=0.2, bad=0.1),
+        packets(dut, 30, critical=0.2, bad=0.1),
         Settings(wait_for_room=True, bytes=random.choice((2000, 8000, 1 << 16)), timeout_ns=random.choice((0, 600))),
         source_stalls=source_stalls(),
         stalls=stalls,
@@ -51,7 +51,7 @@ async def every_packet_arrives_once_in_order_and_byte_for_byte(dut: Any, source_
     await setup.send()
     await setup.finish()
     assert not setup.counts["no_room"] and not setup.counts["disabled"]
-    assert setup.counts["packet"] > 25
+    assert setup.counts["packet"] > 18
 
 
 @behaviour()
@@ -70,7 +70,7 @@ async def every_size_arrives(dut: Any) -> None:
 async def settings_change_under_traffic_and_nothing_is_lost(dut: Any, stalls: Any) -> None:
     setup = Setup(
         dut,
-        packets(dut, 160, critical=0.15, bad=0.05),
+        packets(dut, 100, critical=0.15, bad=0.05),
         source_stalls=quiet_between(20),
         stalls=stalls,
         latency=lambda: random.choice((1, 40)),
@@ -95,7 +95,7 @@ async def settings_change_under_traffic_and_nothing_is_lost(dut: Any, stalls: An
     setup.set(enable=True, timeout_ns=0)
     setup.room = lambda: 0x7FFF
     await setup.finish()
-    assert setup.counts["packet"] > 60
+    assert setup.counts["packet"] > 38
 
 
 @behaviour()
@@ -171,16 +171,18 @@ async def the_timeout_comes_when_wake_ns_says(dut: Any) -> None:
 @behaviour()
 async def after_a_flush_the_number_of_messages_is_known(dut: Any) -> None:
     """Even while software posts no buffer and the queue of closed batches is full."""
-    setup = Setup(dut, packets(dut, 120), Settings(single=True), posts=lambda: False, source_stalls=quiet_between(10))
+    setup = Setup(dut, packets(dut, 60), Settings(single=True), posts=lambda: False, source_stalls=quiet_between(10))
     await setup.begin()
-    sending = cocotb.start_soon(setup.send())
+    sending, alone = cocotb.start_soon(setup.send()), 0
     while not sending.done():
         await cycles(dut.clk, random.randint(1, 100))
         setup.set(single=random.random() < 0.9)
-        await setup.flush()
+        coming = await setup.flush()
         assert setup.closed_batches(BULK) == setup.bulk.closed_count
-        if not dut.s_axis_tvalid.value and not setup.bulk.inside:
+        if not coming:
+            alone += 1
             assert not setup.lanes[BULK].accepted
+    assert alone
     setup.posts = lambda: True
     await setup.finish()
     assert setup.counts["packet"] and setup.counts["no_room"]
@@ -230,7 +232,7 @@ async def a_lane_whose_software_stops_does_not_stop_the_other(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(limit=[1, 2048, 20_000])
+@cocotb.parametrize(limit=[1, 2048, 9000])
 async def a_packet_waits_for_room_no_longer_than_it_may(dut: Any, limit: int) -> None:
     """Then all are dropped and counted, without a wait for each, until there is room; then the wait begins anew."""
     count = max(16, int(dut.BUFFER_KB.value) * 6)
@@ -280,7 +282,7 @@ async def messages_wait_for_software_and_none_is_lost(dut: Any) -> None:
 async def write_errors_cost_their_batch_and_nothing_else(dut: Any, stalls: Any) -> None:
     setup = Setup(
         dut,
-        packets(dut, 100, critical=0.3),
+        packets(dut, 60, critical=0.3),
         Settings(wait_for_room=True, bytes=3000),
         stalls=stalls,
         latency=lambda: random.randint(1, 30),
@@ -329,7 +331,7 @@ async def responses_may_come_in_any_order_between_the_lanes(dut: Any) -> None:
         return
     setup = Setup(
         dut,
-        packets(dut, 120, critical=0.5),
+        packets(dut, 60, critical=0.5),
         Settings(wait_for_room=True, timeout_ns=300),
         latency=lambda: random.choice((1, 500)),
         source_stalls=seldom(),

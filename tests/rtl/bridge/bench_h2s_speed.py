@@ -36,7 +36,7 @@ def plain(size: int, count: int) -> list[Packet]:
 
 
 @behaviour()
-@cocotb.parametrize(size=[60, 61, 64, 65, 127, 257, 1000, 1513, 1514])
+@cocotb.parametrize(size=[60, 61, 64, 65, 257, 1513, 1514])
 async def as_fast_as_the_wire_at_every_size(dut: Any, size: int) -> None:
     """The source never waits of itself: H2S alone decides how long a packet takes; its memory fills twice over."""
     width = len(dut.s_axis_tdata)
@@ -68,11 +68,11 @@ async def at_wire_rate_no_packet_is_dropped_and_few_cycles_are_waited(dut: Any, 
 
 @behaviour()
 async def single_packets_keep_up_with_small_frames_too(dut: Any) -> None:
-    setup = Setup(dut, plain(60, 300), Settings(wait_for_room=True, single=True), latency=lambda: 50)
+    setup = Setup(dut, plain(60, 200), Settings(wait_for_room=True, single=True), latency=lambda: 50)
     await setup.begin()
     await setup.send()
     await setup.finish()
-    assert (setup.end_cycles[-1] - setup.end_cycles[0]) / 299 <= wire_cycles(60)
+    assert (setup.end_cycles[-1] - setup.end_cycles[0]) / 199 <= wire_cycles(60)
 
 
 @behaviour()

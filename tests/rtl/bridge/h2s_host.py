@@ -250,8 +250,8 @@ class Setup:
         """What H2S says."""
         return int(self.dut.batches_closed.value) >> 32 * lane & 0xFFFFFFFF
 
-    async def flush(self) -> None:
-        """One pulse; if no packet is coming in, the messages to come are known 4 cycles later."""
+    async def flush(self) -> bool:
+        """One pulse; if no packet is coming in, the messages to come are known 4 cycles later. Tells whether one is."""
         dut, lane = self.dut, self.lanes[BULK]
         before = lane.closed_count + bool(lane.accepted)
         dut.flush.value = 1
@@ -261,6 +261,7 @@ class Setup:
             dut.flush.value = 0
             coming |= bool(dut.s_axis_tvalid.value)
         assert coming or self.closed_batches(BULK) >= before
+        return coming
 
     def set(self, **changes: int) -> None:
         """Change settings."""
@@ -306,16 +307,20 @@ class Setup:
     def _input(self) -> None:
         """When packets end, and that H2S doesn't hold the network up."""
         for lane, signals in zip(self.lanes, self.inputs, strict=True):
-            valid, ready, last = (bool(signal.value) for signal in signals)
-            lane.offered = valid
-            lane.held = lane.held + 1 if valid and not ready else 0
-            self.most_held = max(self.most_held, lane.held)
-            assert lane.held < 12 or self._waits(lane), "the network is held up"
-            if valid and ready:
-                if last:
+            valid, ready, last = signals
+            lane.offered = bool(valid.value)
+            if not lane.offered:
+                lane.held = 0
+            elif not ready.value:
+                lane.held += 1
+                self.most_held = max(self.most_held, lane.held)
+                assert lane.held < 12 or self._waits(lane), "the network is held up"
+            else:
+                lane.held = 0
+                lane.inside = not last.value
+                if not lane.inside:
                     lane.ended_ns = self.now
                     lane.end_cycles.append(self.number)
-                lane.inside = not last
 
     def _waits(self, lane: Lane) -> bool:
         """Whether the packet at a lane's input may wait for room."""
@@ -347,6 +352,9 @@ class Setup:
         for number, lane in enumerate(self.lanes):
             own = bits >> number * EVENT_BITS & (1 << EVENT_BITS) - 1
             if not own:
+                continue
+            if own == 1:  # which is most of what is told
+                self.counts["post_lost"] += 1
                 continue
             events = fields(own, EVENTS)
             self.counts.update({name: events[name] for name in (*FATES, "buffer_refused", "write_error", "post_lost")})
@@ -497,20 +505,19 @@ class Setup:
         dut, stalls = self.dut, self.stalls()
         burst: Burst | None = None
         while True:
-            ready = [queue for queue in self.answers if queue and queue[0].due <= self.number]
-            if burst is None and ready and not next(stalls):
+            ready = burst is None and [queue for queue in self.answers if queue and queue[0].due <= self.number]
+            if ready and not next(stalls):
                 burst = random.choice(ready)[0]
                 self.lanes[burst.lane].memory[burst.address] = None if burst.error else burst.data
                 dut.m_axi_bid.value = burst.lane
                 dut.m_axi_bresp.value = random.choice((2, 3)) if burst.error else random.randrange(2)
-            elif burst is None:
-                dut.m_axi_bid.value = random.randrange(2)
-                dut.m_axi_bresp.value = random.randrange(4)
             dut.m_axi_bvalid.value = burst is not None
             yield
             if burst and dut.m_axi_bready.value:
                 self.answers[burst.lane].popleft()
                 burst = None
+                dut.m_axi_bid.value = random.randrange(2)  # which says nothing until there is a response again
+                dut.m_axi_bresp.value = random.randrange(4)
             self.most_outstanding = max(self.most_outstanding, sum(map(len, self.answers)))
             yield
 
@@ -518,8 +525,9 @@ class Setup:
 
     def _drive(self, name: str, lane: int, value: bool) -> None:
         """A lane's bit of an input."""
-        self.driven[name] = self.driven[name] & ~(1 << lane) | value << lane
-        getattr(self.dut, name).value = self.driven[name]
+        if self.driven[name] >> lane & 1 != value:
+            self.driven[name] ^= 1 << lane
+            getattr(self.dut, name).value = self.driven[name]
 
     def _software(self, number: int) -> Iterator[None]:
         """Posts buffers and takes messages; `tag_limit` buffers at most are with the card. Both lanes share `post`, so

@@ -77,7 +77,7 @@ async def with_a_stopped_consumer_what_fits_is_kept_and_the_rest_is_counted(dut:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=[never, seldom], waits=[False, True])
+@cocotb.parametrize((("stalls", "waits"), together([never, seldom], [False, True])))
 async def a_slow_consumer_loses_whole_packets_or_holds_them(dut: Any, stalls: Any, waits: bool) -> None:
     engine = Engine(dut, ring_log2=9, stalls=stalls, wait_for_room=waits)
     engine.consumer_lag = lambda: 0 if random.random() < 0.003 else None
@@ -114,7 +114,7 @@ async def with_wait_for_room_a_stopped_consumer_holds_everything(dut: Any) -> No
 
 
 @behaviour()
-@cocotb.parametrize(stalls=[never, bursts], latency=[1, 40])
+@cocotb.parametrize((("stalls", "latency"), together([never, bursts], [1, 40])))
 async def packets_that_cannot_be_read_leave_no_trace(dut: Any, stalls: Any, latency: int) -> None:
     engine = await Engine(dut, ring_log2=11, stalls=stalls, latency=lambda: latency).start()
     bad = [random.random() < 0.3 for _ in range(50)]
@@ -183,7 +183,7 @@ async def memory_and_wire_take_turns(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=[never, seldom, bursts], place=[0, 300, 700, 1100, 1800])
+@cocotb.parametrize((("stalls", "place"), together([never, seldom, bursts], [0, 300, 700, 1100, 1800])))
 async def after_a_write_error_all_before_it_is_there_and_nothing_after_it(dut: Any, stalls: Any, place: int) -> None:
     engine = await Engine(dut, ring_log2=11, stalls=stalls, latency=lambda: random.randint(1, 30)).start()
     engine.bad_words[engine.ring_base + place // engine.size * engine.size] = random.choice((SLVERR, DECERR))

@@ -23,6 +23,7 @@ from streams import (
     never,
     seldom,
     start,
+    together,
     until,
     watch_no_path,
 )
@@ -89,7 +90,7 @@ class Bench:
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=[never, seldom, mostly], carry=[False, True])
+@cocotb.parametrize((("stalls", "sink_stalls"), together(PATTERNS, [never, seldom, mostly])), carry=[False, True])
 async def every_packet_is_as_it_should_be(dut: Any, stalls: Any, sink_stalls: Any, carry: bool) -> None:
     bench = Bench(dut, [some_packet() for _ in range(60)], stalls, sink_stalls)
     await bench.begin(carry=carry)
@@ -97,7 +98,7 @@ async def every_packet_is_as_it_should_be(dut: Any, stalls: Any, sink_stalls: An
 
 
 @behaviour()
-@cocotb.parametrize(custom=[FIR, CRC, FIR | CRC], carry=[False, True])
+@cocotb.parametrize((("custom", "carry"), [(FIR, False), (FIR, True), (CRC, False), (FIR | CRC, True)]))
 async def payloads_of_every_length(dut: Any, custom: int, carry: bool) -> None:
     bench = Bench(dut, [udp(random.randbytes(size), custom) for size in range(150)])
     await bench.begin([ONE // 2, ONE // 4, -ONE // 8, ONE], carry=carry)

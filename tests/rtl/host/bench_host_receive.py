@@ -70,18 +70,18 @@ async def traffic(dut: Any, stalls: Callable[[], Any], frames: int) -> Bench:
 
 @behaviour()
 async def frames_reach_buffers_without_stalls(dut: Any) -> None:
-    await traffic(dut, never, 250)
+    await traffic(dut, never, 150)
 
 
 @behaviour()
 async def frames_reach_buffers_with_stalls(dut: Any) -> None:
     for stalls in (seldom, bursts):
-        await traffic(dut, stalls, 150)
+        await traffic(dut, stalls, 90)
 
 
 @behaviour()
 async def frames_reach_buffers_when_all_mostly_stall(dut: Any) -> None:
-    await traffic(dut, mostly, 80)
+    await traffic(dut, mostly, 50)
 
 
 @behaviour()
@@ -174,7 +174,7 @@ async def queues_that_are_off_get_nothing(dut: Any) -> None:
     for queue in bench.queues:
         bench.set(queue.number, True)
     await bench.step(8 * bench.count)
-    for _ in range(5):
+    for _ in range(3):
         for _ in range(40):
             bench.send(random.randrange(bench.count), size(1600))
         stopped = random.randrange(bench.count)
@@ -366,7 +366,7 @@ async def rates(dut: Any) -> None:
             for queue in bench.queues:
                 bench.set(queue.number, True)
             await bench.step(8 * bench.count)
-            frames, ahead = (600, 60) if length < 1000 else (200, 16)
+            frames, ahead = (300, 60) if length < 1000 else (120, 16)
             marks = []
             for number in range(frames):
                 bench.give(number % count, [2048], align=10)

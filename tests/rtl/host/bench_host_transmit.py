@@ -65,7 +65,7 @@ async def every_packet_comes_out_once_in_order_and_whole(dut: Any, stalls: Any, 
     world.delay = lambda: random.randrange(6)
     world.hesitates = random.choice((0.0, 0.3))
     await begin(world)
-    given = [[some_chain(world, queue) for _ in range(64 // world.queues + 1)] for queue in range(world.queues)]
+    given = [[some_chain(world, queue) for _ in range(40 // world.queues + 1)] for queue in range(world.queues)]
     await feed(world, given, lambda: random.choice((0, 0, 3, 50)))
     await settle(world)
     check(world, given)
@@ -132,13 +132,13 @@ async def an_output_that_stands_still_loses_nothing(dut: Any, stalls: Callable[[
 
     world = Outside(dut, out_stalls=until_told())
     await begin(world)
-    given = [[some_chain(world, queue) for _ in range(160 // world.queues)] for queue in range(world.queues)]
+    given = [[some_chain(world, queue) for _ in range(120 // world.queues)] for queue in range(world.queues)]
     await feed(world, given, lambda: 0)
     beats = -1
     while beats != world.beats:
         beats = world.beats
         await cycles(dut.clk, 500)
-    assert not any(world.frames)
+    assert not any(world.frames) and any(world.fetched)
     assert beats * world.size < 2 * 1024 * int(dut.STORE_KB.value), "more is read than there is room for"
     standing = False
     await settle(world)
@@ -160,8 +160,9 @@ async def an_error_ends_the_queue_and_no_other(dut: Any, failing: bool) -> None:
                 entries.clear()
         world.dropped.clear()
         world.fails.clear()
-        given = [[some_chain(world, queue) for _ in range(12)] for queue in range(world.queues)]
-        place = random.randrange(10)
+        count = max(4, 30 // world.queues)
+        given = [[some_chain(world, queue) for _ in range(count)] for queue in range(world.queues)]
+        place = random.randrange(count - 1)
         chain = some_chain(
             world, bad, HEADER.pack(0, 0, 0, 0, 0, 0, 0) + random.randbytes(900), random.choice((1, 2, 9))
         )
@@ -215,8 +216,10 @@ async def a_queue_stops_between_packets_and_starts_again(dut: Any, stalls: Any) 
     world.delay = lambda: random.randrange(6)
     await begin(world)
     given: list[list[Chain]] = [[] for _ in range(world.queues)]
-    for _ in range(6):
-        more = [[some_chain(world, queue) for _ in range(6)] for queue in range(world.queues)]
+    amid = 0  # stops with packets left
+    for _ in range(4):
+        count = max(3, 24 // world.queues)
+        more = [[some_chain(world, queue) for _ in range(count)] for queue in range(world.queues)]
         await feed(world, more, lambda: random.choice((0, 0, 10)))
         stopped = random.randrange(world.queues)
         await cycles(dut.clk, random.randrange(150))
@@ -228,6 +231,7 @@ async def a_queue_stops_between_packets_and_starts_again(dut: Any, stalls: Any) 
         assert begun == sum(chain.begun for chain in given[stopped] + more[stopped])
         for queue in range(world.queues):
             given[queue] += more[queue]
+        amid += not given[stopped][-1].begun
         given[stopped] = [chain for chain in given[stopped] if chain.begun]
         world.fetched[stopped].clear()
         assert world.used[stopped] == [(chain.id, chain.slots) for chain in given[stopped]]
@@ -235,6 +239,7 @@ async def a_queue_stops_between_packets_and_starts_again(dut: Any, stalls: Any) 
         assert len(world.frames[stopped]) == sum(map(len, due))
         world.set(stopped, 1)
         await cycles(dut.clk, 3)
+    assert amid
     await settle(world)
     check(world, given)
 

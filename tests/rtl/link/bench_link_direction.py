@@ -12,7 +12,20 @@ import cocotb
 from capture.host import DECERR, OKAY, Host
 from cocotb.triggers import RisingEdge
 from link_model import ONES, UNIT, LinkModel, Settings
-from streams import PATTERNS, Channel, Sink, Source, behaviour, bursts, frame_words, never, seldom, start
+from streams import (
+    PATTERNS,
+    SOAK,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    bursts,
+    frame_words,
+    never,
+    seldom,
+    start,
+    together,
+)
 
 STEP_NS = 3  # a cycle
 LATE_NS = 20 * STEP_NS  # that a frame leaves after its time at most
@@ -202,7 +215,7 @@ def any_settings() -> Settings:
 
 
 @behaviour()
-@cocotb.parametrize(trial=range(6))
+@cocotb.parametrize(trial=range(12 if SOAK else 4))
 async def each_frame_leaves_when_and_as_the_settings_say(dut: Any, trial: int) -> None:
     random.seed(trial)
     settings = any_settings()
@@ -215,7 +228,7 @@ async def each_frame_leaves_when_and_as_the_settings_say(dut: Any, trial: int) -
 
 
 @behaviour()
-@cocotb.parametrize(stalls=PATTERNS, sink_stalls=[never, bursts])
+@cocotb.parametrize((("stalls", "sink_stalls"), together(PATTERNS, [never, bursts])))
 async def nothing_is_lost_or_changed_under_stalls(dut: Any, stalls: Any, sink_stalls: Any) -> None:
     """On all three ways: in RAM in order, at once, by host memory."""
     settings = Settings(

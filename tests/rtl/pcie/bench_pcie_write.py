@@ -9,7 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.tlp import LIMIT, Request, pack
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, until
+from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, together, until
 
 PAGE = 4096
 Bytes = dict[tuple[int, int], int]  # by function and address
@@ -277,7 +277,7 @@ async def a_run_goes_on_over_beats_and_a_hole_ends_it(dut: Any) -> None:
 
 
 @behaviour()
-@cocotb.parametrize(limits=[(1, None), (None, 32), (3, 40), (100, 2000)], stalls=[never, bursts])
+@cocotb.parametrize((("limits", "stalls"), together([(1, None), (None, 32), (3, 40), (100, 2000)], [bursts, never])))
 async def no_request_goes_without_credits(dut: Any, limits: Any, stalls: Any) -> None:
     bench = Bench(dut, 512, options={"headers": limits[0], "data": limits[1]})
     writes = somewhere(60, bench.width) + [run_of(bench.width, PAGE * index, 512) for index in range(30)]

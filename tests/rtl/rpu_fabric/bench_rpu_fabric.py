@@ -21,7 +21,7 @@ from rpu_fabric.cards import (
     numbered,
 )
 from rpu_fabric.flows import frame, toeplitz, tuple_of
-from streams import PATTERNS, behaviour, bursts, mostly, never, seldom
+from streams import PATTERNS, behaviour, bursts, mostly, never, seldom, together
 
 SIZES = [8, 15, 16, 17, 60, 64, 65, 100, 300]
 
@@ -53,7 +53,7 @@ def flow_of(data: bytes) -> tuple[int, int]:
 
 
 @behaviour()
-@cocotb.parametrize(policy=[ROUND_ROBIN, LEAST_LOADED, FLOW_HASH], stalls=PATTERNS)
+@cocotb.parametrize((("policy", "stalls"), together([ROUND_ROBIN, LEAST_LOADED, FLOW_HASH], PATTERNS)))
 async def every_packet_comes_to_one_unit_and_from_there_to_its_port(dut: Any, policy: int, stalls: Any) -> None:
     card, functions = Card(dut, slots=random.choice([1, 3, 8])), int(dut.FUNCTIONS.value)
     card.settings.policy = policy

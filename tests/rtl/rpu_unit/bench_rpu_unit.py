@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_unit.unit import Sent, Unit
-from streams import behaviour, bursts, cycles, mostly, never, seldom
+from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, together
 
 HEADERS = 0x0080_4000
 PROGRAM = 0x0200_0000
@@ -24,7 +24,7 @@ def some_packets(count: int, longest: int = 700) -> list[tuple[bytes, int]]:
 
 
 @behaviour()
-@cocotb.parametrize(program=["bounce", "bounce2", "bounce10", "bounce61"], stalls=[never, seldom, mostly, bursts])
+@cocotb.parametrize((("program", "stalls"), together(["bounce", "bounce2", "bounce10", "bounce61"], PATTERNS)))
 async def packets_go_through_slots_at_any_address(dut: Any, program: str, stalls: Any) -> None:
     unit = Unit(dut, out_stalls=stalls(), in_stalls=stalls())
     await unit.start()
