@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_random_flows_do_to_random_packets_what_openflow_says(
         datapath.set_group(group)
     added = []
     for table in range(4):
-        for priority in [0, *rng.sample(range(1, 1000), 40)]:
+        for priority in [0, *rng.sample(range(1, 1000), 20)]:
             entry = random_flow(rng, table, priority, 4, PORTS, list(GROUPS), mpls)
             try:
                 datapath.add(entry)
@@ -119,8 +119,8 @@ def test_random_flows_do_to_random_packets_what_openflow_says(
                 assert (error.kind, error.code) == (5, 1), "only a table that is full refuses a flow"
             else:
                 added.append(entry)
-    assert len(added) > 120
-    for _ in range(60):
+    assert len(added) > 60
+    for _ in range(100):
         data, in_port = random_packet(rng), rng.randrange(1, PORTS + 1)
         found, told = passed(card, data, in_port), sorted(packet_ins(datapath), key=repr)
         assert any(
@@ -298,8 +298,15 @@ def test_the_filter_has_the_coefficients_that_it_is_told(card: Card) -> None:
             hardware.set_filter(taps, carry=False)
 
 
+class FullSpeed(CardDevice):
+    """Packets of a load come one soon after the other: no group minds how fast, and fewer cycles are evaluated."""
+
+    def send(self, port: int, frames: Sequence[bytes], every_ns: float = 0) -> None:
+        super().send(port, frames, every_ns and 400)
+
+
 def test_os_kens_conformance_tests_pass() -> None:
     chosen = [case for case in cases.load(("match", "action", "group")) if not case.needs_pbb][::12]
-    report = CardDevice(dict(PARAMETERS)).run(lambda device: run(device, chosen))
+    report = FullSpeed(dict(PARAMETERS)).run(lambda device: run(device, chosen))
     assert len(chosen) > 50
     assert not report.failures, str(report)
