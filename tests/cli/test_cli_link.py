@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from called import call
 from link_bench import PARAMETERS, seeds
 from link_model import ONES, LinkModel, Settings
 from network import host_behind, own_network
@@ -26,7 +27,7 @@ CARD = [word for name, value in PARAMETERS.items() for word in ("-P", f"{name}={
 
 
 def link(*arguments: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, cwd=folder)
+    return call("link", *arguments, folder=folder)
 
 
 def a_capture(path: Path, times_ns: list[int]) -> list[bytes]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import ipaddress
 import json
 import re
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from called import call
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -28,7 +27,6 @@ from headrace.cards.rpu import elf, program
 from headrace.cards.rpu import run as rpu_run
 from headrace.cards.rpu.card import open_rpu_card
 from headrace.cards.rpu.service import CONTROL
-from headrace.cli import main
 
 # The models that tests/card/rpu builds
 MATCHER = ["--accel", "matcher"]
@@ -37,11 +35,8 @@ CARD = ["--units", "4", "-P", "PMEM_KB=512", "--accel", "crc@1", "--accel", "bla
 
 
 def rpu(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """As a process would do it. Cards that run on meanwhile are processes: see ``run``."""
-    out, errors = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-        code = main(["rpu", *arguments])
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
+    """Cards that run on meanwhile are processes: see ``run``."""
+    return call("rpu", *arguments, folder=folder)
 
 
 @pytest.fixture

@@ -18,14 +18,14 @@ from headrace.net import bpf
 from headrace.net import netlink as network
 from headrace.net.netlink import Interface
 
-CARDS = ["headrace-filter", "headrace-capture"]
-CORES = 2
+CORES = {"headrace-filter": 8, "headrace-capture": 2}  # of models that other tests have too
+CARDS = list(CORES)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def models() -> None:
-    for card in ("filter", "capture"):
-        build_card(card, {"CORES": CORES}, progress=False)
+    for card, cores in CORES.items():
+        build_card(card.removeprefix("headrace-"), {"CORES": cores}, progress=False)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_every_option_that_is_offered_can_be_given(
     packets = random_packets(seed=3, count=20)
     capture = make_capture(tmp_path / "in.pcap", packets)
     given = {option["call"]: option.get("default", "") for option in sentences(config, "arg")}
-    given |= {"--file": str(capture), "--cores": str(CORES), "--snaplen": "60"}
+    given |= {"--file": str(capture), "--cores": str(CORES[card]), "--snaplen": "60"}
     words = [word for pair in given.items() for word in pair]
     fifo = tmp_path / "out.pcap"
     answer(capsys, "--extcap-interface", card, "--capture", "--fifo", str(fifo), *words)
@@ -175,7 +175,7 @@ def test_tshark_gets_from_a_capture_what_the_cards_filter_matches(card: str, tmp
     capture = make_capture(tmp_path / "in.pcap", packets)
     prefix = f"extcap.{card.replace('-', '_')}"
     fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"]
-    options = ["-o", f"{prefix}.file:{capture}", "-o", f"{prefix}.cores:{CORES}"]
+    options = ["-o", f"{prefix}.file:{capture}", "-o", f"{prefix}.cores:{CORES[card]}"]
     result = tshark("-i", card, "-f", "tcp port 80", "-c", "10", *options, *fields)
     wanted = accepted(packets, "tcp port 80")[:10]
     assert len(wanted) == 10
@@ -190,7 +190,7 @@ def test_the_card_runs_the_capture_filter(
     loaded, load = [], FilterDriver.load
     monkeypatch.setattr(FilterDriver, "load", lambda driver, slots: loaded.append(slots) or load(driver, slots))
     capture = make_capture(tmp_path / "in.pcap", random_packets(seed=11, count=20))
-    words = ["--file", str(capture), "--fifo", str(tmp_path / "out"), "--cores", str(CORES)]
+    words = ["--file", str(capture), "--fifo", str(tmp_path / "out"), "--cores", str(CORES[card])]
     answer(capsys, "--extcap-interface", card, "--capture", "--extcap-capture-filter", "tcp port 80", *words)
     assert [slot.program.instructions for slots in loaded for slot in slots.values()] == [
         bpf.compile("tcp port 80").instructions
