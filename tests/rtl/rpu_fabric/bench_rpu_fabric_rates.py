@@ -1,5 +1,6 @@
 """Two ports of 100 Gb/s at 250 MHz, through units that are always ready."""
 
+import itertools
 import math
 import random
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import cocotb
 from rpu_fabric.cards import FLOW_HASH, LEAST_LOADED, ROUND_ROBIN, Card
 from rpu_fabric.flows import frame
-from streams import Stalls, behaviour
+from streams import SOAK, Stalls, behaviour
 
 GBIT, MHZ = 100, 250
 
@@ -32,8 +33,13 @@ def line(size: int, width: int) -> Stalls:
             now += 1
 
 
+POLICIES, SIZES = (ROUND_ROBIN, LEAST_LOADED, FLOW_HASH), (60, 64, 65, 1500)
+# Most packets with every policy, the other sizes with one
+USUAL = [*((policy, 60) for policy in POLICIES), *zip(POLICIES, SIZES[1:], strict=True)]
+
+
 @behaviour()
-@cocotb.parametrize(policy=[ROUND_ROBIN, LEAST_LOADED, FLOW_HASH], size=[60, 64, 65, 1500])
+@cocotb.parametrize((("policy", "size"), list(itertools.product(POLICIES, SIZES)) if SOAK else USUAL))
 async def two_full_lines_pass_without_loss(dut: Any, policy: int, size: int) -> None:
     card = Card(dut, slots=32)
     card.settings.policy = policy

@@ -6,7 +6,20 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
-from streams import Channel, Sink, Stalls, bursts, cycles, frame_words, frames_of, mostly, never, seldom, watch_no_path
+from streams import (
+    Channel,
+    Sink,
+    Stalls,
+    bursts,
+    cycles,
+    frame_words,
+    frames_of,
+    mostly,
+    never,
+    seldom,
+    together,
+    watch_no_path,
+)
 
 CLOCKS = [(10_000, 10_002), (10_002, 10_000), (10_000, 10_000), (10_000, 3_104)]  # periods in ps
 
@@ -92,7 +105,7 @@ def behaviour() -> Any:
 
 
 @behaviour()
-@cocotb.parametrize(clocks=CLOCKS[:3], sending=[never, seldom])
+@cocotb.parametrize((("clocks", "sending"), together(CLOCKS[:3], [never, seldom])))
 async def nothing_is_lost_between_clocks_of_200_ppm(dut: Any, clocks: Any, sending: Any) -> None:
     mac = await Mac(dut).start(clocks)
     end = sink(dut, never())
@@ -105,7 +118,7 @@ async def nothing_is_lost_between_clocks_of_200_ppm(dut: Any, clocks: Any, sendi
 
 
 @behaviour()
-@cocotb.parametrize(clocks=CLOCKS, taking=[mostly, bursts])
+@cocotb.parametrize((("clocks", "taking"), together(CLOCKS, [mostly, bursts])))
 async def frames_without_room_are_dropped_whole_and_counted(dut: Any, clocks: Any, taking: Any) -> None:
     if not int(dut.DROP_WHEN_FULL.value):
         return
