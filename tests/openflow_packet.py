@@ -6,7 +6,10 @@ says."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 
 from scapy.layers.sctp import crc32c
 from switch_parser.oracle import expected
@@ -39,6 +42,11 @@ def words(data: bytes) -> tuple[int, ...]:
     return struct.unpack(f">{len(data) // 2}H", data)
 
 
+@lru_cache(10_000)  # the same bytes are read in each table, and before and behind it
+def _parsed(data: bytes) -> Mapping[str, int]:
+    return MappingProxyType(expected(data, 0))
+
+
 @dataclass(frozen=True)
 class Packet:
     """An Ethernet frame of 14 bytes at least. ``kind``: its type field or, of 802.3, length, LLC and SNAP; ``labels``:
@@ -57,7 +65,7 @@ class Packet:
     def read(cls, data: bytes) -> Packet:
         """Reads a frame, two tags at most."""
         at, tags = 12, []
-        found = expected(data, 0)
+        found = _parsed(data)
         for _ in range(found["tags"]):
             tags.append(struct.unpack_from(">HH", data, at))
             at += 4
@@ -86,11 +94,11 @@ class Packet:
 
     # ------------------------------------------------------------------------------------------------- what it has
 
-    def layers(self) -> dict[str, int]:
+    def layers(self) -> Mapping[str, int]:
         """What the parser's oracle says of the header behind tags and labels; places are the body's."""
         if self.labels or self.eth_type < 0x600 or self.eth_type in VLAN_TYPES:
-            return expected(bytes(12) + b"\xff\xff", 0)
-        found = expected(bytes(12) + self.eth_type.to_bytes(2, "big") + self.body, 0)
+            return _parsed(bytes(12) + b"\xff\xff")
+        found = _parsed(bytes(12) + self.eth_type.to_bytes(2, "big") + self.body)
         return found | {"at_l3": found["at_l3"] - 14, "at_l4": found["at_l4"] - 14}
 
     def fields(self) -> dict[int, int]:
