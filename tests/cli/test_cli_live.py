@@ -111,10 +111,10 @@ def traffic(count: int) -> list[bytes]:
     return [some[n % len(some)] for n in range(count)]
 
 
-@pytest.mark.parametrize("kind", ["iface", "xdp"])
-def test_20000_packets_none_lost_and_none_wrong(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "count"), [("iface", 8_000), ("xdp", 20_000)])  # XDP's chunks come round again
+def test_packets_in_thousands_none_lost_and_none_wrong(tmp_path: Path, kind: str, count: int) -> None:
     """tcpdump stands beside an interface that is copied; what XDP takes away only the sender knows."""
-    out, theirs, packets = tmp_path / "out.pcap", tmp_path / "theirs.pcap", traffic(20_000)
+    out, theirs, packets = tmp_path / "out.pcap", tmp_path / "theirs.pcap", traffic(count)
     begin = time.time()
     running = start("filter", FILTER, f"{kind}:card0", "-w", out, "--json", tmp_path / "report.json")
     wait_for(out, HEADER)
@@ -123,7 +123,7 @@ def test_20000_packets_none_lost_and_none_wrong(tmp_path: Path, kind: str) -> No
         beside = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert beside.stderr is not None and any("listening on" in line for line in iter(beside.stderr.readline, ""))
     send("peer0", packets, receiver="card0")
-    until(lambda: said_at_sigusr1(running, r"headrace: ([\d,]+) packets, ") == 20_000, "all packets")
+    until(lambda: said_at_sigusr1(running, r"headrace: ([\d,]+) packets, ") == count, "all packets")
     end(running)
     assert running.returncode == 0
     verdicts = bpf.run_many(bpf.compile(FILTER), [(packet, len(packet)) for packet in packets])
@@ -133,10 +133,10 @@ def test_20000_packets_none_lost_and_none_wrong(tmp_path: Path, kind: str) -> No
         until(lambda: said_at_sigusr1(beside, captured) == len(expected), "tcpdump")
         end(beside)
         assert frames(theirs) == expected
-    assert 2000 < len(expected) < 18_000
+    assert 0.1 * count < len(expected) < 0.9 * count
     assert frames(out) == expected
     report = json.loads((tmp_path / "report.json").read_text())
-    assert (report["packets"], report["matched"]) == (20_000, len(expected))
+    assert (report["packets"], report["matched"]) == (count, len(expected))
     assert (report["lost"], report["missed"], report["uninspected"], report["fault"]) == (0, 0, 0, None)
     assert int(begin) <= struct.unpack_from("<I", out.read_bytes(), HEADER)[0] <= time.time()
 
