@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Models for tests are compiled in two fifths of the time, by one compiler in each process of the tests, and run a little
-# slower. ccache would look for what is built once. Others keep the models that users have.
+# Models for tests are compiled in two fifths of the time, by one compiler in each process of the tests, and run a
+# little slower. ccache would look for what is built once. Others keep the models that users have.
 os.environ.setdefault("HEADRACE_CXXFLAGS", "-Og")
 os.environ.setdefault("HEADRACE_JOBS", "1")
 os.environ.setdefault("CCACHE_DISABLE", "1")
