@@ -243,14 +243,14 @@ class RpuDriver:
         start = self._now()
         enabled = self.disable([unit])
         dropped = 0
-        if not self._empty(unit, drain_ns):
+        if not self.empty(unit, drain_ns):
             held = self.state(unit).outstanding
             if not force:
                 self.enable(enabled)
                 raise HeadraceError(f"unit {unit} keeps {held} packets: it is as it was")
             before = self.counters(unit).tx_packets
             self._unit(unit).control.set(evict=1)
-            self._empty(unit, drain_ns)
+            self.empty(unit, drain_ns)
             dropped = max(0, held - (self.counters(unit).tx_packets - before))
         drained = self._now()
         self.reset([unit])
@@ -276,7 +276,7 @@ class RpuDriver:
             boot_ns=self._now() - swapped,
         )
 
-    def _empty(self, unit: int, within_ns: int) -> bool:
+    def empty(self, unit: int, within_ns: int = _DRAIN_NS) -> bool:
         """Waits until a unit has no packets, so much of the card's time at most; says whether it has none."""
         end = self._now() + within_ns
         while self._unit(unit).slots.outstanding != 0:

@@ -30,7 +30,6 @@ Command = Callable[[Mapping[str, Any]], dict[str, Any]]
 _QUICK_S, _CALM_S = 0.002, 0.05  # of wall time between looks at the socket: while somebody asks, and otherwise
 _BUSY_S = 0.5  # after a request
 _WATCH_S = 1.0  # between looks at units
-_DRAIN_TURNS = 4_000  # some cycles each
 
 
 class Service:
@@ -97,11 +96,11 @@ class Service:
 
     def load(self, units: Sequence[int], name: str, program: elf.Program, force: bool = False) -> None:
         """Loads a program, and what it is called, into units of the running card, whose packets go to other units
-        meanwhile. A unit that keeps packets is refused (HeadraceError), or with ``force`` loses them."""
+        meanwhile. A unit that keeps packets for 200 us is refused (HeadraceError), or with ``force`` loses them."""
         driver = self.driver
         for unit in units:
             enabled = driver.disable([unit])
-            if not force and not self._drained(unit):
+            if not force and not driver.empty(unit):
                 driver.enable(enabled)
                 raise HeadraceError(f"unit {unit} keeps packets: force it, and they are lost")
             driver.load(program, [unit])
@@ -133,13 +132,6 @@ class Service:
         self.programs[unit] = chosen
         self.tables[unit] = table
         return report
-
-    def _drained(self, unit: int) -> bool:
-        for _ in range(_DRAIN_TURNS):
-            if self.driver.state(unit).outstanding == 0:
-                return True
-            self.driver.advance()
-        return False
 
     # ------------------------------------------------------------------------------------------------ requests
 
