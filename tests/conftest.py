@@ -47,8 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[CHANGED] = None if commit is None else changed_since(commit)
     except RuntimeError as error:
         raise pytest.UsageError(f"--changed {commit}: {error}") from None
-    config.pluginmanager.register(ProcessorTime())
-    if config.args_source != pytest.Config.ArgsSource.ARGS:  # all tests
+    all_of_them = config.args_source != pytest.Config.ArgsSource.ARGS
+    config.pluginmanager.register(ProcessorTime(with_speed=all_of_them))
+    if all_of_them:
         config.pluginmanager.register(StaleFigures())
     if config.getoption("--soak"):
         os.environ["HEADRACE_SOAK"] = "1"  # for cocotb's benches, in their own processes
@@ -61,7 +62,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("SUDO_UID", None)
     # Verilator's makefiles call `python`, which a machine need not have outside of the environment.
     os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
-    all_of_them = config.args_source != pytest.Config.ArgsSource.ARGS
     keep = getattr(config, "workerinput", {}).get("keep", all_of_them and "HEADRACE_FRESH" not in os.environ)
     config.stash[KEPT] = Kept(keep)
     config.pluginmanager.register(config.stash[KEPT])

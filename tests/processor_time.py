@@ -1,7 +1,8 @@
 """What the tests cost: processor time of the process that runs them and of all that they started and waited for.
 
 Processor time, not time of the wall clock, since that is what a test costs whatever else the machine does. Machines
-differ: what Python takes for ten million additions stands beside it, measured before the first test and after the last.
+differ: where all tests run, what Python takes for ten million additions stands beside it, measured before the first
+test and after the last.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ def ten_million() -> float:
 class ProcessorTime:
     """Adds up what each file of tests takes, in each process of pytest-xdist and over all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_speed: bool) -> None:
+        """``with_speed``: says how fast Python is too."""
+        self.with_speed = with_speed
         self.files: Counter[str] = Counter()  # seconds, by the file's path
         self.rest = 0.0  # seconds that no file took: imports, collecting, waiting for the processes
         self.ten_million = 0.0  # seconds, before the tests
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        if not hasattr(session.config, "workerinput"):
+        if self.with_speed and not hasattr(session.config, "workerinput"):
             self.ten_million = ten_million()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -76,8 +79,10 @@ class ProcessorTime:
         for path, seconds in self.files.items():
             folders[str(Path(*Path(path).parent.parts[:3]))] += seconds
         write = terminalreporter.write_line
-        adding = (self.ten_million + ten_million()) / 2
-        write(f"processor time: {folders.total() / 60:.1f} minutes; Python adds ten million numbers in {adding:.2f} s")
+        speed = ""
+        if self.with_speed:
+            speed = f"; Python adds ten million numbers in {(self.ten_million + ten_million()) / 2:.2f} s"
+        write(f"processor time: {folders.total() / 60:.1f} minutes{speed}")
         for folder, seconds in folders.most_common():
             write(f"  {seconds:8.1f} s  {folder}")
         write(f"the {DEAREST} dearest files:")
