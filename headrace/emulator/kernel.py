@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import gc
 import os
 import re
 import select
@@ -257,7 +258,9 @@ def batch(
 
 
 def begin_child() -> None:
-    """What a child that Python has forked does first: it dies with its parent, and handles signals as usual."""
+    """What a child that Python has forked does first: it dies with its parent, handles signals as usual, and doesn't
+    collect what the parent has left, such as a connection that waits for threads which the child hasn't."""
+    gc.freeze()
     die_with_parent()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import os
@@ -228,3 +229,24 @@ def test_who_runs_it_may_have_other_children_and_adopts_none(tmp_path: Path) -> 
     os.kill(orphan, signal.SIGKILL)
     with pytest.raises(ChildProcessError):
         os.waitpid(orphan, 0)
+
+
+@pytest.mark.live
+def test_what_who_runs_it_has_left_to_be_collected_is_not_ended_by_the_emulation(tmp_path: Path) -> None:
+    class Left:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            with (tmp_path / "ended").open("a") as file:
+                file.write(f"by {os.getpid()}\n")
+
+    path, replay = two_nodes(tmp_path, "software", {}, [{}])
+    gc.disable()
+    try:
+        Left()
+        assert main(["emulate", "run", str(path), "--replay", str(replay), "--name", tmp_path.name]) == 0
+    finally:
+        gc.enable()
+    gc.collect()
+    assert (tmp_path / "ended").read_text() == f"by {os.getpid()}\n"
