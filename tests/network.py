@@ -82,11 +82,3 @@ def numbered(count: int, size: int = 60) -> list[bytes]:
 def wait_for(path: Path, size: int) -> None:
     """Until a file has as many bytes."""
     until(lambda: path.exists() and path.stat().st_size >= size, f"{size} bytes in {path}")
-
-
-def wait_for_capture() -> None:
-    """Until some program in this network captures packets."""
-    until(
-        lambda: any(line.split()[5] == "1" for line in Path("/proc/thread-self/net/packet").read_text().splitlines()),
-        "someone who captures",
-    )

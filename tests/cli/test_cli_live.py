@@ -27,7 +27,6 @@ from network import (
     stream,
     tcp_bytes,
     wait_for,
-    wait_for_capture,
 )
 from oracle import random_packets
 from patience import HANG_S, hold, until
@@ -312,8 +311,7 @@ def test_a_missing_interface_and_missing_rights_are_one_line_and_code_1(command:
 
 def test_measure_counts_live_packets_up_to_a_number() -> None:
     running = start("measure", "size", "iface:card0", "-c", 50, "--json", "-")
-    wait_for_capture()
-    send("peer0", numbered(100))
+    until(lambda: send("peer0", numbered(100)) or running.poll() is not None, "50 packets")
     said, _ = running.communicate()
     assert running.returncode == 0 and json.loads(said)["packets"] == 50
 
