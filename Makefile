@@ -1,7 +1,7 @@
 # Thin entries: everything is done by the `headrace` command, pytest and the tools' own programs.
 HEADRACE = .venv/bin/headrace
 
-.PHONY: setup demo dashboard test soak mutation lint bench figures figures-fit docs
+.PHONY: setup demo dashboard test soak mutation lint bench figures figures-fit docs recording
 setup:
 	@scripts/setup.sh
 
@@ -40,3 +40,11 @@ figures-fit: setup  # the same for place and route, which takes hours
 
 docs: setup
 	@$(HEADRACE) docs build/docs
+
+recording: setup  # the terminal that README shows; `make demo` has left the traffic
+	@mkdir -p build/recording && cp build/demo/traffic.pcap build/recording
+	@cd build/recording && PATH="$(CURDIR)/.venv/bin:$$PATH" python $(CURDIR)/scripts/record_terminal.py \
+		$(CURDIR)/docs/images/first-session.svg \
+		"headrace filter 'tcp port 80' traffic.pcap -w web.pcap" \
+		"tcpdump -r traffic.pcap -w web-tcpdump.pcap 'tcp port 80'" \
+		"cmp web.pcap web-tcpdump.pcap && echo same"
