@@ -32,7 +32,7 @@ def lint_command(
     found = False
     if card is None:
         root = paths.share()
-        for fault in faults_of_tree(root / "rtl", root / "tests", root / "examples"):
+        for fault in faults_of_tree(root / "rtl", root / "headrace", root / "tests", root / "examples"):
             print(fault, file=sys.stderr)
             found = True
     for description in [load_card(card)] if card is not None else list_cards():

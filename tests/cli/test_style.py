@@ -53,7 +53,7 @@ def test_a_header_of_macros_needs_no_module(tmp_path: Path) -> None:
 
 def test_the_tree_has_none() -> None:
     root = paths.share()
-    assert faults_of_tree(root / "rtl", root / "tests", root / "examples") == []
+    assert faults_of_tree(root / "rtl", root / "headrace", root / "tests", root / "examples") == []
 
 
 def test_lint_fails_where_a_file_has_one(

@@ -4,8 +4,9 @@ Each property is proved by induction: it holds in the first cycles, and it goes 
 The width of the data does not matter to the logic, so narrow words and small memories stand for all.
 """
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 # stream_width with equal widths is a stream_reg.
 CASES = [

@@ -29,9 +29,8 @@ run = Verilator.test
 
 def look(block: str, files: Sequence[Path], parameters: Mapping[str, int], arguments: Sequence[str]) -> NoReturn:
     """In the place of the builder: note what is in the model."""
-    import benches
-
     from headrace.build.toolchain import Workshop
+    from headrace.testing import benches
 
     entry = outcome.setdefault(os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0], {"mutants": [], "size": 0})
     with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "log", "w") as log:
@@ -52,7 +51,7 @@ Verilator.test = test
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if SURVEY:
-        import benches
+        from headrace.testing import benches
 
         benches.program = look
         items[:] = [item for item in items if "simulate(" in item.path.read_text()]

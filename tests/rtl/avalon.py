@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cocotb.triggers import RisingEdge
-from streams import Stalls, never
+
+from headrace.testing.streams import Stalls, never
 
 OKAY, SLVERR, DECERR = 0, 2, 3
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 import simulation
 
-simulation.use_verilator()
+from headrace.testing.simulation import use_verilator
+
+use_verilator()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
 """Proofs of what goes into a crossing of clocks, by induction: each frame goes whole, or is counted once."""
 
-from formal.cases import Bug, Case, Proofs
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [Case("stream_elastic", {"DROP_WHEN_FULL": drop}, induction=2, cover=12) for drop in (0, 1)]
 ELASTIC = ("stream_elastic", {}, "stream_elastic")

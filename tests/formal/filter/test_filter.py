@@ -1,6 +1,6 @@
 """Proofs of the filter engine's parts where a simulation can't try every order of events."""
 
-from formal.cases import Bug, Case, Proofs
+from headrace.testing.cases import Bug, Case, Proofs
 
 DISPATCH = ("filter_dispatch", {"CORES": 3}, "filter_dispatch")
 

@@ -1,7 +1,8 @@
 """Proofs of the parts that hand out turns and numbers, by induction."""
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [
     *(Case("number_pool", {"COUNT": count}, induction=2) for count in (4, 5)),

@@ -1,7 +1,8 @@
 """Proofs of the parts around memories, by induction."""
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [Case("ram_update", {"STEPS": steps}, induction=steps + 4) for steps in (1, 2, 3)]
 LARGER = [Case("ram_update", {"STEPS": 2, "DEPTH": depth, "WIDTH": 2}, induction=6) for depth in (1, 8)]

@@ -1,7 +1,8 @@
 """Proofs of the order in which reads are answered, by induction."""
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [
     Case("pcie_read_order", {"ID_W": 1}, induction=1, cover=10),

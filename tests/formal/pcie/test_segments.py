@@ -1,7 +1,8 @@
 """Proofs that every byte of a write of host memory is in one request, for requests of up to 128 bytes, by induction."""
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [Case("pcie_segments", {}, induction=1, cover=10)]
 SEGMENTS = ("pcie_segments", {}, "pcie_segments")

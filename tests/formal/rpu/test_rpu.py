@@ -1,6 +1,6 @@
 """Proofs of the book of a unit's slots, by induction: whatever is released, taken and flushed, it stays right."""
 
-from formal.cases import Bug, Case, Proofs
+from headrace.testing.cases import Bug, Case, Proofs
 
 CASES = [Case("rpu_slot_book", {"SLOTS": slots}, induction=2, cover=12) for slots in (1, 3, 4)]
 BOOK = ("rpu_slot_book", {}, "rpu_slot_book")

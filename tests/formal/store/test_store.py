@@ -2,7 +2,7 @@
 by induction.
 """
 
-from formal.cases import Bug, Case, Proofs
+from headrace.testing.cases import Bug, Case, Proofs
 
 STORE = Case("packet_store", {}, induction=1)
 # A full store comes about from any state of which the invariants hold; from a reset it is too far away.

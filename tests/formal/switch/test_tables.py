@@ -1,7 +1,8 @@
 """Proofs that the exact table keeps its entries and finds them while they move, by induction."""
 
-from formal.cases import Bug, Case, Proofs
 from soak import soak
+
+from headrace.testing.cases import Bug, Case, Proofs
 
 TABLE = Case("exact_table", {}, induction=3, cover=24)
 LARGER = [

@@ -13,7 +13,9 @@ from action_processor.scapy_packets import CHECKED, checksum, parsed, rebuilt, u
 from cocotb.triggers import RisingEdge
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from streams import (
+
+from headrace.cards.switch.layout import ACTION, COPY, EDIT, LAYERS, MATCH, REASON_TTL, Act
+from headrace.testing.streams import (
     PATTERNS,
     PERIOD_PS,
     Channel,
@@ -31,8 +33,6 @@ from streams import (
     until,
     watch_no_path,
 )
-
-from headrace.cards.switch.layout import ACTION, COPY, EDIT, LAYERS, MATCH, REASON_TTL, Act
 
 LATENCY = 15
 ALL_PORTS = (1 << 64) - 1

@@ -8,8 +8,23 @@ from typing import Any
 import cocotb
 from avalon import DECERR, OKAY, SLVERR, Agent
 from cocotbext.avalon import AvalonMMBus, AvalonMMMemoryBFM
-from streams import PAIRS, PATTERNS, Channel, Sink, Source, Stalls, Word, behaviour, bursts, cycles, gaps, never, until
-from streams import start as start_streams
+
+from headrace.testing.streams import (
+    PAIRS,
+    PATTERNS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    Word,
+    behaviour,
+    bursts,
+    cycles,
+    gaps,
+    never,
+    until,
+)
+from headrace.testing.streams import start as start_streams
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,21 @@ import cocotb
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiRamWrite, AxiWriteBus
-from streams import PAIRS, Channel, Source, Stalls, Word, behaviour, bursts, cycles, frame_words, never, seldom, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Source,
+    Stalls,
+    Word,
+    behaviour,
+    bursts,
+    cycles,
+    frame_words,
+    never,
+    seldom,
+    until,
+)
 
 Command = tuple[int, bytes, int]  # address, what the frame has, length of the command
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 import cocotb
-from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, start, until
+
+from headrace.testing.streams import PAIRS, Channel, Sink, Source, behaviour, cycles, start, until
 
 SLVERR = 2
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from streams import PERIOD_PS, cycles
+
+from headrace.testing.streams import PERIOD_PS, cycles
 
 
 async def changes(dut: Any, valid: str, what: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
+
+from headrace.testing.streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
 
 
 @dataclass

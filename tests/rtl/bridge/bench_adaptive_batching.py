@@ -7,7 +7,8 @@ import cocotb
 from bridge.bench_adaptive_batching_model import UNIT_LOG2, WORD32, Batching, Law
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
-from streams import PERIOD_PS, behaviour, cycles
+
+from headrace.testing.streams import PERIOD_PS, behaviour, cycles
 
 INPUTS = "enable target_ns most closed taken posted window packets gap_min"
 

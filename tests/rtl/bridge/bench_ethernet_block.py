@@ -22,7 +22,8 @@ from bridge.noc_packets import (
     write_table,
 )
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     Channel,
     Sink,
     Source,

@@ -22,7 +22,21 @@ from bridge.noc_packets import (
     write_table,
 )
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Sink, Source, Word, behaviour, bursts, cycles, mostly, never, seldom, start, until
+
+from headrace.testing.streams import (
+    PERIOD_PS,
+    Sink,
+    Source,
+    Word,
+    behaviour,
+    bursts,
+    cycles,
+    mostly,
+    never,
+    seldom,
+    start,
+    until,
+)
 
 HERE = 5
 NEVER = (1 << 64) - 1

@@ -6,7 +6,8 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import channel, frame_beats, frames
-from streams import PAIRS, Channel, Sink, Source, behaviour, gaps, never, start, until
+
+from headrace.testing.streams import PAIRS, Channel, Sink, Source, behaviour, gaps, never, start, until
 
 
 def with_crc(data: bytes) -> bytes:

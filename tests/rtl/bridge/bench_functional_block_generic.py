@@ -6,7 +6,8 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import channel, frame_beats, frames
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
+
+from headrace.testing.streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 NEVER = (1 << 64) - 1
 

@@ -9,7 +9,8 @@ import cocotb
 from bridge.h2s_host import BULK, EXPRESS, NEVER, REASONS, STEP_NS, Settings, Setup, words_of
 from bridge.noc_packets import Header, Packet, sizes
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+
+from headrace.testing.streams import PAIRS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
 
 def packets(dut: Any, count: int, critical: float = 0.0, bad: float = 0.0) -> list[Packet]:

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from bridge.h2s_host import BULK, EXPRESS, Settings, Setup
 from bridge.noc_packets import Header, Packet, header_beats
-from streams import behaviour, cycles
+
+from headrace.testing.streams import behaviour, cycles
 
 CLOCK_HZ = 322.265625e6
 MICROSECOND = 322  # in cycles

@@ -7,7 +7,8 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Entry, Header, look_up, table_write
 from cocotb.triggers import RisingEdge
-from streams import behaviour, start
+
+from headrace.testing.streams import behaviour, start
 
 MASKS = (0xFFFFFFFF, 0xFFFF0000, 0x0000FFFF, 0xFF, 1 << 31, 0)
 HERE = 0b0110

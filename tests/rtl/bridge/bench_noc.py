@@ -10,7 +10,21 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Header, Packet, beats, packet_of
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Stalls, Word, behaviour, bursts, cycles, mostly, never, seldom, start, until, watch_no_path
+
+from headrace.testing.streams import (
+    PAIRS,
+    Stalls,
+    Word,
+    behaviour,
+    bursts,
+    cycles,
+    mostly,
+    never,
+    seldom,
+    start,
+    until,
+    watch_no_path,
+)
 
 Traffic = list[list[Packet]]  # of each port
 EPOCH_DELAY = 4

@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from bridge.noc_packets import Header, Packet, channel, frame_beats, packets_of, sizes
-from streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
+
+from headrace.testing.streams import PAIRS, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 
 async def check(dut: Any, packets: list[Packet], source_stalls: Any, sink_stalls: Any) -> Sink:

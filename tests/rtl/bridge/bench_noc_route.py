@@ -18,7 +18,8 @@ from bridge.noc_packets import (
     write_table,
 )
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Sink, Source, Stalls, behaviour, cycles, gaps, mostly, never, start, until
+
+from headrace.testing.streams import PAIRS, Sink, Source, Stalls, behaviour, cycles, gaps, mostly, never, start, until
 
 HERE = 0x2A
 LATE = 4  # cycles after which no frame begins to be offered by an old entry: noc.sv counts on it

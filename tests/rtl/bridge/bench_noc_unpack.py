@@ -6,7 +6,8 @@ from typing import Any
 import cocotb
 from bridge.noc_packets import Header, Packet, beats, channel, frames, header_beats
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, gaps, never, start, until
+
+from headrace.testing.streams import PAIRS, Channel, Sink, Source, behaviour, cycles, gaps, never, start, until
 
 
 def some_packets(longest: int, count: int) -> list[Packet]:

@@ -16,7 +16,8 @@ from bridge.noc_packets import MEMORY_WORDS, Header, Packet, channel, fields, he
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
-from streams import PAIRS, Sink, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+
+from headrace.testing.streams import PAIRS, Sink, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
 MOST_WORDS = 0x7FFF
 MICROSECOND = 322  # cycles

@@ -7,7 +7,8 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, behaviour, cycles
+
+from headrace.testing.streams import PERIOD_PS, behaviour, cycles
 
 NEVER = (1 << 64) - 1
 WORD32 = (1 << 32) - 1

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, PATTERNS, PERIOD_PS, behaviour
+
+from headrace.testing.streams import PAIRS, PATTERNS, PERIOD_PS, behaviour
 
 WRITE_LATENCY = 2
 

@@ -15,7 +15,8 @@ import cocotb
 from bridge.noc_packets import Header, Packet, beats, channel, fields
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Source, Stalls, cycles, never
+
+from headrace.testing.streams import PERIOD_PS, Source, Stalls, cycles, never
 
 PAGE = 4096
 NEVER = (1 << 64) - 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streams import Channel, Word, cycles
+from headrace.testing.streams import Channel, Word, cycles
 
 HEADER_BYTES = 10
 MEMORY_WORDS = 3

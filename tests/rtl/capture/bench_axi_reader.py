@@ -8,7 +8,8 @@ import cocotb
 from capture.host import DECERR, OKAY, PAGE, SLVERR, Host, start
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiRamRead, AxiReadBus
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     Channel,
     Sink,

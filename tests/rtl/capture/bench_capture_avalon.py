@@ -10,9 +10,9 @@ from capture.host import start
 from capture.packets import HEADER_BYTES, SECOND, record
 from cocotb.triggers import RisingEdge
 from simulation import ROOT
-from streams import PATTERNS, Stalls, behaviour, cycles, never
 
 from headrace.registers.compile import load_map
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, cycles, never
 
 REGISTERS = {path: address for path, address, _ in load_map(ROOT / "regs" / "capture.rdl").walk()}
 INPUTS = [f"s_axil_{name}" for name in ("awvalid", "wvalid", "bready", "arvalid", "rready", "awprot", "arprot")]

@@ -9,9 +9,9 @@ from capture.host import Host, start
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from simulation import ROOT
-from streams import PATTERNS, Stalls, behaviour, cycles, frame_words, until
 
 from headrace.registers.compile import load_map
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, cycles, frame_words, until
 
 REGISTERS = {path: address for path, address, _ in load_map(ROOT / "regs" / "capture_card.rdl").walk()}
 RING, RING_LOG2 = 0x40_0000, 12

@@ -9,9 +9,9 @@ from typing import Any
 from capture.host import start
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from simulation import ROOT
-from streams import behaviour, cycles
 
 from headrace.registers.compile import load_map
+from headrace.testing.streams import behaviour, cycles
 
 REGISTERS = {path: address for path, address, _ in load_map(ROOT / "regs" / "capture.rdl").walk()}
 INPUTS = ("avm_read_readdatavalid", "avm_write_writeresponsevalid", "irq_ready", "time_ns")

@@ -8,7 +8,8 @@ import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR, SLVERR
 from capture.packets import HEADER_BYTES, MAX_CAPTURED
-from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, together, until
+
+from headrace.testing.streams import PATTERNS, behaviour, bursts, cycles, mostly, never, seldom, together, until
 
 
 def flat(packets: list[list[bytes]]) -> list[bytes]:

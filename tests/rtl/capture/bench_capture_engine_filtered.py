@@ -7,7 +7,8 @@ from typing import Any
 import cocotb
 from capture.engine import Engine, lengths
 from capture.host import DECERR
-from streams import PAIRS, behaviour, cycles, never, seldom, until
+
+from headrace.testing.streams import PAIRS, behaviour, cycles, never, seldom, until
 
 
 @behaviour()

@@ -6,7 +6,8 @@ from typing import Any
 import cocotb
 from capture.host import start
 from cocotb.triggers import RisingEdge
-from streams import behaviour, cycles, until
+
+from headrace.testing.streams import behaviour, cycles, until
 
 NEVER = 0xFFFFFFFF
 NS_A_CYCLE = 5

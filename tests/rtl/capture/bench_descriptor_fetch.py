@@ -10,7 +10,8 @@ import cocotb
 from capture.host import Memory, start
 from capture.packets import MAX_CAPTURED, Packet
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
 
 SLOT = 16
 

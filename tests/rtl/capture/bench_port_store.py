@@ -8,7 +8,8 @@ import cocotb
 from capture.host import start
 from capture.packets import MAX_CAPTURED, Packet
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     Channel,
     Sink,

@@ -9,7 +9,21 @@ import cocotb
 from capture.host import start
 from capture.packets import HEADER_BYTES, MAX_CAPTURED
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, gaps, never, seldom, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    Word,
+    behaviour,
+    cycles,
+    gaps,
+    never,
+    seldom,
+    until,
+)
 
 INPUTS = ("record_valid", "data_valid", "word_ready", "rewind")
 

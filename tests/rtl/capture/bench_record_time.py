@@ -7,7 +7,8 @@ import cocotb
 from capture.host import start
 from capture.packets import SECOND, Packet
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
+
+from headrace.testing.streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, cycles, never, until
 
 LONGEST = 1 << 32  # seconds that a record's header can tell
 

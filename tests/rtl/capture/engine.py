@@ -10,7 +10,8 @@ import cocotb
 from capture.host import OKAY, PAGE, Host, start
 from capture.packets import HEADER_BYTES, MAX_CAPTURED, SECOND, Packet, record
 from cocotb.triggers import RisingEdge
-from streams import Stalls, cycles, never, until
+
+from headrace.testing.streams import Stalls, cycles, never, until
 
 INPUTS = ("enable", "wait_for_room", "consumer", "descriptor_head", "s_axis_tvalid", "m_axis_tready")
 NS_A_CYCLE = 7

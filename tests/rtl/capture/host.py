@@ -9,7 +9,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Stalls, cycles, never
+
+from headrace.testing.streams import PERIOD_PS, Stalls, cycles, never
 
 PAGE = 4096
 OKAY, SLVERR, DECERR = 0, 2, 3

@@ -4,7 +4,8 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from streams import PERIOD_PS, cycles
+
+from headrace.testing.streams import PERIOD_PS, cycles
 
 Rows = list[tuple[int, ...]]  # values of the ports behind clk and rst, a cycle each
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, start, together, until
+
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, start, together, until
 
 LATENCY = 4  # cycles from a read to its values, beside those in which a packet is counted
 

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from custom_actions.oracle import CRC, FIR, ONE, Filter, Sent, expected, some_packet, udp
-from streams import (
+
+from headrace.testing.streams import (
     PATTERNS,
     PERIOD_PS,
     Channel,

@@ -6,9 +6,21 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Channel, Source, behaviour, cycles, frame_words, frames_of, gaps, never, start, until
 
 from headrace.cards.switch.layout import SENT, Struct
+from headrace.testing.streams import (
+    PATTERNS,
+    Channel,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    frames_of,
+    gaps,
+    never,
+    start,
+    until,
+)
 
 HEAD = 64
 SOURCE = Struct(in_port=8, next=4, program_at=16, metadata=64, tunnel_id=64)

@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from exact_table.operations import Answer, Op, Table, begin
-from streams import PATTERNS, behaviour, cycles
+
+from headrace.testing.streams import PATTERNS, behaviour, cycles
 
 
 def keys(dut: Any) -> list[int]:

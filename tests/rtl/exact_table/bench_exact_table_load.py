@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from exact_table.operations import Answer, Op, begin
-from streams import PATTERNS, behaviour
+
+from headrace.testing.streams import PATTERNS, behaviour
 
 
 @behaviour()

@@ -4,8 +4,8 @@ import random
 from enum import IntEnum
 from typing import Any
 
-from lookups import Lookups, State
-from streams import Stalls, start
+from headrace.testing.lookups import Lookups, State
+from headrace.testing.streams import Stalls, start
 
 
 class Op(IntEnum):

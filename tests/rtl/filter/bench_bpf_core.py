@@ -8,11 +8,11 @@ import cocotb
 from filter.core import Core, Frame, Verdict, combine, judge
 from filter.loader import SLOTS
 from oracle import TCP_SOURCE_100, interpret, random_packets, random_programs
-from streams import PAIRS, PATTERNS, SOAK, bursts, mostly, never, seldom
 
 from headrace.net import bpf
 from headrace.net.assembler import assemble
 from headrace.net.bpf import Instruction, Program
+from headrace.testing.streams import PAIRS, PATTERNS, SOAK, bursts, mostly, never, seldom
 
 TOP = 0xFFFFFFFF
 RETURN_1 = Instruction(0x06, 0, 0, 1)

@@ -11,10 +11,10 @@ from typing import Any
 
 from cocotb.triggers import Timer
 from oracle import interpret
-from streams import behaviour
 
 from headrace.net import bpf
 from headrace.net.bpf import SCRATCH_WORDS, Instruction, Program
+from headrace.testing.streams import behaviour
 
 TOP = 0xFFFFFFFF
 SCRATCH_CODES = (0x60, 0x61, 0x02, 0x03)

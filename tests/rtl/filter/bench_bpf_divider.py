@@ -8,7 +8,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, behaviour
+
+from headrace.testing.streams import PERIOD_PS, behaviour
 
 THREADS = 8
 TOP = 0xFFFFFFFF

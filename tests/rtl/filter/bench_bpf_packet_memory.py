@@ -6,7 +6,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, behaviour
+
+from headrace.testing.streams import PERIOD_PS, behaviour
 
 BYTE, HALF, WORD = range(3)
 LOAD_LATENCY = 4

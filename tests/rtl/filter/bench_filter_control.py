@@ -9,7 +9,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Combine, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
-from streams import PERIOD_PS, Stalls, behaviour, bursts, cycles, mostly, never, seldom
+
+from headrace.testing.streams import PERIOD_PS, Stalls, behaviour, bursts, cycles, mostly, never, seldom
 
 # Byte addresses of regs/filter.rdl
 CARD, CORES, IMEM_WORDS, MAX_FRAME, DATA_W = range(0x000, 0x014, 4)

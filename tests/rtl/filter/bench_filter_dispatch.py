@@ -9,7 +9,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Stalls, behaviour, bursts, mostly, never, seldom
+
+from headrace.testing.streams import PERIOD_PS, Stalls, behaviour, bursts, mostly, never, seldom
 
 # Cycles from a frame's beat at the port to the same beat at the core, and from its last there until in_ready counts it.
 TAP = 2

@@ -14,7 +14,10 @@ from filter.core import MEASURES, Frame, Verdict, judge
 from filter.loader import SLOTS, Loader, Slots
 from filter.meta import rx_user, unpack_tx
 from oracle import random_packets
-from streams import (
+
+from headrace.net import bpf
+from headrace.net.assembler import assemble
+from headrace.testing.streams import (
     PERIOD_PS,
     Channel,
     Sink,
@@ -30,9 +33,6 @@ from streams import (
     never,
     seldom,
 )
-
-from headrace.net import bpf
-from headrace.net.assembler import assemble
 
 ACCEPT = assemble("ret #262144")
 BUDGET = 16384

@@ -11,7 +11,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from filter.meta import PROGRAMS, TxMeta, unpack_tx
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PATTERNS,
     PERIOD_PS,

@@ -8,7 +8,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Stalls, behaviour, bursts, mostly, never, seldom
+
+from headrace.testing.streams import PERIOD_PS, Stalls, behaviour, bursts, mostly, never, seldom
 
 MOST_IN_A_CORE = 63
 

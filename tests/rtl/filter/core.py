@@ -10,9 +10,9 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge
 from filter.loader import SLOTS, Loader, Slots
-from streams import PERIOD_PS, Stalls, never
 
 from headrace.net import bpf
+from headrace.testing.streams import PERIOD_PS, Stalls, never
 
 MEASURES = 1024
 MAX_BUDGET = 65535

@@ -11,7 +11,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 from scapy.layers.l2 import Dot1Q, Ether
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PATTERNS,
     PERIOD_PS,

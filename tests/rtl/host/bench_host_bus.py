@@ -10,7 +10,8 @@ from typing import Any
 import cocotb
 from capture.host import start
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Stalls, behaviour, bursts, cycles, never
+
+from headrace.testing.streams import PAIRS, Stalls, behaviour, bursts, cycles, never
 
 REQUEST = (
     *(("rready", 1), ("arvalid", 1), ("aruser", 16), ("arburst", 2), ("arsize", 3), ("arlen", 8), ("araddr", 64)),

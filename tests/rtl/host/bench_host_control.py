@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import behaviour, cycles, start, until
+
+from headrace.testing.streams import behaviour, cycles, start, until
 
 WIPES = 72
 LIMIT = WIPES + 20

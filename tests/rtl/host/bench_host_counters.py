@@ -6,7 +6,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, behaviour, start, until
+
+from headrace.testing.streams import PAIRS, behaviour, start, until
 
 KINDS = 4
 WORD = (1 << 64) - 1

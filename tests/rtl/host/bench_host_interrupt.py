@@ -11,7 +11,8 @@ import cocotb
 from capture.host import OKAY, SLVERR, start
 from cocotb.triggers import RisingEdge
 from host.loose_memory import Access, LooseMemory, Settings
-from streams import PATTERNS, behaviour, cycles, never, seldom, together, until
+
+from headrace.testing.streams import PATTERNS, behaviour, cycles, never, seldom, together, until
 
 SIDES = ("transmit", "receive")
 ENABLE, DISABLE, DESCRIPTOR = 0, 1, 2

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from host.receive_model import FULL, HEADER, OFF, PASSED, SHORT, Bench, chain_of
-from streams import behaviour, bursts, mostly, never, seldom
+
+from headrace.testing.streams import behaviour, bursts, mostly, never, seldom
 
 KINDS = ("one", "one", "one", "header", "tiny", "many", "part")
 

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from host.transmit_world import FAULT_MEMORY, HEADER, Chain, Outside, some_chain
-from streams import PATTERNS, Stalls, behaviour, bursts, cycles, never, seldom, together, until
+
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, bursts, cycles, never, seldom, together, until
 
 LATENCY = 250  # cycles of host memory: 1 us at 250 MHz
 

@@ -11,7 +11,20 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import checksum
-from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    frames_of,
+    never,
+    start,
+    until,
+)
 
 LATENCY, LAST_LATENCY = 4, 15
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")

@@ -6,7 +6,20 @@ from typing import Any
 import cocotb
 from host.segments import TCPV4, TCPV6, segments, some_headers, some_request
 from scapy.packet import Raw
-from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, never, start, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    frames_of,
+    never,
+    start,
+    until,
+)
 
 LATENCY = 9
 Frame = tuple[int, bytes, int, int]  # queue, bytes, kind, size

@@ -7,7 +7,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, behaviour, cycles, start, until
+
+from headrace.testing.streams import PAIRS, behaviour, cycles, start, until
 
 LATENCY = 5
 ON_THE_WAY = 2  # cycles from a wish to the look whether the item is in the list

@@ -25,7 +25,19 @@ from host.packed import (
     Chain,
     Driver,
 )
-from streams import PERIOD_PS, Stalls, behaviour, bursts, cycles, mostly, never, seldom, together, until
+
+from headrace.testing.streams import (
+    PERIOD_PS,
+    Stalls,
+    behaviour,
+    bursts,
+    cycles,
+    mostly,
+    never,
+    seldom,
+    together,
+    until,
+)
 
 LONGEST = 131071  # what a buffer's length is cut to
 MEMORY, CHAIN, FLAGS, DIRECTION, LENGTH = range(1, 6)  # faults

@@ -12,7 +12,8 @@ import cocotb
 from capture.host import OKAY, SLVERR, start
 from cocotb.triggers import RisingEdge
 from host.loose_memory import Access, LooseMemory, Settings
-from streams import PAIRS, PATTERNS, behaviour, cycles, never, seldom, together, until
+
+from headrace.testing.streams import PAIRS, PATTERNS, behaviour, cycles, never, seldom, together, until
 
 FAULT_MEMORY = 1
 WRITE, AVAIL, USED = 1 << 1, 1 << 7, 1 << 15

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from capture.host import OKAY, Memory
-from streams import Stalls, never
+
+from headrace.testing.streams import Stalls, never
 
 
 @dataclass

@@ -13,7 +13,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
-from streams import PERIOD_PS, Stalls, never
+
+from headrace.testing.streams import PERIOD_PS, Stalls, never
 
 HEADER = 12
 SLVERR = 2

@@ -13,7 +13,8 @@ from typing import Any
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from host.segments import ECN, segments, some_request
-from streams import PERIOD_PS, Stalls, cycles, never
+
+from headrace.testing.streams import PERIOD_PS, Stalls, cycles, never
 
 HEADER = struct.Struct("<BBHHHHH")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset, num_buffers
 NEEDS_CSUM = 1

@@ -6,7 +6,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PATTERNS,
     Channel,

@@ -12,7 +12,8 @@ import cocotb
 from capture.host import DECERR, OKAY, Host
 from cocotb.triggers import RisingEdge
 from link_model import ONES, UNIT, LinkModel, Settings
-from streams import (
+
+from headrace.testing.streams import (
     PATTERNS,
     SOAK,
     Channel,

@@ -6,7 +6,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import behaviour, start, until
+
+from headrace.testing.streams import behaviour, start, until
 
 
 async def ready(dut: Any) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Channel, Sink, Source, behaviour, start, until
+
+from headrace.testing.streams import PAIRS, Channel, Sink, Source, behaviour, start, until
 
 FRAMES = 300
 

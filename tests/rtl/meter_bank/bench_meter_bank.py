@@ -7,9 +7,9 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import behaviour, cycles, start, until
 
 from headrace.cards.switch.layout import BAND, METER, METER_BANDS, BandKind
+from headrace.testing.streams import behaviour, cycles, start, until
 
 LATENCY = 10
 APART = 4  # cycles from a request to the next one

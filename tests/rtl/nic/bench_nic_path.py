@@ -18,7 +18,21 @@ from nic_model import (
     random_frame,
 )
 from rpu_fabric.flows import KEY, VECTORS
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, behaviour, cycles, frame_words, gaps, never, start, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    PERIOD_PS,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    gaps,
+    never,
+    start,
+    until,
+)
 
 INSERT, CHANGE, REMOVE = range(3)
 DONE, EXISTS, NOT_FOUND = range(3)

@@ -11,7 +11,10 @@ from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, IPv6
 from scapy.layers.l2 import LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP, SCTPChunkData
 from scapy.packet import Packet
-from streams import (
+from switch_parser import packets as made
+from switch_parser.packets import frame
+
+from headrace.testing.streams import (
     PATTERNS,
     PERIOD_PS,
     Channel,
@@ -30,8 +33,6 @@ from streams import (
     together,
     until,
 )
-from switch_parser import packets as made
-from switch_parser.packets import frame
 
 LATENCY = 14
 COPIES = 16  # that wait at most

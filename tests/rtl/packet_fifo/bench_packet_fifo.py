@@ -7,7 +7,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PERIOD_PS,
     Channel,

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
-from streams import behaviour, cycles, mostly, start
+
+from headrace.testing.streams import behaviour, cycles, mostly, start
 
 
 @behaviour()

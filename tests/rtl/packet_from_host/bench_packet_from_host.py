@@ -6,7 +6,19 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, Channel, Sink, Source, behaviour, cycles, frame_words, frames_of, start, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Sink,
+    Source,
+    behaviour,
+    cycles,
+    frame_words,
+    frames_of,
+    start,
+    until,
+)
 
 HEAD = 64
 

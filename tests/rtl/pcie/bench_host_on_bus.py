@@ -33,7 +33,8 @@ from pcie.virtio_driver import (
     VirtioDriver,
     Window,
 )
-from streams import bursts, cycles, until
+
+from headrace.testing.streams import bursts, cycles, until
 
 BLOCKS: dict[str, Callable[[Any, int], Block]] = {"host_on_ultrascale": UltraScale, "host_on_stratix10": Stratix10}
 FUNCTIONS = 2

@@ -9,7 +9,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.bench_pcie_registers import REQ, RSP
 from pcie.tlp import pack, unpack
-from streams import PAIRS, PERIOD_PS, Stalls, behaviour, cycles, never, until
+
+from headrace.testing.streams import PAIRS, PERIOD_PS, Stalls, behaviour, cycles, never, until
 
 
 class Bench:

@@ -9,7 +9,20 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.bench_pcie_registers import REQ, RSP
 from pcie.tlp import Request, pack, unpack
-from streams import PERIOD_PS, Channel, Sink, Stalls, behaviour, bursts, cycles, mostly, never, seldom, until
+
+from headrace.testing.streams import (
+    PERIOD_PS,
+    Channel,
+    Sink,
+    Stalls,
+    behaviour,
+    bursts,
+    cycles,
+    mostly,
+    never,
+    seldom,
+    until,
+)
 
 CONTROL = 12
 

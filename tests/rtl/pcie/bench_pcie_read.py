@@ -10,7 +10,21 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.root import PAGE, Root
 from pcie.tlp import COMPLETION, LIMIT, Request, beats_of, pack
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, seldom, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    PERIOD_PS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    behaviour,
+    bursts,
+    cycles,
+    never,
+    seldom,
+    until,
+)
 
 OKAY, SLVERR = 0, 2
 

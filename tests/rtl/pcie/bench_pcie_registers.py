@@ -9,7 +9,20 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.tlp import ABORTED, ACCESS, ANSWER, ID, SUCCESSFUL, UNSUPPORTED, beats_of, pack, unpack
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, Word, behaviour, cycles, never, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    PERIOD_PS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    Word,
+    behaviour,
+    cycles,
+    never,
+    until,
+)
 
 READ, WRITE, OTHER = range(3)
 OKAY, SLVERR, DECERR = 0, 2, 3

@@ -5,7 +5,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, behaviour, cycles, until
+
+from headrace.testing.streams import PERIOD_PS, behaviour, cycles, until
 
 
 @behaviour()

@@ -9,7 +9,21 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie.tlp import LIMIT, Request, pack
-from streams import PAIRS, PERIOD_PS, Channel, Sink, Source, Stalls, behaviour, bursts, cycles, never, together, until
+
+from headrace.testing.streams import (
+    PAIRS,
+    PERIOD_PS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    behaviour,
+    bursts,
+    cycles,
+    never,
+    together,
+    until,
+)
 
 PAGE = 4096
 Bytes = dict[tuple[int, int], int]  # by function and address

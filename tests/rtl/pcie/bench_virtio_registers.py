@@ -28,7 +28,8 @@ from pcie.virtio_driver import (
     VirtioDriver,
     Window,
 )
-from streams import PERIOD_PS, behaviour, cycles, until
+
+from headrace.testing.streams import PERIOD_PS, behaviour, cycles, until
 
 TELL = {
     **{"kind": 3, "receive": 1, "number": 16, "mergeable": 1, "indirect": 1, "event_index": 1, "checksum": 1},

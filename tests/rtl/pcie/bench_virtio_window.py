@@ -10,7 +10,8 @@ from cocotb.triggers import RisingEdge
 from pcie.bench_pcie_registers import OKAY, REQ, SLVERR, Place, Registers
 from pcie.configuration import Configuration
 from pcie.tlp import unpack
-from streams import PATTERNS, PERIOD_PS, Stalls, behaviour, cycles, never, until
+
+from headrace.testing.streams import PATTERNS, PERIOD_PS, Stalls, behaviour, cycles, never, until
 
 BAR_BYTES = {0: 1 << 14, 2: 1 << 12}
 PLACES = {0xB0: 4, 0xC0: 5, 0xD4: 4, 0xE4: 4, 0x48: 5}  # of the capabilities, in their order: DWs

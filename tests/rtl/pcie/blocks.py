@@ -7,7 +7,8 @@ from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.intel.s10 import S10PcieDevice, S10RxBus, S10TxBus
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
-from streams import until
+
+from headrace.testing.streams import until
 
 MEMORY = (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
 

@@ -5,7 +5,8 @@ from collections import deque
 from typing import Any
 
 from cocotb.triggers import RisingEdge
-from streams import cycles
+
+from headrace.testing.streams import cycles
 
 
 class Configuration:

@@ -10,7 +10,8 @@ from cocotbext.axi import AxiBus, AxiMaster
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.caps import PciCapId
 from pcie.bench_pcie_registers import Registers
-from streams import cycles, never, until
+
+from headrace.testing.streams import cycles, never, until
 
 
 async def reset(dut: Any) -> None:

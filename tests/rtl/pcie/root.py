@@ -7,7 +7,8 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 from pcie.tlp import ABORTED, COMPLETION, LIMIT, SUCCESSFUL, UNSUPPORTED, Request, beats_of, pack
-from streams import Stalls, Word, never
+
+from headrace.testing.streams import Stalls, Word, never
 
 PAGE = 4096
 RCB = 64

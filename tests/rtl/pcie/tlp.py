@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from streams import Word
+from headrace.testing.streams import Word
 
 SUCCESSFUL, UNSUPPORTED, RETRY, ABORTED = 0, 1, 2, 4
 

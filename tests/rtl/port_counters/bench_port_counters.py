@@ -4,7 +4,8 @@ import random
 from typing import Any
 
 from cocotb.triggers import RisingEdge, Timer
-from streams import behaviour, start
+
+from headrace.testing.streams import behaviour, start
 
 PULSES = ("rx_valid", "rx_dropped", "rx_error", "tx_valid", "tx_dropped")
 NAMES = ("rx_packets", "rx_bytes", "rx_dropped", "rx_errors", "tx_packets", "tx_bytes", "tx_dropped")

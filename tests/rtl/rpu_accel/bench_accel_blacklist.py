@@ -7,9 +7,9 @@ from typing import Any
 import cocotb
 from rpu_accel.prefixes import apart, hosts, longest, random_prefixes
 from rpu_accel.unit import IDENTIFICATION, Unit
-from streams import behaviour, cycles, never
 
 from headrace.cards.rpu.tables import blacklist_words
+from headrace.testing.streams import behaviour, cycles, never
 
 SRC_IP, VERDICT, NUMBER, STATUS = 0, 4, 8, 12
 LATENCY = 8

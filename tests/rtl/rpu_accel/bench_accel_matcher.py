@@ -10,9 +10,9 @@ from cocotb.utils import get_sim_time
 from rpu_accel.patterns import cases, naive, rule_patterns, web_payload
 from rpu_accel.unit import ADDR, IDENTIFICATION, LEN, PATIENCE, START, Unit
 from simulation import ROOT
-from streams import PERIOD_PS, behaviour, bursts, cycles, mostly, never, seldom, until
 
 from headrace.cards.rpu.tables import Pattern, matcher_words
+from headrace.testing.streams import PERIOD_PS, behaviour, bursts, cycles, mostly, never, seldom, until
 
 SLOT, RULE, POSITION, NEXT, LEN_START, INTERRUPT = 0x18, 0x1C, 0x20, 0x24, 0x2C, 0x30
 JOBS = 8

@@ -10,7 +10,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_accel.unit import ADDR, IDENTIFICATION, INTERRUPT, LEN_START, RESULT, START, Unit
 from scapy.utils import checksum
-from streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
+
+from headrace.testing.streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
 
 MEMORY = random.Random(1).randbytes(1 << 16) + bytes([0xFF] * (1 << 16))
 JOBS = 8

@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_accel.unit import ADDR, IDENTIFICATION, LEN_START, RESULT, START, Unit
-from streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
+
+from headrace.testing.streams import PATTERNS, behaviour, bursts, cycles, never, seldom, together
 
 MEMORY = random.Random(1).randbytes(1 << 16)
 JOBS = 8

@@ -9,7 +9,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
-from streams import PERIOD_PS, Stalls, frame_words, start
+
+from headrace.testing.streams import PERIOD_PS, Stalls, frame_words, start
 
 START, LEN, ADDR, SEED, RESULT, LEN_START, INTERRUPT, IDENTIFICATION = 0, 4, 8, 12, 16, 20, 24, 0xFFC
 PATIENCE = 20_000  # cycles that an access may take

@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PAIRS, behaviour, cycles, never, start, until
+
+from headrace.testing.streams import PAIRS, behaviour, cycles, never, start, until
 
 WORD_W = 60  # rpu_pkg::word_t
 

@@ -21,7 +21,8 @@ from rpu_fabric.cards import (
     numbered,
 )
 from rpu_fabric.flows import frame, toeplitz, tuple_of
-from streams import PATTERNS, behaviour, bursts, mostly, never, seldom, together
+
+from headrace.testing.streams import PATTERNS, behaviour, bursts, mostly, never, seldom, together
 
 SIZES = [8, 15, 16, 17, 60, 64, 65, 100, 300]
 

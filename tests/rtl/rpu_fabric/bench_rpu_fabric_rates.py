@@ -8,7 +8,8 @@ from typing import Any
 import cocotb
 from rpu_fabric.cards import FLOW_HASH, LEAST_LOADED, ROUND_ROBIN, Card
 from rpu_fabric.flows import frame
-from streams import SOAK, Stalls, behaviour
+
+from headrace.testing.streams import SOAK, Stalls, behaviour
 
 GBIT, MHZ = 100, 250
 

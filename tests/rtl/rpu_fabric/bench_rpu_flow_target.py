@@ -6,7 +6,8 @@ from typing import Any
 
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
-from streams import PERIOD_PS, behaviour
+
+from headrace.testing.streams import PERIOD_PS, behaviour
 
 ENTRIES = 128
 NUMBERS = 16  # that can be written

@@ -7,7 +7,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 from rpu_fabric.flows import ICMP, KEY, SCTP, TCP, UDP, VECTORS, frame, toeplitz, tuple_of
-from streams import Stalls, behaviour, cycles, frame_words, mostly, never, seldom, start, until
+
+from headrace.testing.streams import Stalls, behaviour, cycles, frame_words, mostly, never, seldom, start, until
 
 TO_UNIT = 1 << 8
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import behaviour, frame_words, mostly, never, seldom, start, until
+
+from headrace.testing.streams import behaviour, frame_words, mostly, never, seldom, start, until
 
 
 @behaviour()

@@ -10,7 +10,8 @@ from typing import Any
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from rpu_fabric.flows import KEY
-from streams import PERIOD_PS, Stalls, never
+
+from headrace.testing.streams import PERIOD_PS, Stalls, never
 
 ROUND_ROBIN, LEAST_LOADED, FLOW_HASH = range(3)
 HOST, LOOPBACK = 2, 3

@@ -7,7 +7,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from rpu_unit.unit import Sent, Unit
-from streams import PATTERNS, behaviour, bursts, cycles, mostly, never, together
+
+from headrace.testing.streams import PATTERNS, behaviour, bursts, cycles, mostly, never, together
 
 HEADERS = 0x0080_4000
 PROGRAM = 0x0200_0000

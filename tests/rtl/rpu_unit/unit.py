@@ -14,7 +14,8 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from streams import PERIOD_PS, Stalls, cycles, never
+
+from headrace.testing.streams import PERIOD_PS, Stalls, cycles, never
 
 STEP_NS = 4  # of time_ns each cycle
 INPUTS = (

@@ -8,7 +8,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     Channel,
     Sink,

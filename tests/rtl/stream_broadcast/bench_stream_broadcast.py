@@ -4,7 +4,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PERIOD_PS,
     Channel,

@@ -5,7 +5,20 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Timer
-from streams import PAIRS, Channel, Sink, Source, Stalls, behaviour, cycles, never, random_words, until, watch_no_path
+
+from headrace.testing.streams import (
+    PAIRS,
+    Channel,
+    Sink,
+    Source,
+    Stalls,
+    behaviour,
+    cycles,
+    never,
+    random_words,
+    until,
+    watch_no_path,
+)
 
 # Periods of the two clocks in ps and how much later the second one starts: equal, opposite, incommensurable, far apart.
 CLOCKS = [

@@ -4,7 +4,8 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from streams import PERIOD_PS, cycles
+
+from headrace.testing.streams import PERIOD_PS, cycles
 
 Offer = tuple[int, int, int, int, int]  # tvalid, tready, tdata, tkeep, tlast
 FULL = 0xFF

@@ -6,7 +6,8 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
-from streams import (
+
+from headrace.testing.streams import (
     Channel,
     Sink,
     Stalls,

@@ -4,7 +4,8 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PATTERNS,
     PERIOD_PS,

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import cocotb
-from streams import (
+
+from headrace.testing.streams import (
     PAIRS,
     PERIOD_PS,
     Channel,

@@ -18,7 +18,10 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
-from streams import (
+from switch_parser.oracle import HOP, LAYERS, MATCH, ROUTER, Fields, expected, unpack
+from switch_parser.packets import chain, frame
+
+from headrace.testing.streams import (
     PATTERNS,
     PERIOD_PS,
     Channel,
@@ -36,8 +39,6 @@ from streams import (
     together,
     until,
 )
-from switch_parser.oracle import HOP, LAYERS, MATCH, ROUTER, Fields, expected, unpack
-from switch_parser.packets import chain, frame
 
 PACKETS = {False: 32, True: 16}  # under way at most, by NARROW
 LATENCY = {False: 24, True: 12}  # cycles from a packet's last beat to its fields, by NARROW

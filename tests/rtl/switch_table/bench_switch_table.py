@@ -6,11 +6,11 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from streams import PATTERNS, Stalls, behaviour, cycles, until, watch_no_path
 from switch_table.driver import NAMES, Answer, Driver, Packet, begin
 from switch_table.model import ALL_BITS, Effect, fields
 
 from headrace.cards.switch.layout import ENTRY, EXPIRY, LOOKUP, MATCH, NO_TABLE, TICK_NS, EffectOp, FlowOp
+from headrace.testing.streams import PATTERNS, Stalls, behaviour, cycles, until, watch_no_path
 
 EXACT_MASK = MATCH.pack(**{name: MATCH.ones(name) for name in ("in_port", "src", "l4_dst")})
 SWEEP_NS = 1 << 26

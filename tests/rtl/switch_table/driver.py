@@ -10,10 +10,10 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import Event, RisingEdge
-from streams import PATTERNS, Stalls, start, until
 from switch_table.model import ALL_BITS, NARROW_BITS, Operation, Table, fields
 
 from headrace.cards.switch.layout import ENTRY, FLOW_COUNT, LOOKUP, MATCH, NO_TABLE, FlowOp
+from headrace.testing.streams import PATTERNS, Stalls, start, until
 
 Packet = tuple[int, tuple[int, ...]]  # lookup_t, programs
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import cocotb
-from lookups import Lookups, State
-from streams import PATTERNS, behaviour, start
+
+from headrace.testing.lookups import Lookups, State
+from headrace.testing.streams import PATTERNS, behaviour, start
 
 
 def levels(count: int, fan: int) -> int:

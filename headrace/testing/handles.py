@@ -107,7 +107,7 @@ def _number(kind: Any) -> None:
         try:
             return int(text, 2)
         except (TypeError, ValueError):  # it isn't text, or has other digits
-            return slow(self)
+            return int(slow(self))
 
     kind.__int__ = number
 

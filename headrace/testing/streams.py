@@ -14,7 +14,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 from cocotb.utils import get_sim_time
-from handles import install
+
+from headrace.testing.handles import install
 
 install()
 

@@ -37,7 +37,7 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
     key = toolchain.digest(*settings, *toolchain.contents([*files, *data_files(files)]))
     target = _folder() / f"{block}-{key}" / block
 
-    def make(workshop: toolchain.Workshop, show: toolchain.Show) -> None:
+    def make(workshop: toolchain.Workshop, _: toolchain.Show) -> None:
         model = translate(workshop, block, files, parameters, arguments)
         whole = workshop.folder / "whole.cpp"
         whole.write_text(toolchain.including([MAIN, *model], workshop.folder))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cocotb.triggers import RisingEdge
-from streams import Stalls
+
+from headrace.testing.streams import Stalls
 
 State = Callable[[int], int | None]  # what a table answers to a key; None: no hit
 

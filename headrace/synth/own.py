@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module of one's own, wherever it lies, as a card of nothing else: what takes a card's description takes it."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace import paths
+from headrace.build.description import load_card, rtl_sources
+from headrace.errors import HeadraceError
+from headrace.synth.sources import Design, needed, parameter_names
+
+_ADDRMAP = re.compile(r"^\s*addrmap\s+(\w+)", re.MULTILINE)
+
+
+@contextmanager
+def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Iterator[Path]:
+    """The description of a card whose top is the module that ``file`` holds and is named after, for as long as needed.
+
+    Its sources are those of the modules beside it and of Headrace's that it needs, and its registers the description
+    beside it whose address map it names. ``parameters`` are the card's with their values as defaults.
+
+    Raises HeadraceError when there is no such file, or no such parameter of the module.
+    """
+    if not file.is_file():
+        raise HeadraceError(f"{file}: no such file", 2)
+    place, top = file.resolve().parent, file.stem
+    beside = sorted(place.glob("*.sv"))
+    names = {path.stem for path in beside}
+    sources = needed(top, [*(path for path in sorted(paths.rtl().rglob("*.sv")) if path.stem not in names), *beside])
+    known = parameter_names(Design(top, top, sources, []))
+    if unknown := [key for key in parameters or {} if key not in known]:
+        raise HeadraceError(f"{top} has no parameter {unknown[0]}; there are: {', '.join(known) or 'none'}", 2)
+    words = {word for path in sources for word in re.findall(r"\w+", path.read_text())}
+    with tempfile.TemporaryDirectory(prefix="headrace-") as name:
+        folder = Path(name).resolve()
+        table: dict[str, object] = {"top": top, "ports": 1, "clock_hz": 1}
+        table["sources"] = [glob.escape(os.path.relpath(path.resolve(), folder)) for path in sources]
+        for rdl in sorted(place.glob("*.rdl")):
+            if words & set(_ADDRMAP.findall(rdl.read_text())):
+                table["registers"] = os.path.relpath(rdl, folder)
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
+        for key, value in (parameters or {}).items():
+            lines += [f"[parameters.{key}]", f"default = {json.dumps(value)}"]
+        description = folder / f"{top}.toml"
+        description.write_text("\n".join(lines) + "\n")
+        yield description
+
+
+def module_files(file: Path) -> list[Path]:
+    """The module's RTL and that of what it needs, packages first. Raises HeadraceError as ``as_card``."""
+    with as_card(file) as card:
+        return rtl_sources(load_card(card))
