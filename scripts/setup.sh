@@ -31,6 +31,7 @@ need git git --version
 need ccache ccache --version
 need tcpdump tcpdump --version
 need iproute2 ip -V
+need iputils-ping ping -V
 need openvswitch-switch ovs-vswitchd --version
 need python3-venv python3 -c 'import ensurepip, venv'
 need libpcap-dev header pcap.h
@@ -44,7 +45,6 @@ if [ -n "$tests" ]; then
   need babeld command -v babeld
   need bird2 command -v bird
   need openssl openssl version
-  need iputils-ping ping -V
   need iperf3 iperf3 --version
   need openvswitch-testcontroller command -v ovs-testcontroller
   need patch patch --version
