@@ -33,7 +33,7 @@ from headrace.engines.functions import FunctionPorts
 from headrace.errors import HeadraceError
 
 UNITS, FUNCTIONS = 2, 3
-PARAMETERS = {"DATA_W": 128, "PMEM_KB": 512, "ACCELERATOR_SLOTS": 0, "FUNCTIONS": FUNCTIONS}
+PARAMETERS = {"DATA_W": 128, "PMEM_KB": 512, "ACCELERATORS_LOW": 1, "FUNCTIONS": FUNCTIONS}  # as in test_swap.py
 PROGRAM = Path(__file__).parent / "programs" / "functions.c"  # eth0 and function 0, functions 1 and 2
 INVALID_DESC = 1 << 12
 NUMBER = struct.Struct(">I")

@@ -152,7 +152,7 @@ def test_a_built_in_accelerator_and_one_in_a_slot_take_the_same_cycles() -> None
     rng = random.Random(7)
     bodies = [rng.randbytes(rng.randint(60, 1000)) for _ in range(60)]
     given = [data + (zlib.crc32(data) ^ (rng.random() < 0.3)).to_bytes(4, "little") for data in bodies]
-    parameters = {"PMEM_KB": 512, "ACCELERATORS_LOW": 1}
+    parameters = {"DATA_W": 128, "PMEM_KB": 512, "ACCELERATORS_LOW": 1, "FUNCTIONS": 3}  # as in test_host_functions.py
     with open_rpu_card(2, {CHANGED: "crc"}, parameters=parameters, progress=False) as card:
         built_in = crc_only(card, BUILT_IN, given)
         card.close_files()
