@@ -91,7 +91,7 @@ if [ "$part" = dashboard ]; then
   exit
 fi
 if [ -z "$tests" ]; then
-  stamped .venv/setup-stamp || stamped .venv/tests-stamp || install .venv/setup-stamp .
+  stamped .venv/setup-stamp || stamped .venv/tests-stamp || install .venv/setup-stamp '.[demo]'
   say "ready for the demo: .venv/bin/headrace"
   exit
 fi

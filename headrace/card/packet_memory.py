@@ -1,7 +1,7 @@
 """Packets in host memory, for a card that fetches them there by itself.
 
 >>> with PacketMemory(card, "xdp:eth1", 0x1_0000_0000, 1 << 26) as memory:
-...     packets = memory.take(256)  # address, timestamp_ns, length, wire_length of each
+...     packets = memory.take(256)  # columns: address, timestamp_ns, length, wire_length
 ...     ...  # descriptors for the card, from whole columns; then, once it has them:
 ...     memory.release(len(packets))
 """
@@ -12,17 +12,33 @@ import select
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from headrace.card import interface as harness
 from headrace.card.card import Card
 
-PACKET = np.dtype([("address", "<u8"), ("timestamp_ns", "<u8"), ("length", "<u4"), ("wire_length", "<u4")])
-"""A packet that lies in host memory: where, its time in ns since the epoch, its bytes there and on the wire."""
+_PACKET = 24  # bytes of a packet's hr_packet
 
 
-__all__ = ["PACKET", "PacketMemory"]
+class Packets:
+    """Packets that lie in host memory, by columns: where, their times in ns since the epoch, their bytes there and on
+    the wire. Columns are views of ``data``, an array of the harness's hr_packet; NumPy takes them as they are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._whole = memoryview(bytearray(_PACKET * max(count, 1)))  # of none, there are no views
+        self.keep(count)
+
+    def keep(self, count: int) -> None:
+        """Only the first ``count``."""
+        self.data = self._whole[: _PACKET * count]
+        words, halves = self._whole.cast("Q"), self._whole.cast("I")
+        self.address, self.timestamp_ns = (words[at : 3 * count : 3] for at in (0, 1))
+        self.length, self.wire_length = (halves[at : 6 * count : 6] for at in (4, 5))
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+
+__all__ = ["PacketMemory", "Packets"]
 
 
 @harness.in_range
@@ -55,16 +71,16 @@ class PacketMemory:
     ) -> None:
         self.close()
 
-    def take(self, limit: int) -> npt.NDArray[np.void]:
-        """The packets that have come and were not taken yet, ``limit`` at most, as an array of ``PACKET``.
+    def take(self, limit: int) -> Packets:
+        """The packets that have come and were not taken yet, ``limit`` at most.
 
         Empty when there is none now, or no room: ``at_end``, ``wait`` and ``release`` tell which. Raises CaptureError
         once, when the source has broken off and everything before that has been taken.
         """
-        packets = np.empty(limit, PACKET)
-        array = self._ffi.cast("hr_packet *", self._ffi.from_buffer(packets)) if limit else self._ffi.NULL
-        count = self._card._check(self._lib.hr_take_packets(self._card._open, self._handle_now, array, limit))
-        return packets[:count]
+        packets = Packets(limit)
+        array = self._ffi.from_buffer("hr_packet[]", packets.data)
+        packets.keep(self._card._check(self._lib.hr_take_packets(self._card._open, self._handle_now, array, limit)))
+        return packets
 
     def release(self, count: int) -> None:
         """Lets the memory of the ``count`` oldest packets taken be used again."""

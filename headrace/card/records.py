@@ -8,9 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from headrace.card import interface as harness
 from headrace.card.card import pick
 from headrace.card.stats import FileTotals
@@ -18,6 +15,7 @@ from headrace.errors import CardError
 
 if TYPE_CHECKING:
     from headrace.card.card import Card
+    from headrace.card.packet_memory import Packets
 
 Stop = Literal["end", "packets", "time", "size"]
 _STOPS: tuple[Stop, ...] = ("end", "packets", "time", "size")  # by HR_WRITER_...
@@ -156,14 +154,14 @@ class RecordWriter:
             cut=result.cut,
         )
 
-    def write_packets(self, packets: npt.NDArray[np.void]) -> None:
-        """Writes packets that lie in host memory: an array of ``headrace.card.packet_memory.PACKET``.
+    def write_packets(self, packets: Packets) -> None:
+        """Writes packets that lie in host memory.
 
         Raises CardError when the file can't be written, or a packet isn't within a mapped range of function 0.
         """
         if len(packets) == 0:
             return
-        array = self._ffi.cast("const hr_packet *", self._ffi.from_buffer(np.ascontiguousarray(packets)))
+        array = self._ffi.from_buffer("hr_packet[]", packets.data)
         self._card._check(self._lib.hr_write_packets(self._card._open, self._open, array, len(packets)))
 
     def close(self, received: int = 0, dropped: int = 0) -> None:

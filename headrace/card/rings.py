@@ -1,23 +1,23 @@
 """A card's host port: rings in host memory, through which packets go to its engine and come from it.
 
-Packets go from links to memory and from memory to links in the harness; here pass descriptors, as whole columns.
+Packets go from links to memory and from memory to links in the harness; here pass descriptors.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from headrace.card import Card
-from headrace.card.packet_memory import PACKET, PacketMemory
+from headrace.card.packet_memory import PacketMemory, Packets
 from headrace.card.records import RecordWriter
 from headrace.errors import HeadraceError
 
-DESCRIPTOR = np.dtype([("address", "<u8"), ("bytes", "<u4"), ("flags", "<u4")])
-"""Of a buffer or packet: where, its bytes. The card overwrites a buffer's with the time in ns, the bytes, and flags."""
+DESCRIPTOR = struct.Struct("<QII")
+"""Of a buffer or packet: where, its bytes, 0. The card overwrites a buffer's with the time in ns, the bytes, and flags.
+"""
 ENTRIES = 256
 BUFFER = 1 << 16  # bytes of a buffer for what the engine sends
 PACKETS = 1 << 26  # bytes for packets on their way to the engine
@@ -45,9 +45,8 @@ class Ring:
             raise HeadraceError(f"a ring of {entries} descriptors: must be a power of two, 4 at least", 2)
         self.entries = entries
         self._regs = registers
-        address = card.memory.allocate(DESCRIPTOR.itemsize * entries)
-        view = card.memory.view(address, DESCRIPTOR.itemsize * entries)
-        self.table: npt.NDArray[np.void] = np.frombuffer(view, DESCRIPTOR)
+        address = card.memory.allocate(DESCRIPTOR.size * entries)
+        self._table = card.memory.view(address, DESCRIPTOR.size * entries)
         self.posted = 0
         self.seen = 0  # of those that are done
         registers.entries.log2 = entries.bit_length() - 1
@@ -71,21 +70,22 @@ class Ring:
         """Descriptors that can be posted."""
         return self.entries - (self.posted - self.seen)
 
-    def places(self, start: int, count: int) -> npt.NDArray[np.int64]:
-        """Where descriptors lie that are counted so."""
-        return (start + np.arange(count)) % self.entries
-
-    def post(self, addresses: npt.NDArray[Any], sizes: Any) -> None:
+    def post(self, addresses: Collection[int], sizes: Collection[int]) -> None:
         """Posts descriptors, and rings the doorbell."""
-        at = self.places(self.posted, len(addresses))
-        self.table["address"][at], self.table["bytes"][at], self.table["flags"][at] = addresses, sizes, 0
-        self.posted += len(addresses)
+        for address, size in zip(addresses, sizes, strict=True):
+            DESCRIPTOR.pack_into(self._table, self.posted % self.entries * DESCRIPTOR.size, address, size, 0)
+            self.posted += 1
         self._regs.posted.write(self.posted % _MODULO)
+
+    def descriptor(self, number: int) -> tuple[int, int, int]:
+        """The ``number``th that was posted, from 0: time, bytes and flags once it is done."""
+        time_ns, size, flags = DESCRIPTOR.unpack_from(self._table, number % self.entries * DESCRIPTOR.size)
+        return time_ns, size, flags
 
     @property
     def ready(self) -> bool:
         """Whether the next descriptor is done, as the card has written into it."""
-        return bool(self.table["flags"][self.seen % self.entries])
+        return bool(self.descriptor(self.seen)[2])
 
     def fresh(self) -> int:
         """Descriptors that are done and not seen yet."""
@@ -120,18 +120,24 @@ class Receiver:
         self.ring.arm()
 
     def _post(self, count: int) -> None:
-        at = self.ring.places(self.ring.posted, count)
-        self.ring.post(self._buffers + at.astype(np.uint64) * np.uint64(self._buffer), self._buffer)
+        first = self.ring.posted
+        self.ring.post([self._address(number) for number in range(first, first + count)], [self._buffer] * count)
 
-    def take(self) -> npt.NDArray[np.void]:
-        """The packets that have come, as an array of ``PACKET``; ``release`` gives their buffers back."""
-        self._taken = count = self.ring.fresh()
-        at = self.ring.places(self.ring.seen, count)
-        rows, found = self.ring.table[at], np.empty(count, PACKET)
-        found["address"] = self._buffers + at.astype(np.uint64) * np.uint64(self._buffer)
-        found["timestamp_ns"], found["length"], found["wire_length"] = rows["address"], rows["bytes"], rows["bytes"]
-        good: npt.NDArray[np.void] = found[rows["flags"] == _DONE]
-        return good
+    def _address(self, number: int) -> int:
+        return self._buffers + number % self.ring.entries * self._buffer
+
+    def take(self) -> Packets:
+        """The packets that have come; ``release`` gives their buffers back."""
+        self._taken = self.ring.fresh()
+        found, count = Packets(self._taken), 0
+        for number in range(self.ring.seen, self.ring.seen + self._taken):
+            time_ns, size, flags = self.ring.descriptor(number)
+            if flags == _DONE:
+                found.address[count], found.timestamp_ns[count] = self._address(number), time_ns
+                found.length[count] = found.wire_length[count] = size
+                count += 1
+        found.keep(count)
+        return found
 
     def release(self) -> None:
         """Lets the card use the buffers of the packets that were taken; others may have come meanwhile."""
@@ -171,7 +177,7 @@ class Sender:
         self.packets.release(done)
         found = self.packets.take(self.ring.room)
         if len(found):
-            self.ring.post(found["address"], found["length"])
+            self.ring.post(found.address, found.length)
         if self.ring.posted != self.ring.seen:
             self.ring.arm()
         return self.ring.posted != self.ring.seen

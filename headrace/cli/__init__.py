@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
+from headrace.cli import extras
 from headrace.cli.commands import AllCommands
 from headrace.errors import HeadraceError
 
@@ -42,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reader_gone() if end.code == 1 else int(end.code or 0)
     except BrokenPipeError:
         return _reader_gone()
+    except ModuleNotFoundError as error:
+        needed = extras.needed(error, sys.argv[1:] if arguments is None else arguments)
+        if needed is None:
+            raise
+        return _fail(needed, 1)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     return _fail("interrupted", 130) if code == 130 else int(code or 0)

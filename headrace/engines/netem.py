@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
 from headrace.errors import HeadraceError
 
 LIMIT = 1000
@@ -312,6 +310,8 @@ def jitter_step(correlation: float, distribution: str) -> int:
     autocorrelated uniform variates", ORSA Journal on Computing 3, 1991.)"""
     if not correlation:
         return 0
+    import numpy as np
+
     rising = range(ENTRIES) if distribution == "uniform" else table_of(distribution)
     power = np.abs(np.fft.rfft([*rising, *reversed(rising)]))[1:] ** 2
     harmonics = np.arange(1, len(power) + 1) / 2**32

@@ -15,13 +15,14 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import IO, TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
 from headrace.net import pcap
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
 LEAST, MOST = 38, 1514  # bytes of a frame
@@ -72,6 +73,8 @@ class Triangle:
 
     def times(self, duration: float) -> npt.NDArray[np.float64]:
         """When packets leave, in seconds from the beginning, up to a duration."""
+        import numpy as np
+
         corners = {0.0, duration}
         for interval in self.intervals:
             corners |= set(np.arange(0, duration, interval).tolist())
@@ -106,6 +109,8 @@ def write(traffic: Triangle, duration: float, file: IO[bytes], progress: Callabl
 
     ``progress`` is called with the part that is done, 0 to 1. Raises OSError when the file can't be written.
     """
+    import numpy as np
+
     length = traffic.length
     fields = [("s", "<u4"), ("ns", "<u4"), ("captured", "<u4"), ("wire", "<u4")]
     fields += [("head", "V14"), ("hash", ">u8"), ("number", ">u8"), ("time", ">u8"), ("rest", f"V{length - LEAST}")]
@@ -131,6 +136,8 @@ def write(traffic: Triangle, duration: float, file: IO[bytes], progress: Callabl
 
 def _add_crc(records: npt.NDArray[Any], length: int) -> None:
     """Puts the CRC-32 of each record's frame of so many bytes at its end."""
+    import numpy as np
+
     frames = records.view(np.uint8).reshape(len(records), -1)[:, -length:]
     covered = np.ascontiguousarray(frames[:, :-CRC_BYTES])
     checks = np.array([zlib.crc32(row) for row in covered], "<u4")

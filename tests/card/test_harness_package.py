@@ -1,4 +1,4 @@
-"""The wheel carries all that a card is built from."""
+"""The wheel carries all that a card is built from, which takes none of the extras."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ LOOP = Path(__file__).parent / "cards" / "loop"
 
 SCRIPT = """
 import sys
+from headrace.cli.extras import EXTRAS
+missing = set().union(*EXTRAS.values()) - {"pythondata_cpu_vexriscv"}
+sys.modules.update(dict.fromkeys(missing))
+from importlib import import_module
+from pkgutil import walk_packages
+import headrace
+for layer in ("build", "card", "cards", "cli", "engines", "extcap", "net", "registers"):
+    for module in walk_packages([f"{headrace.__path__[0]}/{layer}"], f"headrace.{layer}."):
+        import_module(module.name)
 from headrace import cache, paths
 from headrace.card import Card
 from headrace.build.description import list_cards, rtl_sources

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from network import add_pair, ip, numbered, own_network, send
 from patience import HANG_S, until
 
 from headrace.card import CaptureError, Card, CardError
-from headrace.card.packet_memory import PACKET, PacketMemory
+from headrace.card.packet_memory import PacketMemory, Packets
 
 Open = Callable[..., Card]
 ADDRESS = 0x1_2345_0000
@@ -31,20 +30,24 @@ def some_packets(count: int, longest: int = 300) -> list[bytes]:
     return [rng.randbytes(rng.choice([0, 1, 60, 64, rng.randint(0, longest)])) for _ in range(count)]
 
 
-def contents(card: Card, packets: np.ndarray) -> list[bytes]:
-    return [card.memory.read(int(p["address"]), int(p["length"])) for p in packets]
+def places(packets: Packets) -> list[tuple[int, int]]:
+    return list(zip(packets.address, packets.length, strict=True))
+
+
+def contents(card: Card, packets: Packets) -> list[bytes]:
+    return [card.memory.read(*place) for place in places(packets)]
 
 
 def test_packets_lie_one_behind_the_other_with_their_times_and_lengths(loop: Open, tmp_path: Path) -> None:
     card, packets = loop(), some_packets(100)
     with PacketMemory(card, capture(tmp_path / "in.pcap", packets), ADDRESS, 1 << 20) as memory:
         found = memory.take(1000)
-        assert found.dtype == PACKET and len(found) == 100
+        assert len(found) == 100
         assert contents(card, found) == packets
-        assert found["timestamp_ns"].tolist() == [(1000 + n) * 10**9 + n for n in range(100)]
-        assert found["wire_length"].tolist() == [len(p) + n % 2 * 100 for n, p in enumerate(packets)]
-        ends = found["address"] + found["length"]
-        assert found["address"][0] == ADDRESS and (found["address"][1:] == ends[:-1]).all()
+        assert list(found.timestamp_ns) == [(1000 + n) * 10**9 + n for n in range(100)]
+        assert list(found.wire_length) == [len(p) + n % 2 * 100 for n, p in enumerate(packets)]
+        ends = [ADDRESS, *map(sum, places(found))]
+        assert list(found.address) == ends[:-1]
         assert memory.at_end and memory.taken == 100 and len(memory.take(10)) == 0
 
 
@@ -58,17 +61,17 @@ def test_memory_is_used_again_only_when_it_has_been_released(loop: Open, tmp_pat
     """Packets are looked at just before they are released, in steps of any size."""
     card, packets, rng = loop(), some_packets(2000), random.Random(size)
     with PacketMemory(card, capture(tmp_path / "in.pcap", packets), ADDRESS, size) as memory:
-        waiting, seen, places = [], [], set()
+        waiting, seen, residues = [], [], set()
         while not (memory.at_end and not waiting):
-            waiting += list(memory.take(rng.randint(1, 20)))
+            waiting += places(memory.take(rng.randint(1, 20)))
             assert memory.taken == len(waiting)
             count = rng.randint(0, len(waiting))
-            seen += contents(card, waiting[:count])
-            places |= {int(p["address"]) % 8 for p in waiting}
+            seen += [card.memory.read(*place) for place in waiting[:count]]
+            residues |= {address % 8 for address, _ in waiting}
             memory.release(count)
             del waiting[:count]
         assert seen == packets
-        assert places == set(range(8))
+        assert residues == set(range(8))
 
 
 def test_a_full_memory_takes_no_more_until_some_is_released(loop: Open) -> None:
@@ -79,7 +82,7 @@ def test_a_full_memory_takes_no_more_until_some_is_released(loop: Open) -> None:
         memory.release(3)
         assert memory.wait(1000)
         again = memory.take(100)
-        assert again["address"].tolist() == [ADDRESS, ADDRESS + 100, ADDRESS + 200]  # not the last 50 bytes
+        assert list(again.address) == [ADDRESS, ADDRESS + 100, ADDRESS + 200]  # not the last 50 bytes
         memory.release(10)
         assert memory.taken == 0
 
@@ -162,9 +165,9 @@ def test_live_packets_wait_for_their_turn_and_their_memory_goes_round(loop: Open
                 while len(seen) < start + 30:
                     assert memory.wait(2000)
                     found = memory.take(100)
-                    assert ((found["address"] >= ADDRESS) & (found["address"] < ADDRESS + 64 * 4096)).all()
+                    assert all(ADDRESS <= address < ADDRESS + 64 * 4096 for address in found.address)
                     seen += contents(card, found)
-                    times += found["timestamp_ns"].tolist()
+                    times += found.timestamp_ns
                     memory.release(len(found))
             assert seen == packets
             assert times == sorted(times) and abs(times[-1] - time.time_ns()) < 10**9

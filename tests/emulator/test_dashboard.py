@@ -272,4 +272,4 @@ def test_without_nicegui_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "nicegui", None)
     code, line = said(capsys)
     assert code == 1
-    assert line == "headrace: the dashboard needs NiceGUI: pip install 'headrace[dashboard]'\n"
+    assert line == "headrace: emulate needs nicegui: pip install 'headrace[dashboard]'\n"

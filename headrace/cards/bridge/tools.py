@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-import numpy as np
-
 from headrace.card import Card
 from headrace.card.process import StopRequests, drop_rights
 from headrace.cards.bridge.card import check_link_type, driver_of, open_bridge_card
@@ -85,7 +83,8 @@ class _Arrivals:
         """None where packets don't tell their time, or times that can't be."""
         if not self.latencies or min(self.latencies) < 0:
             return None
-        return Latency(*np.percentile(self.latencies, (50, 99, 100), method="inverted_cdf").tolist())
+        rising = sorted(self.latencies)
+        return Latency(*(rising[-(-part * len(rising) // 100) - 1] for part in (50, 99, 100)))
 
 
 def receive(job: ReceiveJob, progress: Progress | None = None) -> Report:

@@ -6,13 +6,12 @@ are described in ``regs/capture.rdl``.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from headrace.card.packet_memory import Packets
 from headrace.card.records import Ring
 from headrace.card.waiting import waited
 from headrace.errors import HeadraceError
@@ -24,7 +23,7 @@ MAX_CAPTURED = 65_600  # bytes of a packet
 RECORD_HEADER = 16  # bytes
 
 _MAGIC = 0x4350
-_SLOT = np.dtype([("value", "<u8"), ("length", "<u4"), ("wire_length", "<u4")])
+_SLOT = 16  # bytes of a descriptor's slot: 64 bits of address or time, 32 of bytes, 32 of bytes on the wire
 _TIME_SLOT = 1 << 31
 _MODULO = 1 << 32
 
@@ -171,10 +170,8 @@ class CaptureDriver:
         self._forget()
         self.settings = settings
         self.ring = Ring(self._place("record", settings.ring_bytes), settings.ring_bytes)
-        descriptors = self._place("descriptor", settings.descriptor_slots * _SLOT.itemsize)
-        self._slots: npt.NDArray[Any] = np.frombuffer(
-            self._memory.view(descriptors, settings.descriptor_slots * _SLOT.itemsize), _SLOT
-        )
+        descriptors = self._place("descriptor", settings.descriptor_slots * _SLOT)
+        self._words = self._memory.view(descriptors, settings.descriptor_slots * _SLOT).cast("Q")
         watermark = _MODULO - 1 if settings.watermark is None else settings.watermark
         with regs.batch():
             regs.snaplen.write(min(settings.snaplen, MAX_CAPTURED))
@@ -222,25 +219,28 @@ class CaptureDriver:
     def room(self, times: bool = True) -> int:
         """Packets that can be posted now, with their times or without."""
         self._tail += (self._regs.descriptor_tail.read() - self._tail) % _MODULO
-        return (len(self._slots) - (self._head - self._tail)) // (1 + times)
+        return (len(self._words) // 2 - (self._head - self._tail)) // (1 + times)
 
-    def post(self, packets: npt.NDArray[Any], times: bool = True) -> int:
-        """Fills descriptors with packets (an array of ``PACKET``), as many as there is room for; gives their number.
+    def post(self, packets: Packets, times: bool = True) -> int:
+        """Fills descriptors with packets, as many as there is room for; gives their number.
 
         ``times``: records get the packets' timestamps; otherwise, the time at which the engine takes them. Of longer
         packets, the first 65,600 bytes are captured. The engine starts with them at the next ``doorbell``.
         """
         count = min(len(packets), self.room(times))
-        step = 1 + times
-        slots = np.zeros((count, step), _SLOT)
+        sizes = zip(packets.length[:count], packets.wire_length[:count], strict=True)
+        lengths = array("Q", (min(size, MAX_CAPTURED) | wire << 32 for size, wire in sizes))
+        columns: list[memoryview | array[int]] = [packets.address[:count], lengths]
         if times:
-            slots["value"][:, 0] = packets["timestamp_ns"][:count]
-            slots["length"][:, 0] = _TIME_SLOT
-        slots["value"][:, -1] = packets["address"][:count]
-        slots["length"][:, -1] = np.minimum(packets["length"][:count], MAX_CAPTURED)
-        slots["wire_length"][:, -1] = packets["wire_length"][:count]
-        self._slots[(self._head + np.arange(count * step)) % len(self._slots)] = slots.ravel()
-        self._head += count * step
+            columns = [packets.timestamp_ns[:count], array("Q", [_TIME_SLOT]) * count, *columns]
+        words = memoryview(array("Q", bytes(8 * len(columns) * count)))
+        for number, column in enumerate(columns):
+            words[number :: len(columns)] = column
+        at = 2 * self._head % len(self._words)
+        before = min(len(words), len(self._words) - at)  # the ring's end
+        self._words[at : at + before] = words[:before]
+        self._words[: len(words) - before] = words[before:]
+        self._head += len(words) // 2
         return count
 
     def doorbell(self) -> None:

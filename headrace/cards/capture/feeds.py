@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from headrace.card.packet_memory import PacketMemory
 from headrace.cards.capture.driver import MAX_CAPTURED
 from headrace.net.source import Source
@@ -119,7 +117,7 @@ class MemoryFeed:
         if not self._ended:
             packets = self._packets.take(min(_BATCH, self._driver.room(self._times)))
             if len(packets):
-                self.too_long += int(np.count_nonzero(packets["length"] > MAX_CAPTURED))
+                self.too_long += sum(length > MAX_CAPTURED for length in packets.length)
                 self._posted += self._driver.post(packets, self._times)
                 self._driver.doorbell()
         return self._posted > 0

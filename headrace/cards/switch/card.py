@@ -6,8 +6,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from headrace.card import Card
 from headrace.card.rings import Receiver, Ring
 from headrace.cards.switch.fields import NARROW_FIELDS
@@ -198,16 +196,17 @@ class CardHardware:
             self.card.run(until=None, cycles=_POLL_CYCLES)
         else:
             raise HeadraceError("the switch takes no packets from the host")
-        address = self._buffers + int(self._ring.places(self._ring.posted, 1)[0]) * BUFFER
+        address = self._buffers + self._ring.posted % self._ring.entries * BUFFER
         head = _HEAD_OUT.pack(in_port | table << 8, program, 0, 0)
         self.card.memory.write(address, head.ljust(HEAD, b"\0") + data)
-        self._ring.post(np.array([address], np.uint64), HEAD + len(data))
+        self._ring.post([address], [HEAD + len(data)])
 
     def received(self) -> Iterator[Received]:
         """Packets for the host that have come since it was last asked."""
         if not self._receiver.ring.ready:
             return
-        for place, size in self._receiver.take()[["address", "length"]].tolist():
+        packets = self._receiver.take()
+        for place, size in zip(packets.address, packets.length, strict=True):
             data = self.card.memory.read(place, size)
             in_port, reason, origin, total, metadata, tunnel_id = _HEAD_IN.unpack_from(data)
             self.received_packets += 1

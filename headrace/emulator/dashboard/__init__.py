@@ -33,10 +33,8 @@ class DashboardJob:
 
 def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
     """Serves it until SIGINT or SIGTERM; ``tell`` is told the address. Raises HeadraceError."""
-    try:
-        import nicegui  # noqa: F401
-    except ImportError:
-        raise HeadraceError("the dashboard needs NiceGUI: pip install 'headrace[dashboard]'") from None
+    import nicegui  # noqa: F401  (where it is missing, that is said first)
+
     from headrace.emulator import keeper, scenario
     from headrace.emulator.dashboard.monitor import Monitor
     from headrace.emulator.dashboard.server import run

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.card import Card
-from headrace.card.packet_memory import PACKET
+from headrace.card.packet_memory import Packets
 from headrace.cards.capture.driver import RECORD_HEADER, CaptureCounters, CaptureDriver, CaptureSettings
 from headrace.cards.capture.run import driver_of
 
@@ -281,9 +281,10 @@ class _Bench:
     def post(self, address: int, size: int, count: int = 1) -> None:
         """Lets the engine capture packets that begin at ``address`` and then at multiples of 64 from there."""
         step = -(-size // 64) * 64
-        packets = np.zeros(count, PACKET)
-        packets["address"] = address + step * np.arange(count)
-        packets["length"] = packets["wire_length"] = size
+        packets = Packets(count)
+        for number in range(count):
+            packets.address[number] = address + step * number
+            packets.length[number] = packets.wire_length[number] = size
         start = self.driver.available()[0]
         if self.driver.post(packets, times=False) < count:
             raise ValueError(f"{count:,} packets at once: more than there are descriptors")

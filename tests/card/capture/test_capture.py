@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card.host_memory import HostMemory
-from headrace.card.packet_memory import PacketMemory
+from headrace.card.packet_memory import PacketMemory, Packets
 from headrace.cards.capture.driver import CaptureDriver
 from headrace.cards.capture.run import CaptureJob, CaptureProgress, CaptureReport, run_capture
 from headrace.cards.capture.savefiles import SaveFiles
@@ -48,10 +47,10 @@ def test_packets_at_bad_addresses_are_told_and_cost_no_others(
 ) -> None:
     take = PacketMemory.take
 
-    def take_some_from_nowhere(memory: PacketMemory, limit: int) -> np.ndarray[Any, Any]:
+    def take_some_from_nowhere(memory: PacketMemory, limit: int) -> Packets:
         taken = take(memory, limit)
-        taken["address"][5:7] = 1 << 60
-        taken["length"][5:7] = 64
+        for number in (5, 6):
+            taken.address[number], taken.length[number] = 1 << 60, 64
         return taken
 
     monkeypatch.setattr(PacketMemory, "take", take_some_from_nowhere)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from oracle import Packet, make_capture, random_packets
 
 from headrace.card import Card
-from headrace.card.packet_memory import PACKET
+from headrace.card.packet_memory import Packets
 from headrace.card.records import RecordWriter
 from headrace.cards.capture.driver import DATA, ERROR, CaptureDriver, CaptureSettings
 from headrace.cards.capture.run import driver_of, filter_driver_of, open_capture_card
@@ -76,14 +75,13 @@ class Bench:
         return path.read_bytes()
 
 
-def lay_out(card: Card, packets: list[Packet]) -> np.ndarray[Any, Any]:
+def lay_out(card: Card, packets: list[Packet]) -> Packets:
     """One packet behind the other, so that they begin at every alignment."""
-    lengths = np.array([len(p.data) for p in packets])
-    lot = np.zeros(len(packets), PACKET)
-    lot["address"] = LOT + np.concatenate(([0], np.cumsum(lengths)[:-1]))
-    lot["timestamp_ns"] = [p.time_ns for p in packets]
-    lot["length"] = lengths
-    lot["wire_length"] = [p.wirelen for p in packets]
+    lot, address = Packets(len(packets)), LOT
+    for number, packet in enumerate(packets):
+        lot.address[number], lot.timestamp_ns[number] = address, packet.time_ns
+        lot.length[number], lot.wire_length[number] = len(packet.data), packet.wirelen
+        address += len(packet.data)
     card.memory.write(LOT, b"".join(p.data for p in packets))
     return lot
 
@@ -167,8 +165,8 @@ def test_a_bad_address_is_counted_and_costs_no_other_packet(
 ) -> None:
     bench.driver.setup(CaptureSettings())
     lot = lay_out(bench.card, packets)
-    lot["address"][[3, 17]] = NOWHERE
-    lot["length"][[3, 17]] = 100
+    for number in (3, 17):
+        lot.address[number], lot.length[number] = NOWHERE, 100
     bench.driver.post(lot)
     bench.driver.doorbell()
     assert bench.card.run().idle
