@@ -166,7 +166,7 @@ class _Job:
         title = f"building card {self.description.name}" + (f" ({label})" if label else "")
         runtime = libraries.runtime_archive(self.trace, self.progress)
         with (
-            toolchain.progress_of(title, "once for these parameters", self.progress) as show,
+            toolchain.progress_of(title, f"once for these parameters{self._last_time()}", self.progress) as show,
             # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
             tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=folder()) as own,
             self.log.open("w") as log,
@@ -192,6 +192,14 @@ class _Job:
             made.replace(library)
         self.log.unlink()
         return library
+
+    def _last_time(self) -> str:
+        """How long this card took with these parameters, of other sources, or with others; nothing for the first."""
+        built = [each for each in cache_list() if each.card == self.description.name and each.trace == self.trace]
+        same = [each for each in built if each.parameters == self.values]
+        if same:
+            return f"; took {same[0].build_s:.0f} s last time"
+        return f"; took {built[0].build_s:.0f} s with other parameters" if built else ""
 
     def _key(self) -> str:
         """Covers what is known before the build that the library depends on."""

@@ -235,6 +235,20 @@ def harness_sources(model: bool) -> list[Path]:
     return [p for p in files if p.parent != slot and (p.parent == ours) == model]
 
 
+class _Announced:
+    all = False  # builds say what they do, whoever asks for them
+
+
+@contextlib.contextmanager
+def announced() -> Iterator[None]:
+    """Meanwhile builds say what they do, whoever asks for them."""
+    before, _Announced.all = _Announced.all, True
+    try:
+        yield
+    finally:
+        _Announced.all = before
+
+
 @contextlib.contextmanager
 def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
     """Holds a file's lock; ``waiting`` is said where another process has it."""
@@ -244,7 +258,7 @@ def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        if progress:
+        if progress or _Announced.all:
             console().print(waiting, style="dim")
         held = lock.acquire()
     with held:
@@ -254,7 +268,7 @@ def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def progress_of(title: str, once: str, progress: bool) -> Iterator[Show]:
     """A function that shows the stage of a build, with the elapsed time where standard error is a terminal."""
-    if not progress:
+    if not progress and not _Announced.all:
         yield _ignore
     elif not (terminal := console()).is_terminal:
         terminal.print(f"{title}: {once}", soft_wrap=True, highlight=False)

@@ -133,7 +133,7 @@ def open_control(owner: Owner, path: str | None, live: bool, tell: Tell) -> Iter
         return
     with made as control:
         if live or path is not None:
-            tell(f"the {owner.kind} is up; control at {control.path}")
+            tell(f"ready: the {owner.kind} is up; control at {control.path}")
         yield control
 
 

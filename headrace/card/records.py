@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headrace.card.card import Card
     from headrace.card.packet_memory import Packets
 
+_HEADER, _LENGTH_AT = 16, 8  # bytes of a record's header, and where in it the captured length is
 Stop = Literal["end", "packets", "time", "size"]
 _STOPS: tuple[Stop, ...] = ("end", "packets", "time", "size")  # by HR_WRITER_...
 
@@ -153,6 +154,13 @@ class RecordWriter:
             next_ns=result.next_ns,
             cut=result.cut,
         )
+
+    def end_of_record(self, ring: Ring, start: int) -> int:
+        """The byte count behind the record at a byte count (modulo 2^32)."""
+        at, size = start % ring.size, _LENGTH_AT + 4
+        header = self._card.memory.read(ring.address + at, min(size, ring.size - at))
+        header += self._card.memory.read(ring.address, size - len(header)) if len(header) < size else b""
+        return (start + _HEADER + int.from_bytes(header[_LENGTH_AT:], "little")) % (1 << 32)
 
     def write_packets(self, packets: Packets) -> None:
         """Writes packets that lie in host memory.

@@ -103,6 +103,7 @@ def recv_command(
         adaptive_ms=adaptive,
         express=express,
     )
+    common.check_links([link])
     common.become(user)
     with common.progress_line() as progress:
         report = receive(job, None if progress is None else lambda part: progress("receiving", part))
@@ -144,6 +145,7 @@ def trace_command(
         express=express,
         step_s=timestep_ms / 1e3,
     )
+    common.check_links([link])
     common.become(user)
     with common.progress_line() as progress:
         report = receive(job, None if progress is None else lambda part: progress("receiving", part))
@@ -209,6 +211,7 @@ def run_command(
     host: HostName = "none",
     control: Control = None,
     user: common.User = None,
+    background: common.Background = False,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
     quiet: Quiet = False,
@@ -234,8 +237,11 @@ def run_command(
         control=control,
         parameters=common.parameters(parameter),
     )
+    common.check_links([link, link1])
+    say = common.background(background, json, say=lambda line: print(line, file=sys.stderr, flush=True))
     common.become(user)
-    status = run(job, None if quiet else lambda line: print(line, file=sys.stderr, flush=True))
+    with common.progress_line():
+        status = run(job, None if quiet and not background else say)
     if json is not None:
         report.write_json(status, json)
     return 1 if status["missing"] or status["errors"] else 0

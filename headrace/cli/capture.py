@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli import common
+from headrace.cli.habits import HabitsCommand
 from headrace.errors import HeadraceError
 from headrace.net.source import parse_rate
 
@@ -35,7 +36,7 @@ headrace capture -i gen:size=60-1514,count=1000 -w - | tcpdump -nr -
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("capture", epilog=_EPILOG)(capture_command)
+    app.command("capture", epilog=_EPILOG, cls=HabitsCommand)(capture_command)
 
 
 def capture_command(
@@ -43,20 +44,16 @@ def capture_command(
         list[str] | None,
         typer.Argument(metavar="[EXPR]", help="A tcpdump filter, which the card runs; in one word or several."),
     ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "-i",
-            metavar="SOURCE",
-            help="Where packets come from: a capture file (- for stdin), iface:NAME, xdp:NAME, tap:NAME or gen:SPEC.",
-        ),
-    ] = None,
+    interface: common.Interface = None,
     write: Annotated[
         str | None, typer.Option("-w", metavar="FILE", help="Write packets to FILE (- for stdout); else only count.")
     ] = None,
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="Stop after COUNT packets.")] = None,
     snaplen: Annotated[
-        int | None, typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes.")
+        int | None,
+        typer.Option(
+            "-s", "--snapshot-length", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."
+        ),
     ] = None,
     size: Annotated[
         int | None,
@@ -70,12 +67,32 @@ def capture_command(
         int | None,
         typer.Option("-W", metavar="COUNT", min=1, help="With -C, overwrite after COUNT files; with -G, stop then."),
     ] = None,
+    autostop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-a",
+            "--autostop",
+            metavar="WHAT:N",
+            help="Stop after duration:N seconds, filesize:N kB, files:N or packets:N; may be given again.",
+        ),
+    ] = None,
+    ring_buffer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-b",
+            "--ring-buffer",
+            metavar="WHAT:N",
+            help="Begin a new file, named as dumpcap does, after duration:N seconds, filesize:N kB or packets:N, or "
+            "where the time is a multiple of interval:N seconds; files:N: keep the last N. May be given again.",
+        ),
+    ] = None,
     packet_buffered: Annotated[
         bool, typer.Option("-U", "--packet-buffered", help="Write each packet at once, not when a buffer is full.")
     ] = False,
     user: common.User = None,
     direction: Annotated[
-        str, typer.Option("-Q", metavar="in|out|inout", help="Of a live interface's packets, only these.")
+        str,
+        typer.Option("-Q", "--direction", metavar="in|out|inout", help="Of a live interface's packets, only these."),
     ] = "inout",
     file: Annotated[
         str | None,
@@ -91,8 +108,13 @@ def capture_command(
             help="Print the program (-dd: as C, -ddd: as numbers) and stop.",
         ),
     ] = 0,
-    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    plain: Annotated[bool, typer.Option("-O", "--no-optimize", help="Don't optimise the program.")] = False,
     linktype: common.LinkType = None,
+    not_promiscuous: common.NotPromiscuous = False,
+    list_interfaces: common.ListInterfaces = False,
+    list_link_types: common.ListLinkTypes = False,
+    version: common.Version = False,
+    background: common.Background = False,
     format: Annotated[
         str | None,
         typer.Option(metavar="pcap|pcapng", help="Of FILE.", show_default="pcapng if FILE is called so, else pcap"),
@@ -111,7 +133,9 @@ def capture_command(
             show_default="memory for files and xdp:, else wire",
         ),
     ] = None,
-    ring: Annotated[int, typer.Option("-B", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")] = 4096,
+    ring: Annotated[
+        int, typer.Option("-B", "--buffer-size", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")
+    ] = 4096,
     rate: common.Rate = "lossless",
     cores: Annotated[
         int | None, typer.Option(min=1, max=64, help="Filter cores of the card.", show_default="4 with a filter")
@@ -125,16 +149,20 @@ def capture_command(
 
     Ctrl-C ends a capture; everything the card has taken is then in the file.
     """
-    from headrace.cards.capture.savefiles import Limits
-    from headrace.net.source import parse_source
-
-    where = parse_source(source).of_type(linktype) if source is not None else None
+    if common.listed(version, list_interfaces):
+        return 0
+    if list_link_types:
+        common.list_link_types(interface or [])
+        return 0
+    where = common.the_source(interface, not_promiscuous).of_type(linktype) if interface else None
     wanted = _filter(words or [], file, snaplen, not plain)
     if dump:
         common.dump(wanted, where, linktype, dump)
         return 0
     if where is None:
-        raise HeadraceError("-i SOURCE is missing (see headrace capture --help)", 2)
+        raise HeadraceError(
+            "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces", 2
+        )
     everything = file is None and not words
     program = None if everything else where.compiled(wanted)
     for option, value, choices in (
@@ -144,7 +172,7 @@ def capture_command(
     ):
         common.one_of(option, value, choices)
     where = where.only(direction)
-    limits = Limits(count, None if size is None else size * 1_000_000, seconds, files)
+    limits = _limits(count, size, seconds, files, autostop or [], ring_buffer or [])
     _check_files(write, limits, where, json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
 
@@ -167,10 +195,12 @@ def capture_command(
         trace=trace,
         parameters=settings,
     )
+    common.check_source(where)
+    tell = common.background(background, write, json)
     common.become(user)
     with common.progress_line() as progress:
         show = None if progress is None else lambda so_far: progress(_so_far(so_far), None)
-        report = run_capture(job, show, None if quiet else common.tell)
+        report = run_capture(job, show, None if quiet and not background else tell)
     return _show(report, json, quiet)
 
 
@@ -182,6 +212,55 @@ def _filter(words: list[str], file: str | None, snaplen: int | None, optimize: b
     if words:
         raise HeadraceError(f"{' '.join(words)}: the filter is in {file}", 2)
     return bpf.load_file(file, snaplen, optimize)
+
+
+_STOPS = ("duration", "filesize", "files", "packets")
+_SWITCHES = (*_STOPS, "interval")
+_KB = 1000  # dumpcap's
+
+
+def _limits(
+    count: int | None, size: int | None, seconds: int | None, files: int | None, autostop: list[str], ring: list[str]
+) -> Limits:
+    """Of -c, -C, -G, -W, -a and -b. Raises HeadraceError for what is no number, or is there twice."""
+    from headrace.cards.capture.savefiles import Limits
+
+    stop, switch = _conditions(autostop, "-a", _STOPS), _conditions(ring, "-b", _SWITCHES)
+    if switch and (size, seconds, files) != (None, None, None):
+        raise HeadraceError("-b says what -C, -G and -W do: use the one or the others", 2)
+    if count is not None and "packets" in stop:
+        raise HeadraceError("-c and -a packets:N say the same: use one", 2)
+    if switch.keys() == {"files"}:
+        raise HeadraceError("-b files:N needs duration:N, filesize:N, packets:N or interval:N beside it", 2)
+    if "duration" in switch and "interval" in switch:
+        raise HeadraceError("-b duration:N and -b interval:N: use one", 2)
+    if "files" in stop and not (switch or size or seconds):
+        raise HeadraceError("-a files:N needs -b, -C or -G, which begin new files", 2)
+    interval = switch.get("interval")
+    return Limits(
+        packets=stop.get("packets", count),
+        size=switch["filesize"] * _KB if "filesize" in switch else None if size is None else size * 1_000_000,
+        seconds=interval or switch.get("duration", seconds),
+        files=switch.get("files", files),
+        file_packets=switch.get("packets"),
+        aligned=interval is not None,
+        numbered=bool(switch),
+        stop_seconds=stop.get("duration"),
+        stop_size=stop["filesize"] * _KB if "filesize" in stop else None,
+        stop_files=stop.get("files"),
+    )
+
+
+def _conditions(texts: list[str], option: str, known: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in texts:
+        what, _, number = text.partition(":")
+        if what not in known or not (number.isascii() and number.isdecimal() and 0 < int(number) < 1 << 31):
+            raise HeadraceError(f"{option} {text}: not WHAT:N, with WHAT of {', '.join(known)} and N from 1", 2)
+        if what in found:
+            raise HeadraceError(f"{option} {text}: {what} is there twice", 2)
+        found[what] = int(number)
+    return found
 
 
 def _way(path: str | None) -> Path | None:
@@ -200,9 +279,9 @@ def _file_format(format: str | None, write: str | None) -> str:
 
 def _check_files(write: str | None, limits: Limits, source: Source, json: str | None) -> None:
     """Raise HeadraceError where files clash or are missing."""
-    several = limits.size is not None or limits.seconds is not None
+    several = limits.size is not None or limits.seconds is not None or limits.numbered
     if several and write in (None, "-"):
-        raise HeadraceError("-C and -G need -w FILE", 2)
+        raise HeadraceError("-b needs -w FILE" if limits.numbered else "-C and -G need -w FILE", 2)
     if limits.files is not None and not several:
         raise HeadraceError("-W needs -C or -G", 2)
     if [write, json].count("-") > 1:

@@ -77,7 +77,8 @@ class _Group(_Quick, TyperGroup):
 
 def _quicken(app: typer.Typer) -> None:
     for command in app.registered_commands:
-        command.cls = _Command
+        if not issubclass(command.cls or TyperCommand, _Command):
+            command.cls = _Command
     for group in app.registered_groups:
         group.cls = _Group
         if group.typer_instance is not None:

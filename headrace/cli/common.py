@@ -13,12 +13,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.errors import HeadraceError
-from headrace.net.source import check_output
+from headrace.net.source import Source, check_link, check_output, parse_source
 
 if TYPE_CHECKING:
+    from headrace.card.process import Tell
     from headrace.net.bpf import Filter
-    from headrace.net.source import Source
 
+Interface = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-i",
+        "-r",
+        "--interface",
+        metavar="SOURCE",
+        help="Where packets come from: a capture file (- for stdin), an interface by its name or its number in -D, "
+        "any, xdp:NAME, tap:NAME or gen:SPEC.",
+    ),
+]
+ListInterfaces = Annotated[bool, typer.Option("-D", "--list-interfaces", help="List interfaces, and stop.")]
+ListLinkTypes = Annotated[
+    bool, typer.Option("-L", "--list-data-link-types", help="List the link types of an interface, and stop.")
+]
+NotPromiscuous = Annotated[
+    bool, typer.Option("-p", "--no-promiscuous-mode", help="Leave a live interface out of promiscuous mode.")
+]
+Version = Annotated[bool, typer.Option("-V", "--version", help="Print versions, and stop.")]
+Background = Annotated[
+    bool,
+    typer.Option(
+        "--background", help="Go on in the background: returns once it is ready, and prints its process's number."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")]
 Parameters = Annotated[
@@ -28,7 +53,11 @@ Cores = Annotated[int | None, typer.Option(min=1, max=64, help="Filter cores of 
 User = Annotated[
     str | None,
     typer.Option(
-        "-Z", metavar="USER", help="If root, become USER once interfaces are open.", show_default="who has called sudo"
+        "-Z",
+        "--relinquish-privileges",
+        metavar="USER",
+        help="If root, become USER once interfaces are open.",
+        show_default="who has called sudo",
     ),
 ]
 Rate = Annotated[
@@ -50,7 +79,10 @@ SHORT = (
 )
 """What --help says of measurements."""
 LinkType = Annotated[
-    str | None, typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture.")
+    str | None,
+    typer.Option(
+        "-y", "--linktype", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture."
+    ),
 ]
 
 FUNCTIONS = range(256)
@@ -63,6 +95,105 @@ Progress = Callable[[str, float | None], None]
 def tell(line: str) -> None:
     """A line for the user, beside what a command gives."""
     print(f"headrace: {line}", file=sys.stderr, flush=True)
+
+
+class _Background:
+    here = False  # this process goes on after the one that was started has told that it is ready
+
+
+READY = ("listening on ", "ready: ")
+"""How the line begins that tells that a live source is listened to, or that a card is up."""
+
+
+def background(wanted: bool, *outputs: str | None, say: Tell = tell) -> Tell:
+    """How a command tells lines: by ``say``. If it is ``wanted``, the command goes on in a process of its own, and this
+    one ends: once a line of ``READY`` is told, after it has printed the other's number, or with the other's exit code.
+
+    Raises HeadraceError where one of ``outputs`` is the standard output, and typer.Exit in the process that ends.
+    """
+    if not wanted:
+        return say
+    if "-" in outputs:
+        raise HeadraceError("--background: nothing of it goes to the standard output: leave - out", 2)
+    sys.stdout.flush()
+    hears, says = os.pipe()
+    if child := os.fork():
+        os.close(says)
+        if os.read(hears, 1):
+            print(child)
+            raise typer.Exit
+        raise typer.Exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os.close(hears)
+    _Background.here = True
+    os.dup2(sys.stderr.fileno(), 1)  # else who reads the number waits until this process ends, too
+
+    def tell_ready(line: str) -> None:
+        nonlocal says
+        say(line)
+        if says >= 0 and line.startswith(READY):
+            os.write(says, b"1")
+            os.close(says)
+            says = -1
+
+    return tell_ready
+
+
+def listed(version: bool, interfaces: bool) -> bool:
+    """Prints versions, or interfaces as ``tcpdump -D`` does, if they are wanted, and says whether they were."""
+    if version:
+        from headrace.cli.develop import version_command
+
+        version_command()
+    elif interfaces:
+        from headrace.net import devices
+
+        for number, device in enumerate(devices.devices(), 1):
+            print(f"{number}.{device}")
+    return version or interfaces
+
+
+def list_link_types(sources: list[str]) -> None:
+    """Print what ``tcpdump -L`` does of an interface. Raises HeadraceError for what is none."""
+    from headrace.net import devices
+
+    source = the_source(sources) if sources else None
+    if source is None or source.kind != "iface":
+        raise HeadraceError("-L lists those of an interface: choose one by -i", 2)
+    print(f"Data link types for {source.name} (use option -y to set):")
+    for each in devices.link_types(source.name):
+        print(f"  {each}")
+
+
+def the_source(texts: list[str], not_promiscuous: bool = False) -> Source:
+    """What is to be captured from: a file, a link, or an interface by its name or number. Raises HeadraceError for
+    several, and as ``parse_source``."""
+    from headrace.net import devices
+
+    if len(texts) > 1:
+        raise HeadraceError(f"{' and '.join(texts)}: one source at a time; any: all interfaces", 2)
+    text = texts[0]
+    name = None if os.path.exists(text) else devices.find(text)
+    source = parse_source(text) if name is None else Source("iface", name)
+    if not_promiscuous and source.kind == "iface":
+        return Source("iface", f"{source.argument},promiscuous=no")
+    return source
+
+
+def check_source(source: Source) -> None:
+    """Looks whether a source is there and may be opened, before a card is built for it. Raises HeadraceError."""
+    from headrace.net import devices
+
+    check_link(source.link)
+    devices.check(source)
+
+
+def check_links(links: Iterable[str]) -> None:
+    """``check_source`` of what ports and functions are linked with."""
+    for link in links:
+        if link.startswith("vhost:"):
+            check_output(link.removeprefix("vhost:"))
+        elif link.partition(":")[0] not in ("null", "port"):
+            check_source(parse_source(link))
 
 
 def parameters(settings: list[str] | None) -> dict[str, str]:
@@ -194,12 +325,15 @@ def dump(wanted: Filter, source: Source | None, linktype: str | None, option: in
 
 @contextmanager
 def progress_line() -> Iterator[Progress | None]:
-    """A line on the terminal that shows how far a command is; None where stderr isn't a terminal.
+    """A line on the terminal that shows how far a command is; None where stderr isn't a terminal, or in the background.
 
-    The line appears with the first report, so that a build before it can show a line of its own.
+    The line appears with the first report, so that a build before it can show a line of its own: builds do so anyway.
     """
-    if not sys.stderr.isatty():
-        yield None
+    from headrace.build import toolchain
+
+    if _Background.here or not sys.stderr.isatty():
+        with toolchain.announced():
+            yield None
         return
     from rich import progress as rich_progress
     from rich.console import Console

@@ -269,18 +269,25 @@ def run_command(
         ),
     ] = None,
     strict: Strict = False,
+    background: common.Background = False,
     json: common.Json = False,
 ) -> None:
     """Run a scenario until its end, Ctrl-C or headrace emulate stop. Nothing is left of it then."""
     from headrace.emulator.keeper import EmulationJob, run
 
     job = EmulationJob(file, name, fabric, hold, record, replay, strict=strict)
-    if cluster is None:
-        report = run(job, common.tell)
-    else:
-        from headrace.emulator import cluster as hosts
+    say = common.background(background)
 
-        report = hosts.run(job, cluster, common.tell)
+    def tell(line: str) -> None:
+        say(f"ready: {line}" if line.startswith(f"the emulation {name} is up") else line)
+
+    with common.progress_line():  # fabrics of cards may be built
+        if cluster is None:
+            report = run(job, tell)
+        else:
+            from headrace.emulator import cluster as hosts
+
+            report = hosts.run(job, cluster, tell)
     if json:
         print(json_format.dumps(report, indent=2))
     else:

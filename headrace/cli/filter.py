@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli import common
+from headrace.cli.habits import HabitsCommand
 from headrace.errors import HeadraceError
-from headrace.net.source import parse_rate, parse_source
+from headrace.net.source import parse_rate
 
 if TYPE_CHECKING:
     from headrace.cards.filter.run import FilterReport
@@ -36,7 +37,7 @@ headrace filter -d 'tcp src port 100'
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("filter", epilog=_EPILOG)(filter_command)
+    app.command("filter", epilog=_EPILOG, cls=HabitsCommand)(filter_command)
 
 
 def filter_command(
@@ -44,10 +45,11 @@ def filter_command(
         list[str] | None,
         typer.Argument(
             metavar="EXPR IN",
-            help="Filter expression, and what to read: a file, - for stdin, gen:SPEC, or live from iface:NAME, "
-            "xdp:NAME or tap:NAME.",
+            help="Filter expression, and what to read, unless -i or -r says that: a file, - for stdin, gen:SPEC, or "
+            "live from iface:NAME, xdp:NAME or tap:NAME.",
         ),
     ] = None,
+    interface: common.Interface = None,
     write: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,10 +74,13 @@ def filter_command(
         ),
     ] = 0,
     snaplen: Annotated[
-        int | None, typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes.")
+        int | None,
+        typer.Option(
+            "-s", "--snapshot-length", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."
+        ),
     ] = None,
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End with COUNT matches.")] = None,
-    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
+    plain: Annotated[bool, typer.Option("-O", "--no-optimize", help="Don't optimise the program.")] = False,
     linktype: common.LinkType = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
@@ -83,6 +88,11 @@ def filter_command(
         str, typer.Option(metavar="recorded|card", help="Times in OUT: those of IN, or those of the card's clock.")
     ] = "recorded",
     user: common.User = None,
+    not_promiscuous: common.NotPromiscuous = False,
+    list_interfaces: common.ListInterfaces = False,
+    list_link_types: common.ListLinkTypes = False,
+    version: common.Version = False,
+    background: common.Background = False,
     trace: Annotated[str | None, typer.Option(metavar="FILE.fst", help="Record the card's signals.")] = None,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
@@ -93,10 +103,15 @@ def filter_command(
     OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted. Live links run
     until they are interrupted.
     """
+    if common.listed(version, list_interfaces):
+        return 0
     if dump and also:
         raise HeadraceError("-d prints one filter: leave --also out", 2)
-    expression, source = _positionals(words or [], file, dump)
-    where = parse_source(source).of_type(linktype) if source else None
+    if list_link_types:
+        common.list_link_types(interface or [])
+        return 0
+    expression, sources = _positionals(words or [], interface or [], file, dump)
+    where = common.the_source(sources, not_promiscuous).of_type(linktype) if sources else None
     filters = _filters(expression, file, also or [], snaplen, not plain)
     if dump:
         common.dump(filters[0], where, linktype, dump)
@@ -106,33 +121,38 @@ def filter_command(
     if count is not None and also:
         raise HeadraceError("-c counts the matches of one filter: leave --also out", 2)
     common.one_of("--timestamps", timestamps, ("recorded", "card"))
-    paths = _outputs(write or [], len(filters), source, json)
+    paths = _outputs(write or [], len(filters), sources[0], json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
 
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
 
     outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, paths, strict=True)]
-    link = source if linktype is None else where.link
+    link = where.argument if where.kind == "pcap" else where.link
     job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
+    common.check_source(where)
+    tell = common.background(background, *paths, json)
     common.become(user)
     with common.progress_line() as progress:
-        report = run_filter(job, progress, None if quiet else common.tell)
+        report = run_filter(job, progress, None if quiet and not background else tell)
     return _show(report, json, quiet)
 
 
-def _positionals(words: list[str], file: str | None, dump: int) -> tuple[str, str]:
-    """The expression and the source; the expression is empty with -F, the source may be empty with -d.
+def _positionals(words: list[str], sources: list[str], file: str | None, dump: int) -> tuple[str, list[str]]:
+    """The expression and the source; the expression is empty with -F, the source may be missing with -d.
 
     Raises HeadraceError where there are too few words or too many.
     """
+    if sources:
+        if file is not None and words:
+            raise HeadraceError(f"{' '.join(words)}: the filter is in {file}", 2)
+        return " ".join(words), sources
     wanted = ["IN"] if file is not None else ["EXPR", "IN"]
     least = len(wanted) - 1 if dump else len(wanted)
     if len(words) > len(wanted):
         raise HeadraceError(f"{' '.join(words)}: more than {' and '.join(wanted)}; quote the expression", 2)
     if len(words) < least:
         raise HeadraceError(f"{wanted[len(words)]} is missing (see headrace filter --help)", 2)
-    padded = [*words, ""]
-    return ("", padded[0]) if file is not None else (padded[0], padded[1])
+    return ("", words) if file is not None else (words[0], words[1:])
 
 
 def _filters(expression: str, file: str | None, also: list[str], snaplen: int | None, optimize: bool) -> list[Filter]:

@@ -100,6 +100,7 @@ def run_command(
     seconds: common.Seconds = None,
     control: Control = None,
     user: common.User = None,
+    background: common.Background = False,
     parameter: common.Parameters = None,
     json: common.Json = False,
 ) -> int:
@@ -125,9 +126,11 @@ def run_command(
         control=control,
         parameters=common.parameters(parameter),
     )
+    common.check_links(job.sources.values())
+    tell = common.background(background, *sinks.values())
     common.become(user)
     with common.progress_line() as progress:
-        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
     with common.beside(sinks.values()):
         if json:
             print(json_format.dumps(report, indent=2))

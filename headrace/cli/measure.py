@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.cli import common
+from headrace.cli.habits import HabitsCommand
 from headrace.errors import HeadraceError
-from headrace.net.source import parse_rate, parse_source
+from headrace.net.source import parse_rate
 
 if TYPE_CHECKING:
     from headrace.evaluate.report import Counts
@@ -35,18 +35,19 @@ headrace measure @mine.bpf in.pcap --json -
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("measure", epilog=_EPILOG)(measure_command)
+    app.command("measure", epilog=_EPILOG, cls=HabitsCommand)(measure_command)
 
 
 def measure_command(
-    what: Annotated[
-        str | None,
-        typer.Argument(metavar="EXPR-OR-PROGRAM", help="A measurement's name, a filter, or @FILE (a program)."),
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="EXPR-OR-PROGRAM IN",
+            help="A measurement's name, a filter, or @FILE (a program); and what to read, unless -i or -r says that: a "
+            "file, - for stdin, or a live link such as iface:eth0.",
+        ),
     ] = None,
-    source: Annotated[
-        str | None,
-        typer.Argument(metavar="IN", help="What to read: a file, - for stdin, or a live link such as iface:eth0."),
-    ] = None,
+    interface: common.Interface = None,
     listing: Annotated[bool, typer.Option("--list", help="List the ready measurements and stop.")] = False,
     dump: Annotated[
         int,
@@ -65,6 +66,11 @@ def measure_command(
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
     user: common.User = None,
+    not_promiscuous: common.NotPromiscuous = False,
+    list_interfaces: common.ListInterfaces = False,
+    list_link_types: common.ListLinkTypes = False,
+    version: common.Version = False,
+    background: common.Background = False,
     parameter: common.Parameters = None,
     json: common.JsonFile = None,
 ) -> None:
@@ -72,19 +78,25 @@ def measure_command(
     from headrace.cards.filter import measurements
     from headrace.evaluate import report
 
+    if common.listed(version, list_interfaces):
+        return
+    if list_link_types:
+        common.list_link_types(interface or [])
+        return
     if listing:
         for name, ready in measurements.READY.items():
             print(f"{name:10} {ready.help}")
         return
-    if what is None or (source is None and not dump):
+    what, sources = _positionals(words or [], interface or [])
+    if what is None or not (sources or dump):
         raise HeadraceError(f"{'IN' if what else 'EXPR-OR-PROGRAM'} is missing (see headrace measure --help)", 2)
     common.one_of("--order", order, _ORDERS)
     measurement = measurements.find(what)
-    where = None if source is None else parse_source(source)
+    where = common.the_source(sources, not_promiscuous) if sources else None
     if dump:
         common.dump(measurement.program, where, None, dump)
         return
-    assert where is not None and source is not None
+    assert where is not None
     common.check_outputs(json, plot)
     if plot is not None and (suffix := os.path.splitext(plot)[1][1:].lower()) not in _PLOTS:
         raise HeadraceError(f"{plot}: Format '{suffix}' is not supported: {', '.join(_PLOTS)}", 2)
@@ -96,11 +108,15 @@ def measure_command(
 
     from headrace.cards.filter.run import run_measure
 
+    common.check_source(where)
+    tell = common.background(background, json)
     common.become(user)
     console = Console()
     counts: Counts = {}
-    run = run_measure(wanted, source, offered, cores, settings, _progress(), count=count, tell=common.tell)
+    link = where.argument if where.kind == "pcap" else where.link
     with ExitStack() as stack:
+        building = stack.enter_context(common.progress_line()) and _no_line
+        run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
         live = None
         for counts in run:
             if live is None and console.is_terminal and json != "-":  # only now: a build shows a line of its own
@@ -115,6 +131,14 @@ def measure_command(
         report.measurement_plot(measurement, counts, plot, top, order)
 
 
-def _progress() -> common.Progress | None:
+def _positionals(words: list[str], sources: list[str]) -> tuple[str | None, list[str]]:
+    """What is counted (None: it isn't said), and the source, if there is one. Raises HeadraceError for too many."""
+    if sources:
+        return (" ".join(words) or None), sources
+    if len(words) > 2:
+        raise HeadraceError(f"{' '.join(words)}: more than EXPR-OR-PROGRAM and IN; quote the expression", 2)
+    return (words[0] if words else None), words[1:]
+
+
+def _no_line(_what: str, _done: float | None) -> None:
     """Lets a build show its progress on a terminal; the counts themselves are the progress of the run."""
-    return (lambda _what, _done: None) if sys.stderr.isatty() else None

@@ -143,6 +143,7 @@ def run_command(
     seconds: common.Seconds = None,
     control: rpu_tools.Control = None,
     user: common.User = None,
+    background: common.Background = False,
     parameter: common.Parameters = None,
     json: common.Json = False,
 ) -> int:
@@ -186,9 +187,11 @@ def run_command(
         control=control,
         parameters=common.parameters(parameter),
     )
+    common.check_links([*job.sources.values(), *functions.values()])
+    tell = common.background(background, *sinks.values(), *function_sinks.values())
     common.become(user)
     with common.progress_line() as progress:
-        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), common.tell)
+        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
     notes = [f"unit {found.unit} ({found.program}): {note}" for found in report.units for note in found.notes]
     with common.beside([*sinks.values(), *function_sinks.values()]):

@@ -505,7 +505,7 @@ def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "-i SOURCE is missing (see headrace capture --help)"),
+        ([], 2, "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces"),
         (["-i", "none.pcap"], 1, "none.pcap: No such file or directory"),
         (["-i", "eth:x"], 2, "eth:x: no source: use a file, or one of pcap:, gen:, iface:, xdp:, tap:"),
         (["-i", "IN", "tcp", "prt"], 2, "can't parse filter expression: syntax error"),

@@ -102,7 +102,7 @@ def test_a_run_says_where_its_socket_is_and_does_without_one_that_is_anothers(
     path = default_path(owner)
     said: list[str] = []
     with open_control(owner, None, True, said.append) as first:
-        assert first is not None and said == [f"{what} is up; control at {path}"]
+        assert first is not None and said == [f"ready: {what} is up; control at {path}"]
         with open_control(owner, None, True, said.append) as second:
             assert second is None
         assert said[1:] == [f"no control socket: {owner.title} runs at {path} already: choose another --control"]

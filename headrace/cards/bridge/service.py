@@ -91,7 +91,7 @@ def run(job: RunJob, tell: Tell | None = None) -> dict[str, Any]:
         host = Host(card, driver, job.setting().host(), graph=graph, live=live)
         _connect(job, card)
         control = files.enter_context(ControlSocket(CONTROL, job.control))
-        say(f"the bridge is up; control at {control.path}")
+        say(f"ready: the bridge is up; control at {control.path}")
         _serve(card, host, graph, control, stop, job.links, say)
         result = status(host, graph, card.stats())
         if not result["at_rest"]:

@@ -274,7 +274,9 @@ class _Capture:
         if self._tell is not None and self._job.source.live:
             linktype, snapshot, _ = self._card.capture_format()
             self._tell(listening(self._job.source, linktype, self._job.snaplen or snapshot))
-        while not (self._stop or self._files.done or self._turn()):
+        stop_s = self._job.limits.stop_seconds if self._job.source.live else None
+        end = None if stop_s is None else time.monotonic() + stop_s
+        while not (self._stop or self._files.done or (end and time.monotonic() >= end) or self._turn()):
             pass
 
     def _finish(self) -> None:

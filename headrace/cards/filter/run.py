@@ -210,6 +210,8 @@ def run_measure(
         drop_rights()
         driver.load({0: Slot(_program(card, program, source), measurement=True)})
         fault: HeadraceError | None = None
+        if catch and tell is not None:
+            tell(listening(parse_source(source), *card.capture_format()[:2]))
         watch = _watch(card, stop, progress, tell)
         done = False
         while not done:

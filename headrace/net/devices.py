@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interfaces that libpcap can capture from, and whether links of this machine can be opened."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, NamedTuple
+
+from headrace.build.declarations import declared
+from headrace.errors import HeadraceError
+from headrace.net import bpf
+from headrace.net.source import Source
+
+_NET_ADMIN, _NET_RAW, _BPF = 12, 13, 39  # capabilities
+_LIBRARIES = ("libpcap.so.0.8", "libpcap.so.1", "libpcap.dylib")
+_DECLARATIONS = """
+typedef struct pcap pcap_t;
+typedef struct pcap_if {
+  struct pcap_if *next; char *name; char *description; void *addresses; unsigned int flags;
+} pcap_if_t;
+int pcap_findalldevs(pcap_if_t **, char *);
+void pcap_freealldevs(pcap_if_t *);
+pcap_t *pcap_create(const char *, char *);
+int pcap_set_promisc(pcap_t *, int);
+int pcap_activate(pcap_t *);
+int pcap_list_datalinks(pcap_t *, int **);
+void pcap_free_datalinks(int *);
+char *pcap_geterr(pcap_t *);
+const char *pcap_statustostr(int);
+void pcap_close(pcap_t *);
+"""
+_LOOPBACK, _UP, _RUNNING, _WIRELESS = 1, 2, 4, 8
+_CONNECTION = {0x00: "", 0x10: "Connected", 0x20: "Disconnected", 0x30: ""}
+_ASSOCIATION = {0x10: "Associated", 0x20: "Not associated"}
+_STATUSES = {
+    -5: "no such interface",
+    -8: "not permitted: to capture takes root or CAP_NET_RAW",
+    -9: "the interface is down",
+    -11: "not permitted: to capture takes root or CAP_NET_RAW",
+}
+"""What the harness says of libpcap's PCAP_ERROR_NO_SUCH_DEVICE and so on."""
+
+
+class Device(NamedTuple):
+    """What ``tcpdump -D`` lists: a name, and what libpcap knows of it, in tcpdump's words."""
+
+    name: str
+    description: str
+    states: tuple[str, ...]
+
+    def __str__(self) -> str:
+        described = f" ({self.description})" if self.description else ""
+        return f"{self.name}{described} [{', '.join(self.states) or 'none'}]"
+
+
+def devices() -> list[Device]:
+    """In the order of ``tcpdump -D``, which numbers them from 1. Raises HeadraceError where libpcap can't tell."""
+    ffi, lib = _libpcap()
+    first, message = ffi.new("pcap_if_t **"), ffi.new("char[256]")
+    if lib.pcap_findalldevs(first, message) != 0:
+        raise HeadraceError(_text(message))
+    try:
+        found, at = [], first[0]
+        while at != ffi.NULL:
+            found.append(Device(_text(at.name), _text(at.description), tuple(_states(at.flags))))
+            at = at.next
+        return found
+    finally:
+        lib.pcap_freealldevs(first[0])
+
+
+def _states(flags: int) -> Iterator[str]:
+    for bit, word in ((_UP, "Up"), (_RUNNING, "Running"), (_LOOPBACK, "Loopback"), (_WIRELESS, "Wireless")):
+        if flags & bit:
+            yield word
+    if not flags & _LOOPBACK and (word := (_ASSOCIATION if flags & _WIRELESS else _CONNECTION).get(flags & 0x30, "")):
+        yield word
+
+
+def find(text: str) -> str | None:
+    """The interface that a user means by its name, by ``any``, or by its number in ``tcpdump -D``; None: none."""
+    if text == bpf.ANY or _is_interface(text):
+        return text
+    if text.isascii() and text.isdecimal() and 0 < int(text) <= len(listed := devices()):
+        return listed[int(text) - 1].name
+    return None
+
+
+def link_types(name: str) -> list[str]:
+    """What ``tcpdump -L`` lists of an interface: its link types, such as ``EN10MB (Ethernet)``. Raises HeadraceError
+    where it can't be captured from."""
+    ffi, lib = _libpcap()
+    with _activated(name) as handle:
+        types = ffi.new("int **")
+        count = lib.pcap_list_datalinks(handle, types)
+        if count < 0:
+            raise HeadraceError(f"{name}: {_text(lib.pcap_geterr(handle))}")
+        try:
+            numbers = list(types[0][0:count])
+        finally:
+            lib.pcap_free_datalinks(types[0])
+    return [f"{bpf.link_name(number)} ({bpf.link_description(number)})" for number in numbers]
+
+
+def check(source: Source) -> None:
+    """Looks whether a live link can be opened by this process, before a card is built for it; others are left to
+    ``check_link``. Raises HeadraceError with what the harness would say."""
+    if source.kind == "iface":
+        with _activated(source.name, f"iface:{source.name}"):
+            pass
+    elif source.kind == "xdp":
+        if not _is_interface(source.name):
+            raise HeadraceError(f"xdp:{source.name}: no such interface")
+        if not _has(_NET_ADMIN, _NET_RAW, _BPF):
+            raise HeadraceError(
+                f"xdp:{source.name}: not permitted: XDP takes root, or CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW"
+            )
+    elif source.kind == "tap" and not _has(_NET_ADMIN) and not _is_interface(source.name):
+        raise HeadraceError(f"tap:{source.name}: not permitted: a TAP device takes root or CAP_NET_ADMIN")
+
+
+def _is_interface(name: str) -> bool:
+    try:
+        return socket.if_nametoindex(name) > 0
+    except OSError:
+        return False
+
+
+def _has(*capabilities: int) -> bool:
+    with open("/proc/self/status") as status:
+        effective = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff"))
+    return all(effective >> each & 1 for each in capabilities)
+
+
+@contextmanager
+def _activated(name: str, shown: str | None = None) -> Iterator[Any]:
+    ffi, lib = _libpcap()
+    message = ffi.new("char[256]")
+    handle = lib.pcap_create(name.encode(errors="surrogateescape"), message)
+    if handle == ffi.NULL:
+        raise HeadraceError(f"{shown or name}: {_text(message)}")
+    try:
+        if (status := lib.pcap_activate(handle)) < 0:
+            why = _STATUSES.get(status) or _text(lib.pcap_geterr(handle)) or _text(lib.pcap_statustostr(status))
+            raise HeadraceError(f"{shown or name}: {why}")
+        yield handle
+    finally:
+        lib.pcap_close(handle)
+
+
+def _text(words: Any) -> str:
+    ffi, _ = _libpcap()
+    return "" if words == ffi.NULL else str(ffi.string(words).decode(errors="replace"))
+
+
+@cache
+def _libpcap() -> tuple[Any, Any]:
+    bpf.load()
+    ffi = declared("libpcap-devices", _DECLARATIONS)
+    for name in _LIBRARIES:
+        with suppress(OSError):
+            return ffi, ffi.dlopen(name)
+    raise AssertionError("libpcap was there")

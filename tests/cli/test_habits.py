@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people type to tcpdump and dumpcap: it works, or one line says what to use instead."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from called import call
+from network import ip, own_network
+from oracle import Packet, make_capture, random_packets
+from scapy.utils import RawPcapReader
+
+from headrace.build.models import build_card
+from headrace.net import devices
+
+HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+COUNT = 40
+FILTER = "tcp or udp"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models() -> None:
+    build_card("capture", {"CORES": 0}, progress=False)
+    build_card("capture", {"CORES": 2}, progress=False)
+    build_card("filter", progress=False)
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_capture(tmp_path_factory.mktemp("habits") / "in.pcap", random_packets(seed=5, count=COUNT))
+
+
+def typed(line: str, capture: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return call(*(str(capture) if word == "IN" else word for word in shlex.split(line)), folder=folder)
+
+
+def tcpdump(*options: str) -> bytes:
+    return subprocess.run(["tcpdump", *options], capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "capture -r IN -w out -n -nn -v -vv -e -q -l -U -K -N -S -O -p -t -ttttt -A -X -XX -x --number",
+        "capture --interface IN -w out --immediate-mode --packet-buffered --line-buffered -g --temp-dir /tmp -j host",
+        "capture -nnvvXSs0 -pi IN -w out",
+        "capture -i IN -w out -M secret -E algo:secret -T rpc --no-promiscuous-mode --snapshot-length=0 -B 8192",
+        f"filter -nnvve -pqUl -r IN -w out {FILTER}",
+        f"filter -tttt -r IN -w out -f '{FILTER}'",
+    ],
+)
+def test_options_that_change_no_file_are_taken(line: str, capture: Path, tmp_path: Path) -> None:
+    assert typed(line, capture, tmp_path).returncode == 0
+    expression = FILTER if "filter" in line else ""
+    tcpdump("-r", str(capture), "-w", str(tmp_path / "expected"), expression)
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("capture -nr IN", "-n"),
+        ("capture -nn -e -tt -vv -XX -S -c 5 -r IN", "-nnettvvXXS -c 5"),
+        ("capture -#Aqnr IN --cores 2 " + FILTER, f"-# -A -n {FILTER}"),
+        (f"filter -n -x '{FILTER}' IN", f"-nx {FILTER}"),
+    ],
+)
+def test_tcpdump_prints_where_an_option_says_how(
+    line: str, options: str, capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(line, capture, tmp_path).returncode == 0
+    assert capfd.readouterr().out == tcpdump("-r", str(capture), *options.split()).decode(errors="replace")
+
+
+def test_what_is_printed_is_one_filters(capture: Path, tmp_path: Path) -> None:
+    said = typed("filter -n tcp IN --also udp", capture, tmp_path).stderr
+    assert said == "headrace: -n: what one filter matches is printed: leave --also out\n"
+    said = typed("capture --print -r IN -w out", capture, tmp_path).stderr
+    assert said == "headrace: --print: leave -w out, or print the file afterwards: tcpdump -r FILE\n"
+
+
+def test_without_tcpdump_a_line_says_what_is_missing(
+    capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = typed("capture -nr IN", capture, tmp_path).stderr
+    assert said == "headrace: -n: tcpdump, which prints packets, is missing: apt install tcpdump\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("capture -I -i IN", "-I: set the interface up for it first: iw dev NAME set type monitor"),
+        ("capture -j adapter -i IN", "-j adapter: leave it out: packets have the kernel's times (host)"),
+        ("capture -J", "-J: there is one: host, the kernel's"),
+        ("capture -k 2412 -i IN", "-k 2412: iw dev NAME set channel"),
+        ("capture -Y tcp -i IN", "-Y tcp: display filters run in tshark: headrace ... -w - | tshark -r - -Y 'tcp'"),
+        ("capture -z gzip -i IN", "-z gzip: run gzip on the files afterwards"),
+        (
+            "capture --capture-comment x -i IN",
+            "--capture-comment x: add it afterwards: editcap --capture-comment 'x' IN OUT",
+        ),
+        ("capture -i IN -i IN", "IN and IN: one source at a time; any: all interfaces"),
+        ("capture -L -i IN", "-L lists those of an interface: choose one by -i"),
+        ("capture -w x", "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces"),
+        ("filter -G 60 tcp IN", "-G 60: headrace capture has it"),
+        ("filter -C 1 tcp IN", "-C 1: headrace capture has it"),
+        ("filter -a duration:1 tcp IN", "-a duration:1: headrace capture has it"),
+        ("filter --nano tcp IN", "--nano: headrace capture has it"),
+        ("measure -w out tcp IN", "-w out: measure counts; headrace filter writes packets"),
+        ("measure -F file IN", "-F file: name the program: @file"),
+    ],
+)
+def test_a_line_says_what_to_use_instead(line: str, instead: str, capture: Path, tmp_path: Path) -> None:
+    done = typed(line, capture, tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"headrace: {instead.replace('IN and IN', f'{capture} and {capture}')}\n",
+    )
+
+
+def test_interfaces_are_listed_as_tcpdump_does(capture: Path, tmp_path: Path) -> None:
+    for command in ("capture", "filter", "measure"):
+        assert typed(f"{command} -D", capture, tmp_path).stdout == tcpdump("-D").decode()
+
+
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_versions_are_printed(option: str, capture: Path, tmp_path: Path) -> None:
+    assert "libpcap version" in typed(f"capture {option}", capture, tmp_path).stdout
+
+
+@root
+def test_an_interface_is_called_by_its_name_or_number() -> None:
+    with own_network():
+        ip("link", "set", "lo", "up")
+        number = 1 + [device.name for device in devices.devices()].index("lo")
+        assert (devices.find("lo"), devices.find(str(number)), devices.find("any")) == ("lo", "lo", "any")
+        assert devices.find("nosuch") is devices.find("0") is devices.find("99") is None
+        theirs = subprocess.run(["tcpdump", "-L", "-i", "lo"], capture_output=True, check=True, text=True)
+        assert call("capture", "-L", "-i", str(number)).stdout == theirs.stdout + theirs.stderr
+
+
+@pytest.mark.parametrize("link", ["iface:nosuch", "xdp:nosuch"])
+@pytest.mark.parametrize("command", ["capture -i", "filter tcp", "measure size"])
+def test_sources_are_looked_at_before_anything_is_built(
+    command: str, link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "empty"))
+    done = call(*command.split(), link)
+    assert (done.returncode, done.stderr) == (1, f"headrace: {link}: no such interface\n")
+    assert not (tmp_path / "empty" / "models").exists()
+
+
+# Files as dumpcap names and ends them
+
+
+@pytest.fixture
+def seconds(tmp_path: Path) -> Path:
+    """Packets of a second each, from the beginning of all time on."""
+    return make_capture(tmp_path / "in.pcap", [Packet(bytes(60), 60, second * 10**9) for second in range(20)])
+
+
+def times(path: Path) -> list[int]:
+    with RawPcapReader(str(path)) as reader:
+        return [meta.sec for _, meta in reader]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-a duration:5", [range(5)]),
+        ("-a packets:3", [range(3)]),
+        ("-a filesize:1", [range(13)]),  # of 76 bytes
+        ("-b packets:8", [range(8), range(8, 16), range(16, 20)]),
+        ("-b packets:8 -b files:2", [range(8, 16), range(16, 20)]),
+        ("-b packets:8 -a files:2", [range(8), range(8, 16)]),
+        ("-b duration:9 -a packets:12", [range(9), range(9, 12)]),
+        ("-b interval:6 -a duration:14", [range(6), range(6, 12), range(12, 14)]),
+        ("-b filesize:1", [range(13), range(13, 20)]),
+    ],
+)
+def test_files_end_as_asked(options: str, expected: list[range], seconds: Path, tmp_path: Path) -> None:
+    assert typed(f"capture -qi IN -w out.pcap {options}", seconds, tmp_path).returncode == 0
+    names = sorted(tmp_path.glob("out*"))
+    assert [times(path) for path in names] == [list(each) for each in expected]
+    if "-b" in options:
+        first = 1 + ("files:2" in options and "-a" not in options)
+        stamps = (time.strftime("%Y%m%d%H%M%S", time.localtime(each[0])) for each in expected)
+        assert [path.name for path in names] == [f"out_{n:05d}_{at}.pcap" for n, at in enumerate(stamps, first)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("-w out -b files:2", "-b files:N needs duration:N, filesize:N, packets:N or interval:N beside it"),
+        ("-w out -a files:2", "-a files:N needs -b, -C or -G, which begin new files"),
+        ("-w out -b packets:2 -C 1", "-b says what -C, -G and -W do: use the one or the others"),
+        ("-w out -c 1 -a packets:2", "-c and -a packets:N say the same: use one"),
+        ("-w out -b duration:2 -b interval:2", "-b duration:N and -b interval:N: use one"),
+        ("-b packets:2", "-b needs -w FILE"),
+        ("-a age:2", "-a age:2: not WHAT:N, with WHAT of duration, filesize, files, packets and N from 1"),
+        ("-a packets:0", "-a packets:0: not WHAT:N, with WHAT of duration, filesize, files, packets and N from 1"),
+        ("-a packets:1 -a packets:2", "-a packets:2: packets is there twice"),
+    ],
+)
+def test_wrong_conditions_are_told(options: str, message: str, seconds: Path, tmp_path: Path) -> None:
+    done = typed(f"capture -i IN {options}", seconds, tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"headrace: {message}\n")
+
+
+# In the background
+
+
+@root
+def test_a_script_goes_on_once_it_is_listened(tmp_path: Path) -> None:
+    out, said = tmp_path / "out", tmp_path / "said"
+    script = f"""
+        ip link set lo up
+        capture=$({shlex.join(HEADRACE)} capture -i lo -c 2 -w {out} --background 2> {said})
+        grep -q '^headrace: listening on lo, link-type EN10MB (Ethernet), snapshot length 262144 bytes$' {said}
+        echo one > /dev/udp/127.0.0.1/9  # and there is the answer that nobody listens
+        tail --pid=$capture -f /dev/null
+        grep '2 packets captured' {said}
+    """
+    done = subprocess.run(["unshare", "-n", "bash", "-ec", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "2 packets captured\n"), done.stderr + said.read_text()
+
+
+def test_what_ends_before_it_is_ready_gives_its_exit_code(capture: Path, tmp_path: Path) -> None:
+    command = [*HEADRACE, "capture", "-qi", str(capture), "--background"]
+    for extra, code in ([], 0), (["-w", str(tmp_path / "no" / "folder")], 1):
+        assert subprocess.run([*command, *extra], capture_output=True, check=False).returncode == code
+    said = typed("capture -i IN -w - --background", capture, tmp_path).stderr
+    assert said == "headrace: --background: nothing of it goes to the standard output: leave - out\n"
