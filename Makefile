@@ -38,8 +38,10 @@ figures: setup  # what is stale of what README and docs show, measured again and
 figures-fit: setup  # the same for place and route, which takes hours
 	@$(HEADRACE) figures --measure --fit
 
-docs: setup
-	@$(HEADRACE) docs build/docs
+docs:  # the site: manual, registers, Python packages, with a search; it opens from the disk
+	@scripts/setup.sh site
+	@.venv/bin/python scripts/build_docs.py build/docs
+	@echo "docs: open build/docs/README.html"
 
 recording: setup  # the terminal that README shows; `make demo` has left the traffic
 	@mkdir -p build/recording && cp build/demo/traffic.pcap build/recording

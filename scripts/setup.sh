@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# setup.sh [demo | dashboard]: installs what Headrace needs and is not there yet: Debian packages by apt-get, Python
+# setup.sh [demo | dashboard | site]: installs what Headrace needs and is not there yet: Debian packages by apt-get, Python
 # packages by pip into .venv. With "demo" only what the demo needs, with "dashboard" what the dashboard of the emulator
-# needs beside that, otherwise what the tests need, too.
+# needs beside that, with "site" what the site of the documentation needs, otherwise what the tests need, too.
 # Works as root and for a user with sudo; does nothing when all is in place.
 set -euo pipefail
 part=${1:-}
-tests=$([ "$part" = demo ] || [ "$part" = dashboard ] || echo yes)
+tests=$([ -n "$part" ] || echo yes)
 cd "$(dirname "$0")/.."
 
 say() { echo "setup: $*"; }
@@ -88,6 +88,10 @@ install() { # STAMP WHAT
 if [ "$part" = dashboard ]; then
   stamped .venv/dashboard-stamp || stamped .venv/tests-stamp || install .venv/dashboard-stamp '.[dashboard]'
   say "ready for the dashboard: .venv/bin/headrace emulate dashboard"
+  exit
+fi
+if [ "$part" = site ]; then
+  stamped .venv/site-stamp || install .venv/site-stamp '.[site]'
   exit
 fi
 if [ -z "$tests" ]; then

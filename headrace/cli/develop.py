@@ -11,7 +11,7 @@ import typer
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("lint", epilog="Examples:\n\nheadrace lint\n\nheadrace lint ./mycard")(lint_command)
-    app.command("docs", epilog="Example:\n\nheadrace docs build/docs")(docs_command)
+    app.command("docs", epilog="Example:\n\nheadrace docs build/registers")(docs_command)
     app.command("version")(version_command)
 
 
@@ -47,9 +47,13 @@ def lint_command(
 
 
 def docs_command(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where the files go.")] = "build/docs",
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where the files go.")] = "build/registers",
 ) -> None:
-    """Make the reference of the cards' registers: HTML pages and C headers."""
+    """Make the reference of the cards' registers: HTML pages and C headers.
+
+    Browsers show the pages from a web server only: python3 -m http.server -d build/registers. In a checkout,
+    `make docs` makes the manual as a site that opens from the disk, registers included.
+    """
     from pathlib import Path
 
     from headrace.build.reference import make_reference

@@ -1,7 +1,9 @@
-"""An emulation from a program or a notebook::
+"""An emulation from a program or a notebook.
 
-with Emulation("scenario.toml") as emulation:
-    print(emulation.run("n1", ["ping", "-c", "1", "n2"]).stdout)
+It runs as long as its block::
+
+    with Emulation("scenario.toml") as emulation:
+        print(emulation.run("n1", ["ping", "-c", "1", "n2"]).stdout)
 """
 
 from __future__ import annotations

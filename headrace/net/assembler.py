@@ -1,7 +1,7 @@
 """Classic BPF in words: the assembler for programs that no filter expression can say, such as measurements.
 
 The language is that of the BPF paper (McCanne and Jacobson, USENIX 1993) and of Linux's bpf_asm: one instruction a
-line, labels before a colon, comments after a semicolon.
+line, labels before a colon, comments after a semicolon::
 
             ldh [12]                ; loads: ld ldh ldb [k], [x + k], M[k], #k, len; ldx #k, len, M[k], 4*([k]&0xf)
             jeq #0x800, ip, other   ; jumps: ja L; jeq jne jgt jge jlt jle jset #k or x, then L[, L]

@@ -1,8 +1,9 @@
 """Registers are written once, in SystemRDL: RTL, C header, HTML manual and Python access are made from that file.
 
-``generate_rtl``, ``generate_header`` and ``generate_html`` run PeakRDL; ``load_map`` gives the address map as data (see
-``headrace.registers.views``) and ``files_of`` what it is made from. A parsed copy of both is kept in the cache, because
-the compiler takes a tenth of a second to load and every run of the command line needs the map.
+``generate_rtl``, ``generate_header``, ``generate_html`` and ``generate_markdown`` run PeakRDL; ``load_map`` gives the
+address map as data (see ``headrace.registers.views``) and ``files_of`` what it is made from. A parsed copy of both is
+kept in the cache, because the compiler takes a tenth of a second to load and every run of the command line needs the
+map.
 
 PeakRDL's own properties ``buffer_reads``, ``buffer_writes`` and their kin may be used in any file.
 Every function raises HeadraceError with the compiler's first message and its place.
@@ -96,6 +97,14 @@ def generate_html(rdl: Path, out_dir: Path) -> None:
         from peakrdl_html import HTMLExporter
 
         HTMLExporter(generate_source_links=False).export(root, str(out_dir))
+
+
+def generate_markdown(rdl: Path, path: Path) -> None:
+    """Writes the register reference as one page of Markdown. Needs what ``headrace[site]`` installs."""
+    with _compiled(rdl) as (root, _):
+        from peakrdl_markdown import MarkdownExporter
+
+        MarkdownExporter().export(root.top, str(path))
 
 
 def load_map(rdl: Path) -> RegisterMap:

@@ -67,7 +67,7 @@ def test_what_filters_takes_little_room() -> None:
 
 
 def test_extras_bring_what_commands_ask_for() -> None:
-    ours = {extra for extra in OPTIONAL if extra not in ("all", "test")}
+    ours = {extra for extra in OPTIONAL if extra not in ("all", "site", "test")}
     assert set(EXTRAS) == ours
     own = {extra: {name_of(line) for line in OPTIONAL[extra]} - {"headrace"} for extra in ours}
     for extra, modules in EXTRAS.items():
@@ -83,7 +83,9 @@ def test_a_version_is_the_same_wherever_it_is_pinned() -> None:
 
 def test_the_manual_has_each_package_in_its_place() -> None:
     core, more = DOCS.split("Extras: ")
-    extras, tests = more.split("For tests and checks only")
+    extras, more = more.split("For the [site](index.md) only")
+    site, tests = more.split("For tests and checks only")
+    assert set(re.findall(r"^\| `([\w-]+)`", site, re.MULTILINE)) == set(map(name_of, OPTIONAL["site"])) - {"headrace"}
     assert set(re.findall(r"^\| `([\w-]+)`", core, re.MULTILINE)) == set(map(name_of, PROJECT["dependencies"]))
     assert set(re.findall(r"^\| `(\w+)` \|[^|]*\|$", extras, re.MULTILINE)) == set(EXTRAS)
     rows = re.findall(r"^\| `([\w-]+)`(?: \(Dask\))? \| `(\w+)` \|", extras, re.MULTILINE)

@@ -3,7 +3,7 @@
 =============  =====================================================================================================
 plain          ``1.2.3.4``, ``1.2.3.0/24`` (bits behind the length don't count) or ``1.2.3.4 - 1.2.3.9``, one a line,
                with comments after ``#`` or ``;``: FireHOL's, Spamhaus' DROP
-``ipset save`` lines ``add NAME ENTRY ...``; an entry with ``nomatch`` is left out
+ipset save     lines ``add NAME ENTRY ...``; an entry with ``nomatch`` is left out
 CSV            the first column has one of these; a first line without is its head
 JSON           an array of texts, or texts or objects one a line, of which ``cidr``, ``prefix`` or ``ip`` counts
 =============  =====================================================================================================
