@@ -42,6 +42,8 @@ need zlib1g-dev header zlib.h
 need liblz4-dev header lz4.h
 if [ -n "$tests" ]; then
   need tshark tshark --version
+  need zstd zstd --version
+  need lz4 lz4 --version
   need babeld command -v babeld
   need bird2 command -v bird
   need openssl openssl version

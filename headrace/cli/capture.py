@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -175,32 +176,36 @@ def capture_command(
     limits = _limits(count, size, seconds, files, autostop or [], ring_buffer or [])
     _check_files(write, limits, where, json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
+    way, file_format = _way(path), _file_format(format, write)
 
     from headrace.cards.capture.run import CaptureJob, run_capture
+    from headrace.net import packed
 
-    job = CaptureJob(
-        source=where,
-        program=program,
-        output=write,
-        limits=limits,
-        way=_way(path),
-        snaplen=snaplen or None,
-        format=_file_format(format, write),
-        precision=precision,
-        timestamps=timestamps,
-        ring_bytes=ring * 1024,
-        rate=offered,
-        packet_buffered=packet_buffered,
-        cores=cores,
-        trace=trace,
-        parameters=settings,
-    )
     common.check_source(where)
     tell = common.background(background, write, json)
     common.become(user)
-    with common.progress_line() as progress:
+    with common.progress_line() as progress, packed.opened(where) as inside, packed.written(write) as into:
+        job = CaptureJob(
+            source=inside.source,
+            program=program,
+            output=into,
+            limits=limits,
+            way=way,
+            snaplen=snaplen or None,
+            format=file_format,
+            precision=precision,
+            timestamps=timestamps,
+            ring_bytes=ring * 1024,
+            rate=offered,
+            packet_buffered=packet_buffered,
+            cores=cores,
+            trace=trace,
+            parameters=settings,
+        )
         show = None if progress is None else lambda so_far: progress(_so_far(so_far), None)
         report = run_capture(job, show, None if quiet and not background else tell)
+        named = [write if name == into and write else name for name in report.files]
+        report = replace(report, fault=inside.fault(report.fault), files=named)
     return _show(report, json, quiet)
 
 
@@ -271,8 +276,10 @@ def _way(path: str | None) -> Path | None:
 
 
 def _file_format(format: str | None, write: str | None) -> str:
+    from headrace.net import packed
+
     if format is None:
-        return "pcapng" if write is not None and write.endswith(".pcapng") else "pcap"
+        return "pcapng" if write is not None and packed.unpacked_name(write).endswith(".pcapng") else "pcap"
     common.one_of("--format", format, ("pcap", "pcapng"))
     return format
 
@@ -282,6 +289,10 @@ def _check_files(write: str | None, limits: Limits, source: Source, json: str | 
     several = limits.size is not None or limits.seconds is not None or limits.numbered
     if several and write in (None, "-"):
         raise HeadraceError("-b needs -w FILE" if limits.numbered else "-C and -G need -w FILE", 2)
+    from headrace.net import packed
+
+    if several and write is not None and packed.unpacked_name(write) != write:
+        raise HeadraceError(f"-w {write}: one of several files isn't packed: do that afterwards", 2)
     if limits.files is not None and not several:
         raise HeadraceError("-W needs -C or -G", 2)
     if [write, json].count("-") > 1:

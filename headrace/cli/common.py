@@ -6,9 +6,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -167,7 +168,7 @@ def list_link_types(sources: list[str]) -> None:
 def the_source(texts: list[str], not_promiscuous: bool = False) -> Source:
     """What is to be captured from: a file, a link, or an interface by its name or number. Raises HeadraceError for
     several, and as ``parse_source``."""
-    from headrace.net import devices
+    from headrace.net import devices, packed
 
     if len(texts) > 1:
         raise HeadraceError(f"{' and '.join(texts)}: one source at a time; any: all interfaces", 2)
@@ -176,7 +177,7 @@ def the_source(texts: list[str], not_promiscuous: bool = False) -> Source:
     source = parse_source(text) if name is None else Source("iface", name)
     if not_promiscuous and source.kind == "iface":
         return Source("iface", f"{source.argument},promiscuous=no")
-    return source
+    return packed.recognised(source)
 
 
 def check_source(source: Source) -> None:
@@ -194,6 +195,35 @@ def check_links(links: Iterable[str]) -> None:
             check_output(link.removeprefix("vhost:"))
         elif link.partition(":")[0] not in ("null", "port"):
             check_source(parse_source(link))
+
+
+Job = TypeVar("Job")
+
+
+@contextmanager
+def unpacked(job: Job) -> Iterator[Job]:
+    """A card's job that reads what is in packed captures: of its ``sources``, and ``functions`` if it has some.
+
+    Raises HeadraceError at the end where not all of one could be unpacked.
+    """
+    from headrace.net import packed
+
+    inside = []
+    with ExitStack() as stack:
+
+        def link(text: str) -> str:
+            if text.partition(":")[0] in ("null", "port", "vhost"):
+                return text
+            opened = stack.enter_context(packed.opened(packed.recognised(parse_source(text))))
+            inside.append(opened)
+            return opened.source.link
+
+        found = {name: getattr(job, name) for name in ("sources", "functions") if hasattr(job, name)}
+        links = {name: {port: link(text) for port, text in of.items()} for name, of in found.items()}
+        yield replace(job, **links)  # type: ignore[type-var]
+        for opened in inside:
+            if (fault := opened.fault(None)) is not None:
+                raise HeadraceError(fault)
 
 
 def parameters(settings: list[str] | None) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +29,7 @@ headrace filter 'tcp port 80' in.pcap -w web.pcap
 
 headrace filter 'tcp port 80' in.pcap -w web.pcap --also arp -w arp.pcap --json report.json
 
-zcat in.pcap.gz | headrace filter 'host 10.0.0.1' - -w - | tcpdump -nr -
+headrace filter 'host 10.0.0.1' in.pcap.gz -w - | tcpdump -nr -
 
 headrace filter icmp iface:eth0 -w - | tcpdump -nr -
 
@@ -125,15 +127,19 @@ def filter_command(
     offered, settings = parse_rate(rate), common.parameters(parameter)
 
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
+    from headrace.net import packed
 
-    outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, paths, strict=True)]
-    link = where.argument if where.kind == "pcap" else where.link
-    job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
     common.check_source(where)
     tell = common.background(background, *paths, json)
     common.become(user)
-    with common.progress_line() as progress:
+    with common.progress_line() as progress, packed.opened(where) as inside, ExitStack() as files:
+        into = [files.enter_context(packed.written(path)) for path in paths]
+        outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
+        link = inside.source.argument if where.kind == "pcap" else where.link
+        job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
         report = run_filter(job, progress, None if quiet and not background else tell)
+        programs = [replace(program, path=path) for program, path in zip(report.programs, paths, strict=True)]
+        report = replace(report, fault=inside.fault(report.fault), programs=programs)
     return _show(report, json, quiet)
 
 
@@ -170,6 +176,10 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
         raise HeadraceError(f"{programs} filter{'s' * (programs > 1)} but {len(write)} -w: each needs one", 2)
     if [*write, json].count("-") > 1:
         raise HeadraceError("only one thing can go to the standard output", 2)
+    from headrace.net import packed
+
+    if any((plain := packed.unpacked_name(path)) != path and plain.endswith(".pcapng") for path in write):
+        raise HeadraceError("-w: pcapng isn't packed here; headrace capture does", 2)
     files = [path for path in (*write, source) if path != "-"]
     if any(common.same_file(one, other) for one, other in combinations(files, 2)):
         raise HeadraceError("every -w needs a file of its own, which is not IN", 2)

@@ -129,8 +129,8 @@ def run_command(
     common.check_links(job.sources.values())
     tell = common.background(background, *sinks.values())
     common.become(user)
-    with common.progress_line() as progress:
-        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
+    with common.progress_line() as progress, common.unpacked(job) as inside:
+        report = run(inside, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
     with common.beside(sinks.values()):
         if json:
             print(json_format.dumps(report, indent=2))

@@ -107,14 +107,16 @@ def measure_command(
     from rich.live import Live
 
     from headrace.cards.filter.run import run_measure
+    from headrace.net import packed
 
     common.check_source(where)
     tell = common.background(background, json)
     common.become(user)
     console = Console()
     counts: Counts = {}
-    link = where.argument if where.kind == "pcap" else where.link
     with ExitStack() as stack:
+        inside = stack.enter_context(packed.opened(where))
+        link = inside.source.argument if where.kind == "pcap" else where.link
         building = stack.enter_context(common.progress_line()) and _no_line
         run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
         live = None
@@ -123,12 +125,15 @@ def measure_command(
                 live = stack.enter_context(Live(console=console, refresh_per_second=4, vertical_overflow="visible"))
             if live is not None:
                 live.update(report.measurement_table(measurement, counts, top, order))
+        fault = inside.fault(None)
     if not console.is_terminal and json != "-":
         console.print(report.measurement_table(measurement, counts, top, order))
     if json is not None:
         report.write_json(report.measurement_json(measurement, counts), json)
     if plot is not None:
         report.measurement_plot(measurement, counts, plot, top, order)
+    if fault is not None:
+        raise HeadraceError(fault)
 
 
 def _positionals(words: list[str], sources: list[str]) -> tuple[str | None, list[str]]:

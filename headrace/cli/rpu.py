@@ -190,8 +190,8 @@ def run_command(
     common.check_links([*job.sources.values(), *functions.values()])
     tell = common.background(background, *sinks.values(), *function_sinks.values())
     common.become(user)
-    with common.progress_line() as progress:
-        report = run(job, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
+    with common.progress_line() as progress, common.unpacked(job) as inside:
+        report = run(inside, None if progress is None else lambda count: progress(f"{count:,} packets", None), tell)
     faults = [f"unit {found.unit} ({found.program}): {found.fault}" for found in report.units if found.fault]
     notes = [f"unit {found.unit} ({found.program}): {note}" for found in report.units for note in found.notes]
     with common.beside([*sinks.values(), *function_sinks.values()]):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -22,6 +23,7 @@ from headrace.net import devices
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 COUNT = 40
+PACKETS = random_packets(seed=5, count=COUNT)
 FILTER = "tcp or udp"
 
 
@@ -34,7 +36,7 @@ def models() -> None:
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_capture(tmp_path_factory.mktemp("habits") / "in.pcap", random_packets(seed=5, count=COUNT))
+    return make_capture(tmp_path_factory.mktemp("habits") / "in.pcap", PACKETS)
 
 
 def typed(line: str, capture: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -239,3 +241,64 @@ def test_what_ends_before_it_is_ready_gives_its_exit_code(capture: Path, tmp_pat
         assert subprocess.run([*command, *extra], capture_output=True, check=False).returncode == code
     said = typed("capture -i IN -w - --background", capture, tmp_path).stderr
     assert said == "headrace: --background: nothing of it goes to the standard output: leave - out\n"
+
+
+# Packed captures
+
+
+def pack(program: str, data: bytes) -> bytes:
+    return subprocess.run([program, "-c"], input=data, capture_output=True, check=True).stdout
+
+
+@pytest.fixture(params=["gzip", "zstd", "lz4"])
+def packed(request: pytest.FixtureRequest, capture: Path, tmp_path: Path) -> Path:
+    """The capture packed, under a name that doesn't say so."""
+    path = tmp_path / f"{request.param}.pcap"
+    path.write_bytes(pack(request.param, capture.read_bytes()))
+    return path
+
+
+def test_a_packed_capture_is_read_by_what_it_begins_with(packed: Path, capture: Path, tmp_path: Path) -> None:
+    assert typed(f"filter -qr IN -w out {FILTER}", packed, tmp_path).returncode == 0
+    tcpdump("-r", str(capture), "-w", str(tmp_path / "expected"), FILTER)
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert typed("capture -qi IN -w out.pcapng", packed, tmp_path).returncode == 0
+    assert f"pcap:{packed}".encode() in (tmp_path / "out.pcapng").read_bytes()
+    counted = typed("measure size IN --json -", packed, tmp_path)
+    assert sum(each["packets"] for each in json.loads(counted.stdout)["counters"]) == COUNT
+
+
+@pytest.mark.parametrize("by", ["cat IN |", ""])
+def test_so_is_one_at_standard_input(by: str, packed: Path, capture: Path, tmp_path: Path) -> None:
+    command = f"{by} {shlex.join(HEADRACE)} capture -qr - -w - {'' if by else '< IN'}".replace("IN", str(packed))
+    assert subprocess.check_output(command, shell=True) == capture.read_bytes()
+
+
+def test_what_came_before_a_packed_capture_broke_is_there(packed: Path, capture: Path, tmp_path: Path) -> None:
+    whole = capture.read_bytes()
+    half = len(whole) // 2
+    packed.write_bytes(pack(packed.stem, whole[:half]) + pack(packed.stem, whole[half:])[:-20])
+    done = typed("capture -qr IN -w out", packed, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"headrace: {packed}: it can't all be unpacked: ") and done.stderr.count("\n") == 1
+    out = (tmp_path / "out").read_bytes()
+    assert whole.startswith(out) and half - max(len(packet.data) + 16 for packet in PACKETS) < len(out)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst", "lz4"])
+def test_a_capture_is_packed_by_its_name(suffix: str, capture: Path, tmp_path: Path) -> None:
+    for line in (f"filter -q '' IN -w out.{suffix}", f"capture -qr IN -w out.{suffix} --time-stamp-precision nano"):
+        assert typed(line, capture, tmp_path).returncode == 0
+        program = {"gz": "gzip", "zst": "zstd", "lz4": "lz4"}[suffix]
+        inside = subprocess.check_output([program, "-dc", str(tmp_path / f"out.{suffix}")])
+        assert len(inside) == capture.stat().st_size
+
+
+def test_a_program_that_is_missing_is_named(
+    packed: Path, capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    for line, name in (("filter tcp IN", packed), (f"filter tcp {capture} -w out.zst", "out.zst")):
+        said = typed(line, packed, tmp_path).stderr
+        program = packed.stem if name == packed else "zstd"
+        assert said == f"headrace: {name}: {program}, which packs it, is missing: apt install {program}\n"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures packed by gzip, zstd or lz4: read by what they begin with, as Wireshark does, and written by their names.
+
+The programs of these names pack and unpack beside us, through pipes, in sessions of their own: Ctrl-C isn't for them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from headrace.errors import HeadraceError
+from headrace.net import bpf
+from headrace.net.source import Source
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+_LONGEST = max(map(len, _MAGIC))
+_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4"}
+_WARNED = 2  # gzip's exit code where it has only warned
+
+
+class PackedSource(Source):
+    """A file that is packed."""
+
+    def format(self) -> bpf.LinkFormat | None:
+        """As a ``Source``'s. Raises HeadraceError where the file can't be unpacked, or no capture is inside."""
+        with opened(self) as inside:
+            return bpf.capture_format(inside.source.argument)
+
+
+def recognised(source: Source) -> Source:
+    """The source, or a ``PackedSource`` where it is a file that is packed. Raises OSError where it can't be read."""
+    if source.kind != "pcap" or not os.path.isfile(source.argument):
+        return source
+    with open(source.argument, "rb") as file:
+        return PackedSource(source.kind, source.argument) if _program(file.read(_LONGEST)) else source
+
+
+class Opened:
+    """A source whose packets can be read: ``source``."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def fault(self, of_run: str | None) -> str | None:
+        """Why not all of it was read, by what a run says (None: nothing)."""
+        return of_run
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+@dataclass(frozen=True)
+class _Pipe(Source):
+    of: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of the packed capture."""
+        return self.of
+
+
+class _Unpacked(Opened):
+    def __init__(self, name: str, file: IO[bytes], program: str) -> None:
+        self._name = name
+        command = [_found(program, name), "-dc"]
+        self._end, into = os.pipe()
+        with open(into, "wb") as pipe:
+            self._process = subprocess.Popen(
+                command, stdin=file, stdout=pipe, stderr=subprocess.PIPE, start_new_session=True
+            )
+        super().__init__(_Pipe("pcap", f"/dev/fd/{self._end}", f"pcap:{name}"))
+
+    def fault(self, of_run: str | None) -> str | None:
+        os.set_blocking(self._end, False)
+        try:
+            at_end = not os.read(self._end, 1)
+        except BlockingIOError:
+            at_end = False
+        if not at_end:  # the run wants no more
+            self._process.kill()
+        said = _said(self._process)
+        if at_end and self._process.returncode not in (0, _WARNED):
+            words = said[-1].rpartition(" : ")[2].rpartition("stdin: ")[2] if said else "broken"
+            return f"{self._name}: it can't all be unpacked: {words}"
+        return of_run and of_run.replace(self.source.argument, self._name)
+
+    def close(self) -> None:
+        self._process.kill()
+        _said(self._process)
+        os.close(self._end)
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Opened]:
+    """A source to be read once, unpacked if it is packed; at standard input is looked, too. Errors have its own name.
+
+    Raises HeadraceError where a program to unpack it is missing.
+    """
+    inside = _opened(source)
+    try:
+        yield inside
+    except HeadraceError as error:
+        raise HeadraceError(inside.fault(str(error)) or "", error.exit_code) from None
+    finally:
+        inside.close()
+
+
+def _opened(source: Source) -> Opened:
+    if isinstance(source, PackedSource):
+        with open(source.argument, "rb") as file:
+            if program := _program(os.pread(file.fileno(), _LONGEST, 0)):
+                return _Unpacked(source.argument, file, program)
+    elif (source.kind, source.argument) == ("pcap", "-"):
+        with open(0, "rb", closefd=False) as file:
+            if program := _program(_peek(file.fileno())):
+                return _Unpacked("standard input", file, program)
+    return Opened(source)
+
+
+def _peek(file: int) -> bytes:
+    """What a file or pipe begins with, without taking it; nothing of what can't be looked at, such as a terminal."""
+    kind = os.fstat(file).st_mode
+    if stat.S_ISREG(kind):
+        return os.pread(file, _LONGEST, os.lseek(file, 0, os.SEEK_CUR))
+    if not stat.S_ISFIFO(kind):
+        return b""
+    end, into = os.pipe()
+    try:
+        count = ctypes.CDLL(None, use_errno=True).tee(file, into, ctypes.c_size_t(_LONGEST), 0)  # waits for the first
+        return os.read(end, count) if count > 0 else b""
+    finally:
+        os.close(end)
+        os.close(into)
+
+
+def _program(beginning: bytes) -> str | None:
+    return next((program for magic, program in _MAGIC.items() if beginning.startswith(magic)), None)
+
+
+def _said(process: subprocess.Popen[bytes]) -> list[str]:
+    """Lines of what it says until it has ended."""
+    assert process.stderr is not None
+    lines = [] if process.stderr.closed else process.stderr.read().decode(errors="replace").strip().splitlines()
+    process.stderr.close()
+    process.wait()
+    return lines
+
+
+def _found(program: str, name: str) -> str:
+    if (found := shutil.which(program)) is None:
+        raise HeadraceError(f"{name}: {program}, which packs it, is missing: apt install {program}")
+    return found
+
+
+def unpacked_name(path: str) -> str:
+    """A name without what says how it is packed."""
+    stem, suffix = os.path.splitext(path)
+    return stem if suffix in _SUFFIXES else path
+
+
+@contextmanager
+def written(path: str | None) -> Iterator[str | None]:
+    """Where to write a capture that is to be at ``path``: what goes there is packed if the name ends in .gz, .zst or
+    .lz4. Raises HeadraceError where the file can't be written, or the program is missing."""
+    program = _SUFFIXES.get(os.path.splitext(path or "")[1])
+    if path is None or program is None:
+        yield path
+        return
+    command = [_found(program, path), "-qc" if program != "gzip" else "-c"]
+    try:
+        with open(path, "wb") as file:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=file, stderr=subprocess.PIPE, start_new_session=True
+            )
+    except OSError as error:
+        raise HeadraceError(f"{path}: {error.strerror}") from None
+    assert process.stdin is not None
+    try:
+        yield f"/dev/fd/{process.stdin.fileno()}"
+    finally:
+        process.stdin.close()
+        said = _said(process)
+    if process.returncode != 0:
+        raise HeadraceError(f"{path}: {said[-1] if said else program}")
