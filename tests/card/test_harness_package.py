@@ -27,6 +27,7 @@ from headrace.card import Card
 from headrace.build.description import list_cards, rtl_sources
 
 assert str(paths.share()).startswith(sys.argv[1]), paths.share()
+assert (paths.share() / "LICENSE").is_file()  # goes out with what is exported
 for description in list_cards():
     for source in rtl_sources(description):
         processor = source.parent == cache.cache_folder("processor")  # made from a package that the wheel wants
