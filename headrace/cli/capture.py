@@ -182,6 +182,7 @@ def capture_command(
     from headrace.net import packed
 
     common.check_source(where)
+    common.check_outputs(write if seconds is None else None, json)
     tell = common.background(background, write, json)
     common.become(user)
     with common.progress_line() as progress, packed.opened(where) as inside, packed.written(write) as into:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from importlib import import_module
@@ -318,6 +319,30 @@ def ask(card: str, control: str | None, **request: Any) -> dict[str, Any]:
     return sockets.ask(owner, control, request)
 
 
+def show_table(rows: Sequence[Mapping[str, str]], numbers: Container[str], keys: int = 1) -> None:
+    """Print a table: headings and cells of each column, those of ``numbers`` to the right. On a terminal that is too
+    narrow it is broken into blocks, each of which begins with the first ``keys`` columns; elsewhere lines are never
+    broken, so that other programs can read them."""
+    names = list(rows[0])
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    blocks, used = [names[:keys]], 0
+    for name in names[keys:]:
+        used = sum(widths[each] + _GAP for each in blocks[-1])
+        if most is not None and used + widths[name] > most and len(blocks[-1]) > keys:
+            blocks.append(names[:keys])
+        blocks[-1].append(name)
+    for number, block in enumerate(blocks):
+        if number:
+            print()
+        for row in ({name: name for name in block}, *rows):
+            cells = (
+                row[each].rjust(widths[each]) if each in numbers else row[each].ljust(widths[each]) for each in block
+            )
+            print((" " * _GAP).join(cells).rstrip())
+
+
+_GAP = 2  # between columns
 _EVERY_S = 15  # between lines where there is no terminal
 
 

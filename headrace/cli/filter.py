@@ -130,6 +130,7 @@ def filter_command(
     from headrace.net import packed
 
     common.check_source(where)
+    common.check_outputs(*paths, json)
     tell = common.background(background, *paths, json)
     common.become(user)
     with common.progress_line() as progress, packed.opened(where) as inside, ExitStack() as files:

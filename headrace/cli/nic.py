@@ -158,19 +158,12 @@ def _settings(mac: Values, vlan: Values, uplink: Values, promiscuous: Values) ->
 
 
 def _show(found: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    for rows in (found["ports"], found["functions"], found["paths"]):
-        if not rows:
-            continue
-        table = Table(*(key.replace("_", " ") for key in rows[0]), box=None, pad_edge=False)
-        for column, value in zip(table.columns, rows[0].values(), strict=True):
-            column.justify = "right" if isinstance(value, int) else "left"
-        for row in rows:
-            table.add_row(*(_text(value) for value in row.values()))
-        console.print(table)
+    for rows in filter(None, (found["ports"], found["functions"], found["paths"])):
+        if rows is not found["ports"]:
+            print()
+        numbers = {key.replace("_", " ") for key, value in rows[0].items() if isinstance(value, int)}
+        texts = [{key.replace("_", " "): _text(value) for key, value in row.items()} for row in rows]
+        common.show_table(texts, numbers)
 
 
 def _text(value: object) -> str:

@@ -85,11 +85,14 @@ def _group() -> None:
 
 def _ask(control: str | None, **request: Any) -> dict[str, Any]:
     from headrace.card.control import ask, is_up
+    from headrace.cards.nic.service import CONTROL as NIC
     from headrace.cards.rpu.service import CONTROL as RPU
     from headrace.cards.switch.service import CONTROL as SWITCH
 
     common.become(None)  # the socket is in the folder of who has called sudo
     owner = SWITCH
+    if control is None and is_up(NIC) and not (is_up(RPU) or is_up(SWITCH)):
+        raise HeadraceError(f"{NIC.title} runs, whose functions are set by headrace nic run: see headrace nic stats", 2)
     if control is None and is_up(RPU):
         if is_up(SWITCH):
             raise HeadraceError(f"{SWITCH.title} and {RPU.title} run: choose one by --control", 2)
@@ -124,7 +127,7 @@ def list_command(control: Control = None, json: common.Json = False) -> None:
                 "trust": "on" if function["trust"] else "off",
             }
         )
-    _show(rows)
+    common.show_table(rows, ("function", "port"))
 
 
 @app.command("set", epilog=_SET_EPILOG)
@@ -161,7 +164,8 @@ def stats_command(
         for name, value in found[0].items():
             print(f"{name.replace('_', ' '):<14} {value:>16,}")
         return
-    _show([{name.replace("_", " "): f"{value:,}" for name, value in row.items()} for row in found], right=True)
+    rows = [{name.replace("_", " "): f"{value:,}" for name, value in row.items()} for row in found]
+    common.show_table(rows, rows[0])
 
 
 @app.command("plug", epilog=_PLUG_EPILOG)
@@ -183,15 +187,3 @@ def plug_command(
 def unplug_command(function: Function, control: Control = None) -> None:
     """Take a function out of use. Its port goes down; what it may do stays set."""
     _ask(control, command="vf-unplug", function=function)
-
-
-def _show(rows: list[dict[str, str]], right: bool = False) -> None:
-    """A table whose lines are never broken, so that other programs can read it."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = [
-            cell.rjust(width) if right or number < 2 else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        print("  ".join(cells).rstrip())

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shlex
@@ -18,6 +20,10 @@ from oracle import Packet, make_capture, random_packets
 from scapy.utils import RawPcapReader
 
 from headrace.build.models import build_card
+from headrace.card.control import ControlSocket
+from headrace.cards.nic.service import CONTROL as NIC
+from headrace.cli import common
+from headrace.errors import HeadraceError
 from headrace.net import devices
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
@@ -138,6 +144,51 @@ def test_versions_are_printed(option: str, capture: Path, tmp_path: Path) -> Non
     assert "libpcap version" in typed(f"capture {option}", capture, tmp_path).stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "nic run --port vf:0=null --port 0",
+        "link --port 1=null --port 0",
+        "switch run --port 1",
+        "rpu run forwarder --port 0",
+        "rpu run nic --port 0=in.pcap --port vf:0",
+        "bridge run --link",
+        "bridge recv 1 1 1 --link",
+    ],
+)
+def test_so_are_links_of_ports(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capture: Path) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "empty"))
+    words = command.replace("in.pcap", str(capture)).split()
+    last = ["iface:nosuch"] if words[-1] == "--link" else [f"{words.pop()}=iface:nosuch"]
+    done = call(*words, *last)
+    assert (done.returncode, done.stderr) == (1, "headrace: iface:nosuch: no such interface\n")
+    assert not (tmp_path / "empty" / "models").exists()
+
+
+@pytest.mark.parametrize("command", ["capture -i IN -w no/out", "filter tcp IN -w no/out"])
+def test_so_are_files(command: str, capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "empty"))
+    assert typed(command, capture, tmp_path).stderr == "headrace: no/out: No such file or directory\n"
+    assert not (tmp_path / "empty" / "models").exists()
+
+
+def test_a_build_says_how_long_it_took_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    entry = {"card": "capture", "parameters": {}, "trace": False, "built_at": 1, "build_s": 41.2}
+    (tmp_path / "models").mkdir(mode=0o700)
+    (tmp_path / "models" / "old.so").touch()
+    (tmp_path / "models" / "old.json").write_text(json.dumps(entry))
+    monkeypatch.setattr("headrace.build.libraries.runtime_archive", lambda *_: tmp_path)
+
+    def stop(*_: object) -> None:
+        raise HeadraceError("as far as that")
+
+    monkeypatch.setattr("headrace.build.models.generate_rtl", stop)
+    said, end = call("capture", "-i", "gen:count=1").stderr.splitlines()
+    assert said.startswith("building card capture (") and end == "headrace: as far as that"
+    assert said.endswith("): once for these parameters; took 41 s with other parameters")
+
+
 @root
 def test_an_interface_is_called_by_its_name_or_number() -> None:
     with own_network():
@@ -158,6 +209,34 @@ def test_sources_are_looked_at_before_anything_is_built(
     done = call(*command.split(), link)
     assert (done.returncode, done.stderr) == (1, f"headrace: {link}: no such interface\n")
     assert not (tmp_path / "empty" / "models").exists()
+
+
+# Tables
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_wide_table_breaks_into_blocks_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"function": "0", "mac": "02:00:00:00:00:00", "sent": "1,000"}, {"function": "1", "mac": "-", "sent": "7"}]
+    monkeypatch.setenv("COLUMNS", "27")
+    with contextlib.redirect_stdout(Terminal()) as narrow:
+        common.show_table(rows, ("function", "sent"))
+    assert narrow.getvalue() == (
+        "function  mac\n       0  02:00:00:00:00:00\n       1  -\n\nfunction   sent\n       0  1,000\n       1      7\n"
+    )
+    with contextlib.redirect_stdout(io.StringIO()) as file:
+        common.show_table(rows, ("function", "sent"))
+    assert len(file.getvalue().splitlines()) == 3
+
+
+def test_vf_beside_a_nic_says_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with ControlSocket(NIC, None):
+        said = call("vf", "list").stderr
+    assert said == "headrace: a NIC runs, whose functions are set by headrace nic run: see headrace nic stats\n"
 
 
 # Files as dumpcap names and ends them
