@@ -41,8 +41,8 @@ def bench_command(
         str,
         typer.Argument(
             metavar="[GROUP]",
-            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, conformance, all of these; "
-            "cost; or placed and routed: switch-fit, host-fit, rpu-fit, bridge-fit, stream-fit, size-fit.",
+            help="filter, capture, bridge, rpu, switch, host, emulator, size, stream, sim, live, conformance, all of "
+            "these; cost; or placed and routed: switch-fit, host-fit, rpu-fit, bridge-fit, stream-fit, size-fit.",
         ),
     ] = "all",
     full: common.Full = False,

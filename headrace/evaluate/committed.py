@@ -93,6 +93,14 @@ MEASUREMENTS = {
             assertions=True,
         ),
         Measurement(
+            "bench live",
+            ("filter_card", "capture_card"),
+            ("filter", "capture"),
+            (f"{_BENCH}.live.run",),
+            ("sim/links/*",),
+            _TABLES[:1],
+        ),
+        Measurement(
             "bench cost",
             ("filter_card",),
             ("filter",),

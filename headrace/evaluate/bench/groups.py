@@ -13,6 +13,7 @@ from headrace.evaluate.bench import (
     filter,
     fit,
     host,
+    live,
     parts,
     rpu,
     simulator,
@@ -40,6 +41,7 @@ _RUNS: dict[str, Run] = {
     "size": _one(size.run),
     "stream": _one(parts.stream),
     "sim": _one(simulator.run),
+    "live": _one(live.run),
     "conformance": switch.conformance,
     **{name: _one(run) for name, run in fit.GROUPS.items()},
 }
