@@ -52,9 +52,7 @@ def capture_command(
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="Stop after COUNT packets.")] = None,
     snaplen: Annotated[
         int | None,
-        typer.Option(
-            "-s", "--snapshot-length", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."
-        ),
+        typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."),
     ] = None,
     size: Annotated[
         int | None,
@@ -72,7 +70,6 @@ def capture_command(
         list[str] | None,
         typer.Option(
             "-a",
-            "--autostop",
             metavar="WHAT:N",
             help="Stop after duration:N seconds, filesize:N kB, files:N or packets:N; may be given again.",
         ),
@@ -81,7 +78,6 @@ def capture_command(
         list[str] | None,
         typer.Option(
             "-b",
-            "--ring-buffer",
             metavar="WHAT:N",
             help="Begin a new file, named as dumpcap does, after duration:N seconds, filesize:N kB or packets:N, or "
             "where the time is a multiple of interval:N seconds; files:N: keep the last N. May be given again.",
@@ -93,7 +89,7 @@ def capture_command(
     user: common.User = None,
     direction: Annotated[
         str,
-        typer.Option("-Q", "--direction", metavar="in|out|inout", help="Of a live interface's packets, only these."),
+        typer.Option("-Q", metavar="in|out|inout", help="Of a live interface's packets, only these."),
     ] = "inout",
     file: Annotated[
         str | None,
@@ -109,7 +105,7 @@ def capture_command(
             help="Print the program (-dd: as C, -ddd: as numbers) and stop.",
         ),
     ] = 0,
-    plain: Annotated[bool, typer.Option("-O", "--no-optimize", help="Don't optimise the program.")] = False,
+    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
     linktype: common.LinkType = None,
     not_promiscuous: common.NotPromiscuous = False,
     list_interfaces: common.ListInterfaces = False,
@@ -134,9 +130,7 @@ def capture_command(
             show_default="memory for files and xdp:, else wire",
         ),
     ] = None,
-    ring: Annotated[
-        int, typer.Option("-B", "--buffer-size", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")
-    ] = 4096,
+    ring: Annotated[int, typer.Option("-B", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")] = 4096,
     rate: common.Rate = "lossless",
     cores: Annotated[
         int | None, typer.Option(min=1, max=64, help="Filter cores of the card.", show_default="4 with a filter")

@@ -26,19 +26,14 @@ Interface = Annotated[
     typer.Option(
         "-i",
         "-r",
-        "--interface",
         metavar="SOURCE",
         help="Where packets come from: a capture file (- for stdin), an interface by its name or its number in -D, "
         "any, xdp:NAME, tap:NAME or gen:SPEC.",
     ),
 ]
-ListInterfaces = Annotated[bool, typer.Option("-D", "--list-interfaces", help="List interfaces, and stop.")]
-ListLinkTypes = Annotated[
-    bool, typer.Option("-L", "--list-data-link-types", help="List the link types of an interface, and stop.")
-]
-NotPromiscuous = Annotated[
-    bool, typer.Option("-p", "--no-promiscuous-mode", help="Leave a live interface out of promiscuous mode.")
-]
+ListInterfaces = Annotated[bool, typer.Option("-D", help="List interfaces, and stop.")]
+ListLinkTypes = Annotated[bool, typer.Option("-L", help="List the link types of an interface, and stop.")]
+NotPromiscuous = Annotated[bool, typer.Option("-p", help="Leave a live interface out of promiscuous mode.")]
 Version = Annotated[bool, typer.Option("-V", "--version", help="Print versions, and stop.")]
 Background = Annotated[
     bool,
@@ -56,7 +51,6 @@ User = Annotated[
     str | None,
     typer.Option(
         "-Z",
-        "--relinquish-privileges",
         metavar="USER",
         help="If root, become USER once interfaces are open.",
         show_default="who has called sudo",
@@ -82,9 +76,7 @@ SHORT = (
 """What --help says of measurements."""
 LinkType = Annotated[
     str | None,
-    typer.Option(
-        "-y", "--linktype", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture."
-    ),
+    typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture."),
 ]
 
 FUNCTIONS = range(256)

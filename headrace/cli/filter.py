@@ -77,12 +77,10 @@ def filter_command(
     ] = 0,
     snaplen: Annotated[
         int | None,
-        typer.Option(
-            "-s", "--snapshot-length", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."
-        ),
+        typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."),
     ] = None,
     count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End with COUNT matches.")] = None,
-    plain: Annotated[bool, typer.Option("-O", "--no-optimize", help="Don't optimise the program.")] = False,
+    plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
     linktype: common.LinkType = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,

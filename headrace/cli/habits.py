@@ -97,6 +97,21 @@ HABITS: dict[str, tuple[Habit, ...]] = {
     ),
 }
 """By command. An option that the command has itself goes before."""
+_LONG = {
+    "--interface": "-i",
+    "--snapshot-length": "-s",
+    "--linktype": "-y",
+    "--relinquish-privileges": "-Z",
+    "--no-optimize": "-O",
+    "--direction": "-Q",
+    "--buffer-size": "-B",
+    "--autostop": "-a",
+    "--ring-buffer": "-b",
+    "--list-interfaces": "-D",
+    "--list-data-link-types": "-L",
+    "--no-promiscuous-mode": "-p",
+}
+"""Longer names of options that a command has."""
 
 
 class _Met(NamedTuple):
@@ -112,6 +127,10 @@ class HabitsCommand(_Command):
         """As click's, with the habits of the command; what was typed of them is kept in the context."""
         parser: Any = super().make_parser(ctx)
         known = {name for each in self.get_params(ctx) for name in each.opts}
+        for name, short in _LONG.items():
+            if short in known:
+                parser._long_opt[name] = parser._short_opt[short]
+                known.add(name)
         habits = {}
         for habit in (*HABITS[self.name or ""], _EXPRESSION):
             for name in habit.names:
