@@ -13,7 +13,8 @@ EXTRAS = {
     "study": {"distributed", "matplotlib", "numpy"},
     "emulator": {"distributed", "gpxpy", "matplotlib", "numpy", "sgp4"},
     "dashboard": {"nicegui"},
-    "demo": {"elftools", "numpy", "pythondata_cpu_vexriscv"},
+    "demo": {"distributed", "elftools", "matplotlib", "numpy", "pythondata_cpu_vexriscv"},
+    "test": {"cocotb"},
 }
 """The modules that each of them brings."""
 _PACKAGES = {"elftools": "pyelftools"}  # others are named as their modules are
