@@ -59,6 +59,7 @@ if [ -n "$tests" ]; then
   need gcc-bpf bpf-gcc --version
   need gdb-multiarch gdb-multiarch --version
   need chromium command -v chromium
+  need groff-base groff --version
 fi
 
 if [ ${#packages[@]} -gt 0 ]; then

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -27,10 +28,31 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import headrace
+
+        print(f"headrace {headrace.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _headrace(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Print the version and end.")
+    ] = False,
+) -> None:
+    pass
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (default: that of the process) and return its exit code; errors are one line on stderr."""
     os.environ["PYTHONSAFEPATH"] = "1"  # no Python that we start takes modules from the current folder
     try:
+        if shell := os.environ.pop("HEADRACE_COMPLETE", None):  # how the scripts of headrace completion ask
+            from headrace.cli import completion
+
+            return completion.answer(typer.main.get_group(app), shell, *sys.argv[1:])
         code = typer.main.get_group(app)(arguments, prog_name="headrace", standalone_mode=False)
         sys.stdout.flush()
     except HeadraceError as error:

@@ -32,8 +32,17 @@ MODULES = {
     "traffic": ("traffic",),
     "emulate": ("emulate",),
     "develop": ("lint", "docs", "version"),
+    "guide": ("help", "completion"),
 }
-"""The commands that each module of ``headrace.cli`` registers, in the order of the help."""
+"""The commands that each module of ``headrace.cli`` registers."""
+GROUPS = {
+    "Cards": ("filter", "capture", "bridge", "rpu", "switch", "nic", "link", "vf", "emulate"),
+    "Look": ("demo", "cards", "measure", "extcap", "traffic"),
+    "Evaluate": ("bench", "study", "figures", "synth"),
+}
+"""The commands in the groups of the help; all others are for those who develop cards."""
+_GROUP_OF = {command: group for group, commands in GROUPS.items() for command in commands}
+_REST = "Develop"
 _MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -41,10 +50,12 @@ class Commands(Mapping[str, Any]):
     """typer's commands by name, each made when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return registered(_MODULE_OF[name])[name]
+        command = registered(_MODULE_OF[name])[name]
+        command.rich_help_panel = _GROUP_OF.get(name, _REST)
+        return command
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULE_OF)
+        return iter((*_GROUP_OF, *(name for name in _MODULE_OF if name not in _GROUP_OF)))
 
     def __len__(self) -> int:
         return len(_MODULE_OF)

@@ -11,7 +11,8 @@ import typer
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("lint", epilog="Examples:\n\nheadrace lint\n\nheadrace lint ./mycard")(lint_command)
-    app.command("docs", epilog="Example:\n\nheadrace docs build/registers")(docs_command)
+    examples = "Examples:\n\nheadrace docs build/registers\n\nheadrace docs --man ~/.local/share/man/man1"
+    app.command("docs", epilog=examples)(docs_command)
     app.command("version")(version_command)
 
 
@@ -48,14 +49,22 @@ def lint_command(
 
 def docs_command(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Where the files go.")] = "build/registers",
+    man: Annotated[
+        str | None, typer.Option("--man", metavar="DIR", help="Write man pages of all commands there instead.")
+    ] = None,
 ) -> None:
-    """Make the reference of the cards' registers: HTML pages and C headers.
+    """Make the reference of the cards' registers: HTML pages and C headers; or the man pages.
 
     Browsers show the pages from a web server only: python3 -m http.server -d build/registers. In a checkout,
     `make docs` makes the manual as a site that opens from the disk, registers included.
     """
     from pathlib import Path
 
+    if man is not None:
+        from headrace.cli.manual import write
+
+        print(f"{man}: {len(write(Path(man)))} pages")
+        return
     from headrace.build.reference import make_reference
 
     for path in make_reference(Path(folder)):
