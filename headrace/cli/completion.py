@@ -115,8 +115,10 @@ def _values(context: Any, parameter: Any, incomplete: str) -> Iterator[Completio
         yield from (CompletionItem(link[1] + name) for name in _interfaces())
     elif "-P" in options:
         yield from _parameters(context, incomplete)
+    elif metavar == "SOURCE":
+        yield from map(CompletionItem, (*_KINDS, *_interfaces()))
     elif "--interface" in options:
-        yield from map(CompletionItem, (*_KINDS, *_interfaces()) if metavar == "SOURCE" else _interfaces())
+        yield from map(CompletionItem, _interfaces())
     elif "CARD" in metavar or "--card" in options:
         yield from map(CompletionItem, _cards())
     elif context.info_name == "help":

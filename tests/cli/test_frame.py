@@ -47,7 +47,7 @@ def test_help_shows_what_the_option_shows() -> None:
         ("headrace fi", ["filter", "figures"]),
         ("headrace vf li", ["list"]),
         ("headrace --v", ["--version"]),
-        ("headrace filter --sna", ["--snapshot-length"]),
+        ("headrace filter --ti", ["--timestamps"]),
         ("headrace filter --rate l", ["lossless", "line"]),
         ("headrace capture -i ", ["iface:", "xdp:", "tap:", "eth0", "lo"]),
         ("headrace capture -i iface:e", ["iface:eth0"]),
