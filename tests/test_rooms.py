@@ -13,7 +13,7 @@ from headrace import paths
 ROOT = Path(headrace.__file__).parent
 ORDER = (
     "errors", "paths", "cache", "registers", "build", "card", "net", "traffic", "engines", "cards", "emulator", "synth",
-    "testing", "evaluate", "export", "extcap", "cli",
+    "testing", "new", "evaluate", "export", "extcap", "cli",
 )  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 
@@ -98,7 +98,7 @@ LAYERS = (
     ("memory", "stream"),
     ("filter", "capture", "bridge", "rpu", "switch"),
     ("host", "rings"),
-    ("nic", "link", "pcie"),
+    ("nic", "link", "pcie", "shell"),
     ("card",),
 )
 PARTS = {path.stem: path for path in sorted((paths.share() / "rtl").rglob("*.sv"))}

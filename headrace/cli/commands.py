@@ -31,7 +31,8 @@ MODULES = {
     "figures": ("figures",),
     "traffic": ("traffic",),
     "emulate": ("emulate",),
-    "develop": ("lint", "docs", "version"),
+    "new": ("new",),
+    "develop": ("lint", "test", "docs", "version"),
     "guide": ("help", "completion"),
 }
 """The commands that each module of ``headrace.cli`` registers."""

@@ -1,4 +1,4 @@
-"""``headrace lint``, ``docs`` and ``version``: for those who work on cards."""
+"""``headrace lint``, ``test``, ``docs`` and ``version``: for those who work on cards."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import Annotated
 
 import typer
 
+_LINT_EPILOG = "Examples:\n\nheadrace lint\n\nheadrace lint ./mycard\n\nheadrace lint gate/gate.sv"
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("lint", epilog="Examples:\n\nheadrace lint\n\nheadrace lint ./mycard")(lint_command)
+    app.command("lint", epilog=_LINT_EPILOG)(lint_command)
+    app.command("test", epilog="Examples:\n\nheadrace test mynic\n\nheadrace test mynic -k proof")(test_command)
     examples = "Examples:\n\nheadrace docs build/registers\n\nheadrace docs --man ~/.local/share/man/man1"
     app.command("docs", epilog=examples)(docs_command)
     app.command("version")(version_command)
 
 
 def lint_command(
-    card: Annotated[
-        str | None, typer.Argument(metavar="CARD", help="A card's name or folder; all cards without it.")
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CARD|FILE]...", help="Cards, their folders, files of modules; default: all cards."),
     ] = None,
 ) -> int:
-    """Lint the RTL of cards as Verilator sees it, and without CARD the looks of all RTL of the tree.
+    """Lint the RTL of cards and modules as Verilator sees it, and without any the looks of all RTL of the tree.
 
     The exit code is 1 when there is a fault.
     """
@@ -29,15 +33,18 @@ def lint_command(
     from headrace.build.description import list_cards, load_card
     from headrace.build.lint import lint
     from headrace.build.style import faults_of_tree
+    from headrace.synth.own import described
 
     found = False
-    if card is None:
+    if not what:
         root = paths.share()
         for fault in faults_of_tree(root / "rtl", root / "headrace", root / "tests", root / "examples"):
             print(fault, file=sys.stderr)
             found = True
-    for description in [load_card(card)] if card is not None else list_cards():
-        messages = lint(description)
+    for name in what or [card.name for card in list_cards()]:
+        with described(name) as card:
+            description = load_card(card)
+            messages = lint(description)
         print(
             messages or f"{description.name}: clean",
             end="" if messages else "\n",
@@ -45,6 +52,23 @@ def lint_command(
         )
         found = found or bool(messages)
     return int(found)
+
+
+def test_command(
+    folder: Annotated[str, typer.Argument(metavar="DIR|FILE", help="Where the tests are.")] = ".",
+    select: Annotated[
+        str | None, typer.Option("-k", metavar="WORDS", help="Only tests whose names have them, as pytest takes it.")
+    ] = None,
+) -> int:
+    """Run the tests and proofs of a block or card of your own: what `headrace new` makes, and you add.
+
+    pytest runs them, benches in cocotb on Verilator, proofs by Yosys and z3. The exit code is 1 when one fails.
+    """
+    from pathlib import Path
+
+    from headrace.testing.collected import run_tests
+
+    return run_tests(Path(folder), select)
 
 
 def docs_command(

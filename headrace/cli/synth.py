@@ -18,6 +18,8 @@ headrace synth bpf_core --target ecp5 -P PACKET_KB=32 -P MAX_FRAME=9216 --seeds 
 headrace synth host_engine --target xcup --boundaries 1
 
 headrace synth ./mycard --target cyclonev --json
+
+headrace synth gate/gate.sv -P WIDTH=64
 """
 
 
@@ -27,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def synth_command(
-    what: Annotated[str, typer.Argument(metavar="CARD|MODULE", help="A card, a module of rtl/, or a card's folder.")],
+    what: Annotated[
+        str, typer.Argument(metavar="CARD|MODULE|FILE", help="A card or its folder, a module of rtl/ or its file.")
+    ],
     target: Annotated[str, typer.Option(metavar="ecp5|xcup|cyclonev", help="The FPGA family.")] = "ecp5",
     parameter: common.Parameters = None,
     seeds: Annotated[int, typer.Option(min=1, help="ecp5: runs of place and route; the median counts.")] = 3,
@@ -47,12 +51,14 @@ def synth_command(
 ) -> None:
     """Count LUTs, flip-flops and RAMs per level of hierarchy (Yosys), and find the Fmax on ECP5 (nextpnr)."""
     from headrace import synth
+    from headrace.synth.own import described
 
-    with common.progress_line() as progress:
+    given = common.parameters(parameter)
+    with common.progress_line() as progress, described(what, given) as design:
         report = synth.run(
-            what,
+            design,
             target,
-            common.parameters(parameter),
+            given,
             pnr=not no_pnr,
             seeds=seeds,
             boundaries=boundaries,

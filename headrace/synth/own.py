@@ -54,6 +54,16 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
         yield description
 
 
+@contextmanager
+def described(what: str, parameters: Mapping[str, object] | None = None) -> Iterator[str | Path]:
+    """A card's name or folder as it is, and the file of a module as a card. Raises HeadraceError as ``as_card``."""
+    if not what.endswith(".sv"):
+        yield what
+        return
+    with as_card(Path(what), parameters) as card:
+        yield card
+
+
 def module_files(file: Path) -> list[Path]:
     """The module's RTL and that of what it needs, packages first. Raises HeadraceError as ``as_card``."""
     with as_card(file) as card:

@@ -10,6 +10,12 @@ from importlib.util import find_spec
 
 from headrace.errors import HeadraceError
 
-for _name in ("cocotb", "pytest"):
-    if find_spec(_name) is None:
-        raise HeadraceError(f"tests need {_name}: pip install 'headrace[test]'")
+
+def check() -> None:
+    """Raises HeadraceError where what tests need isn't installed."""
+    for package in ("cocotb", "pytest"):
+        if find_spec(package) is None:
+            raise HeadraceError(f"tests need {package}: pip install 'headrace[test]'")
+
+
+check()

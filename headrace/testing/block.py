@@ -32,6 +32,7 @@ class Block:
         Raises AssertionError when a cocotb test fails, RuntimeError when the simulation ends before, HeadraceError when
         the build fails.
         """
+        __tracebackhide__ = True  # pytest shows the test
         block = self.file.stem
         name = "-".join(f"{key.lower()}{value}" for key, value in parameters.items()) or "default"
         program = simulation.build(block, module_files(self.file), parameters, build_args)

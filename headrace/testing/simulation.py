@@ -53,6 +53,7 @@ def run(program: Path, bench: str, folder: Path) -> None:
 
     Raises AssertionError when a cocotb test fails, RuntimeError when the simulation ends before.
     """
+    __tracebackhide__ = True  # pytest shows the test
     use_verilator()
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{bench.rpartition('.')[2]}.log"

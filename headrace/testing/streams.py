@@ -29,7 +29,7 @@ Word = tuple[int, ...]
 Stalls = Iterator[bool]
 
 
-def behaviour() -> Any:
+def behaviour() -> Callable[[Any], Any]:
     """Decorator of a cocotb test: one thing that the block promises."""
     return cocotb.test(timeout_time=LIMIT_US, timeout_unit="us")
 
@@ -87,10 +87,10 @@ class Channel:
     payload: tuple[Any, ...]
 
     @classmethod
-    def generic(cls, dut: Any, side: str, clk: Any = None) -> "Channel":
-        """Channel of the ports <side>_valid, <side>_ready and <side>_data."""
-        valid, ready, data = (getattr(dut, f"{side}_{name}") for name in ("valid", "ready", "data"))
-        return cls(dut.clk if clk is None else clk, valid, ready, (data,))
+    def generic(cls, dut: Any, side: str, clk: Any = None, payload: Sequence[str] = ("data",)) -> "Channel":
+        """Channel of the ports <side>_valid, <side>_ready and those that a word consists of, such as <side>_data."""
+        valid, ready, *word = (getattr(dut, f"{side}_{name}") for name in ("valid", "ready", *payload))
+        return cls(dut.clk if clk is None else clk, valid, ready, tuple(word))
 
     @classmethod
     def axis(cls, dut: Any, side: str, clk: Any = None) -> "Channel":

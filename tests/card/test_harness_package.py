@@ -1,4 +1,4 @@
-"""The wheel carries all that a card is built from, which takes none of the extras."""
+"""The wheel carries all that a card is built from, a user's own too, which takes none of the extras."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-LOOP = Path(__file__).parent / "cards" / "loop"
 
 SCRIPT = """
 import sys
@@ -25,6 +24,7 @@ for layer in ("build", "card", "cards", "cli", "engines", "extcap", "net", "regi
 from headrace import cache, paths
 from headrace.card import Card
 from headrace.build.description import list_cards, rtl_sources
+from headrace.new import new_card
 
 assert str(paths.share()).startswith(sys.argv[1]), paths.share()
 assert (paths.share() / "LICENSE").is_file()  # goes out with what is exported
@@ -32,7 +32,8 @@ for description in list_cards():
     for source in rtl_sources(description):
         processor = source.parent == cache.cache_folder("processor")  # made from a package that the wheel wants
         assert processor or str(source).startswith(sys.argv[1]), source
-with Card.open(sys.argv[2], progress=False) as card:
+new_card("mine")
+with Card.open("mine", progress=False) as card:
     card.source(0, "gen:count=10")
     card.expect_passthrough(0, 1)
     stats = card.run().stats
@@ -49,7 +50,7 @@ def test_a_card_is_built_from_the_wheel_alone(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(unpacked), "HEADRACE_CACHE": str(tmp_path / "cache")}
     environment["HEADRACE_CXXFLAGS"] = "-O0"  # ten packets
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, unpacked, LOOP],
+        [sys.executable, "-c", SCRIPT, unpacked],
         capture_output=True,
         text=True,
         check=False,

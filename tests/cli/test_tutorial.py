@@ -1,135 +1,144 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial, followed as it is written: its files, its commands and what they say; `make lint` is content with its
-files."""
+"""The tutorial, followed as it is written, outside a checkout: its files, its commands, and what they say."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from called import call
 
 from headrace import paths
 from headrace.build.style import faults
+from headrace.testing.prove import model, solve, sources
 
 ROOT = paths.share()
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+SET_UP = ("python3", ".", "pip", "sudo")  # of what a machine has already
+_STEP = re.compile(r"([^\n]*)\n\n(?:```(\w+)\n(.*?)```|((?:    [^\n]*\n)+))", re.DOTALL)
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", TUTORIAL, re.DOTALL)
+class Step(NamedTuple):
+    """A block of the page, and the line before it: a file, a change of one, or commands with what they say."""
+
+    before: str
+    kind: str  # of a file; "diff"; "" for commands
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The last one that is named before it."""
+        named = re.findall(r"`([\w./]+\.\w+)`", self.before)
+        assert named, self.before
+        return named[-1]
 
 
-def test_the_patch_fits_the_example(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples" / "mycard", tmp_path / "mycard")
-    (patch,) = (text for text in blocks("diff") if text.startswith("--- a/"))
-    words = ["patch", "-p1", "--fuzz=0", "-d", str(tmp_path / "mycard")]
-    done = subprocess.run(words, input=patch, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "offset" not in done.stdout, done.stdout
+STEPS = [Step(before, kind, text or lines) for before, kind, text, lines in _STEP.findall(TUTORIAL)]
+FILES = {step.file: step.text for step in STEPS if step.kind in ("systemverilog", "python")}
 
 
-MODULES = {re.findall(r"module (\w+)", text)[0]: text for text in blocks("systemverilog")}
+def test_it_has_files_changes_and_commands() -> None:
+    assert len(FILES) == 4 and len([step for step in STEPS if step.kind == "diff"]) == 3
+    shown = re.findall(r"^```\w+$|^    \$ ", TUTORIAL, re.MULTILINE)
+    assert len(shown) == sum(len(re.findall(r"^    \$ ", step.text, re.MULTILINE)) or 1 for step in STEPS)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_its_modules_have_the_looks_of_all_others(module: str, tmp_path: Path) -> None:
-    path = tmp_path / f"{module}.sv"
-    path.write_text(MODULES[module])
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".sv")])
+def test_its_modules_have_the_looks_of_all_others(name: str, tmp_path: Path) -> None:
+    path = tmp_path / Path(name).name
+    path.write_text(FILES[name])
     assert faults(path) == []
 
 
-@pytest.mark.parametrize("text", [text for text in blocks("python") if "import " in text], ids=range(4))
-def test_its_python_has_the_looks_of_all_other_tests(text: str) -> None:
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".py")])
+def test_its_python_has_the_looks_of_all_other_tests(name: str) -> None:
     for words in (["check"], ["format", "--diff"]):
         command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", "tests/cli/test_of_the_tutorial.py", "-"]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=ROOT)
+        done = subprocess.run(command, input=FILES[name], capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 0, done.stdout
 
 
-FILES = dict(
-    re.findall(r"`([.\w/]+\.(?:sv|py))`(?:(?!\n\n).)*\n\n```(?:systemverilog|python)\n(.*?)```", TUTORIAL, re.DOTALL)
-)
+def run(folder: Path, *words: str) -> str:
+    """What a command writes, of this Headrace, with what it starts."""
+    with tempfile.TemporaryFile("w+") as output:
+        if words[0] == "headrace":
+            before = os.dup(1)
+            os.dup2(output.fileno(), 1)
+            try:
+                done = call(*words[1:], folder=folder)
+            finally:
+                os.dup2(before, 1)
+                os.close(before)
+            output.seek(0)
+            return done.stdout + done.stderr + output.read()
+        command = [sys.executable if words[0] == "python" else words[0], *words[1:]]
+        subprocess.run(command, stdout=output, stderr=output, check=False, cwd=folder)
+        output.seek(0)
+        return output.read()
+
+
+def follow(step: Step, folder: Path) -> None:
+    """Do what a block of the page says."""
+    if not step.kind:
+        for command, said in re.findall(r"^    \$ (.*)\n((?:    (?!\$ ).*\n)*)", step.text, re.MULTILINE):
+            words = shlex.split(command.partition(" < ")[0])
+            if words[0] in SET_UP:
+                continue
+            if words[0] == "patch":
+                words += ["--fuzz=0", "-i", str(folder / command.partition(" < ")[2])]
+            output = run(folder, *words)
+            for line in (line.strip() for line in said.splitlines()):
+                assert line == "..." or line.removeprefix("E ").strip() in output, output
+            assert "offset" not in output
+    elif step.kind == "diff" and not step.text.startswith("---"):
+        path = folder / step.file
+        for part in step.text.split("...\n"):
+            old, new = ("".join(line[1:] for line in part.splitlines(True) if line[0] == sign) for sign in "-+")
+            assert path.read_text().count(old) == 1
+            path.write_text(path.read_text().replace(old, new))
+    else:
+        (folder / step.file).write_text(step.text)
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of this one."""
-    copy = tmp_path_factory.mktemp("tutorial") / "headrace"
-    copy.mkdir()
-    for name in ("examples", "firmware", "headrace", "regs", "rtl", "sim", "tests"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", copy)
-    return copy
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where a reader works who has followed all of it."""
+    place = tmp_path_factory.mktemp("tutorial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+        for step in STEPS:
+            follow(step, place)
+        yield place
 
 
-def write(checkout: Path, name: str) -> None:
-    path = checkout / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(FILES[name])
+def test_all_comes_about_as_it_says(folder: Path) -> None:
+    report = run(folder, "headrace", "synth", "gate/gate.sv", "--no-pnr", "--json")
+    for count, what in re.findall(r"(\d+) (LUT4|flip-flops)", TUTORIAL):
+        assert f'"{"luts" if what == "LUT4" else "ffs"}": {count},' in report
+    assert (folder / "mynic" / "mynic.sv").read_text().count("\n") <= 70
 
 
-def mend(checkout: Path) -> None:
-    """The gate, whose first version has a mistake."""
-    rtl = checkout / "rtl/stream/stream_gate.sv"
-    for part in blocks("diff")[0].split("...\n"):
-        old, new = ("".join(line[1:] for line in part.splitlines(True) if line[0] == sign) for sign in "-+")
-        assert rtl.read_text().count(old) == 1
-        rtl.write_text(rtl.read_text().replace(old, new))
+def test_the_proof_fails_without_what_ties_the_registers(folder: Path, tmp_path: Path) -> None:
+    proof = (folder / "gate/tests/gate_proof.sv").read_text()
+    for text, holds in ((proof, True), (re.sub(r".*dut\.inside_q.*\n", "", proof), False)):
+        (tmp_path / "gate_proof.sv").write_text(text)
+        known = sources(folder / "gate", tmp_path)
+        assert solve(model("gate", {}, known), "induction", 4).holds == holds
 
 
-def run(checkout: Path, *words: str) -> str:
-    """What Python writes to standard output, given these words in the copy, whose model of a card is the same."""
-    env = {**os.environ, "PYTHONPATH": str(checkout)}
-    command = [sys.executable, *words]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, cwd=checkout, env=env).stdout
-
-
-def pytest_in(checkout: Path, *words: str) -> str:
-    return run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words)
-
-
-def test_a_block_comes_about_as_it_says(checkout: Path) -> None:
-    proofs = checkout / "tests/formal/test_stream.py"
-    for name in FILES:
-        if "stream_gate" in name:
-            write(checkout, name)
-    folder = "tests/rtl/stream_gate"
-    assert "valid fell before the word was taken" in pytest_in(checkout, f"{folder}/test_stream_gate.py", "-k", "577")
-    mend(checkout)
-    (lists,) = (text for text in blocks("python") if text.startswith("CASES"))
-    for part in lists.split("    ...\n"):
-        before = "".join(line for line in part.splitlines(True) if "stream_gate" not in line)
-        assert before in proofs.read_text()
-        if before:
-            proofs.write_text(proofs.read_text().replace(before, part, 1))
-    assert "5 passed" in pytest_in(checkout, folder, "tests/formal/test_stream.py", "-k", "gate"), "2 of them benches"
-    (luts, ffs) = re.findall(r"synth stream_gate --no-pnr` says (\d+) LUT4 and (\d+) flip-flops", TUTORIAL)[0]
-    command = "import sys; from headrace.cli import main; sys.exit(main())"
-    total = json.loads(run(checkout, "-c", command, "synth", "stream_gate", "--no-pnr", "--json"))["total"]
-    assert (total["luts"], total["ffs"]) == (int(luts), int(ffs))
-
-
-def test_a_card_of_ones_own_gets_gates_and_a_test(checkout: Path) -> None:
-    write(checkout, "rtl/stream/stream_gate.sv")
-    mend(checkout)
-    shutil.copytree(checkout / "examples/mycard", checkout.parent / "mycard")
-    session = re.search(r"session\.py\n((?:    .*\n)+)", TUTORIAL)
-    assert session is not None
-    said = run(checkout, "../mycard/session.py").splitlines()
-    for line, shown in zip(said, session[1].splitlines(), strict=True):
-        assert line.startswith(shown.strip().removesuffix("..."))
-    _, patch = blocks("diff")
-    subprocess.run(["patch", "-p1", "-d", "../mycard"], input=patch, text=True, check=True, cwd=checkout)
-    write(checkout, "../mycard/test_mycard.py")
-    assert "1 passed" in pytest_in(checkout, "../mycard")
-
-
-def test_the_filter_card_gets_a_test(checkout: Path) -> None:
-    write(checkout, "tests/card/filter/test_bad_frames.py")
-    assert "1 passed" in pytest_in(checkout, "tests/card/filter/test_bad_frames.py")
-    assert "meta_q.error ||" in (checkout / "rtl/filter/filter_tap.sv").read_text()
+def test_the_cards_test_fails_where_the_gate_does_not_count(folder: Path, tmp_path: Path) -> None:
+    card = shutil.copytree(folder / "mynic", tmp_path / "mynic")
+    top = card / "mynic.sv"
+    (counts,) = re.findall(r".*gated\[p\].*\n", top.read_text())
+    top.write_text(top.read_text().replace(counts, "        .dropped()\n"))
+    assert "1 failed" in run(tmp_path, "headrace", "test", "mynic/tests/test_gates.py")

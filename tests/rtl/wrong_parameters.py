@@ -661,4 +661,6 @@ WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("link_far", {"SLOTS": 100}),
     ("link_release", {"LANES": 0}),
     ("link_card", {"PORTS": 3}),
+    ("card_meta", {"PORT": 256}),
+    ("card_no_memory", {"MEM_W": 48}),
 ]
