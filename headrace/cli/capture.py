@@ -179,7 +179,7 @@ def capture_command(
     common.check_outputs(write if seconds is None else None, json)
     tell = common.background(background, write, json)
     common.become(user)
-    with common.progress_line() as progress, packed.opened(where) as inside, packed.written(write) as into:
+    with common.progress_line() as progress, packed.opened(where, tell) as inside, packed.written(write) as into:
         job = CaptureJob(
             source=inside.source,
             program=program,
@@ -201,6 +201,8 @@ def capture_command(
         report = run_capture(job, show, None if quiet and not background else tell)
         named = [write if name == into and write else name for name in report.files]
         report = replace(report, fault=inside.fault(report.fault), files=named)
+        if inside.missed is not None:
+            report = replace(report, dropped_by_kernel=inside.missed)
     return _show(report, json, quiet)
 
 

@@ -131,14 +131,15 @@ def filter_command(
     common.check_outputs(*paths, json)
     tell = common.background(background, *paths, json)
     common.become(user)
-    with common.progress_line() as progress, packed.opened(where) as inside, ExitStack() as files:
+    with common.progress_line() as progress, packed.opened(where, tell) as inside, ExitStack() as files:
         into = [files.enter_context(packed.written(path)) for path in paths]
         outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
-        link = inside.source.argument if where.kind == "pcap" else where.link
+        link = inside.source.argument if inside.source.kind == "pcap" else where.link
         job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
         report = run_filter(job, progress, None if quiet and not background else tell)
         programs = [replace(program, path=path) for program, path in zip(report.programs, paths, strict=True)]
         report = replace(report, fault=inside.fault(report.fault), programs=programs)
+        report = replace(report, missed=inside.missed or report.missed)
     return _show(report, json, quiet)
 
 

@@ -115,8 +115,8 @@ def measure_command(
     console = Console()
     counts: Counts = {}
     with ExitStack() as stack:
-        inside = stack.enter_context(packed.opened(where))
-        link = inside.source.argument if where.kind == "pcap" else where.link
+        inside = stack.enter_context(packed.opened(where, tell))
+        link = inside.source.argument if inside.source.kind == "pcap" else where.link
         building = stack.enter_context(common.progress_line()) and _no_line
         run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
         live = None

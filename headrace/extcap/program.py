@@ -165,7 +165,7 @@ def _check_filter(expression: str) -> None:
 
 
 def _capture(card: str, asked: argparse.Namespace) -> None:
-    from headrace.net import bpf
+    from headrace.net import bpf, devices, packed
     from headrace.net.source import parse_rate, parse_source
 
     source = parse_source(asked.file or asked.link or asked.source or _default_source())
@@ -173,11 +173,18 @@ def _capture(card: str, asked: argparse.Namespace) -> None:
     cores = _number("--cores", asked.cores)
     rate = parse_rate(asked.rate)
     expression = asked.extcap_capture_filter or ""
+    source = packed.recognised(source)
+    devices.check(source)
     program = source.compiled(bpf.Expression(expression, snaplen or None))
-    if card == "filter":
-        _run_filter(program, source, asked.fifo, rate, cores, snaplen)
-    else:
-        _run_capture(program if expression else None, source, asked.fifo, rate, cores, snaplen, asked.precision)
+    with packed.opened(source) as inside:
+        if card == "filter":
+            fault = _run_filter(program, inside.source, asked.fifo, rate, cores, snaplen)
+        else:
+            program_of_card = program if expression else None
+            fault = _run_capture(program_of_card, inside.source, asked.fifo, rate, cores, snaplen, asked.precision)
+        fault = inside.fault(fault)
+    if fault is not None and not fault.endswith("Broken pipe"):  # Wireshark has seen enough
+        raise HeadraceError(fault)
 
 
 def _end(fifo: str) -> None:
@@ -201,7 +208,7 @@ def _number(option: str, text: str) -> int:
 
 def _run_capture(
     program: Filter | None, source: Source, fifo: str, rate: str | float, cores: int, snaplen: int, precision: str
-) -> None:
+) -> str | None:
     from headrace.cards.capture.run import CaptureJob, run_capture
 
     job = CaptureJob(
@@ -217,18 +224,14 @@ def _run_capture(
     report = run_capture(job)
     for warning in report.warnings:
         print(f"headrace: warning: {warning}", file=sys.stderr)
-    _raise_fault(report.fault)
+    return report.fault
 
 
-def _run_filter(program: Filter, source: Source, fifo: str, rate: str | float, cores: int, snaplen: int) -> None:
+def _run_filter(program: Filter, source: Source, fifo: str, rate: str | float, cores: int, snaplen: int) -> str | None:
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # how Wireshark ends a capture
     job = FilterJob([FilterOutput(program, fifo, snaplen or None)], source.link, rate, cores)
     with suppress(KeyboardInterrupt):
-        _raise_fault(run_filter(job).fault)
-
-
-def _raise_fault(fault: str | None) -> None:
-    if fault is not None and not fault.endswith("Broken pipe"):  # Wireshark has seen enough
-        raise HeadraceError(fault)
+        return run_filter(job).fault
+    return None

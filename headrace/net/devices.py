@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -37,11 +39,10 @@ _CONNECTION = {0x00: "", 0x10: "Connected", 0x20: "Disconnected", 0x30: ""}
 _ASSOCIATION = {0x10: "Associated", 0x20: "Not associated"}
 _STATUSES = {
     -5: "no such interface",
-    -8: "not permitted: to capture takes root or CAP_NET_RAW",
     -9: "the interface is down",
-    -11: "not permitted: to capture takes root or CAP_NET_RAW",
 }
 """What the harness says of libpcap's PCAP_ERROR_NO_SUCH_DEVICE and so on."""
+_FORBIDDEN = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
 
 
 class Device(NamedTuple):
@@ -105,12 +106,20 @@ def link_types(name: str) -> list[str]:
     return [f"{bpf.link_name(number)} ({bpf.link_description(number)})" for number in numbers]
 
 
-def check(source: Source) -> None:
-    """Looks whether a live link can be opened by this process, before a card is built for it; others are left to
-    ``check_link``. Raises HeadraceError with what the harness would say."""
+class NotPermittedError(HeadraceError):
+    """This process may not capture from an interface."""
+
+
+def check(source: Source, ourselves: bool = False) -> None:
+    """Looks whether a live link can be opened by this process or, if not by ``ourselves``, by dumpcap, before a card is
+    built for it; others are left to ``check_link``. Raises HeadraceError with what the harness would say."""
     if source.kind == "iface":
-        with _activated(source.name, f"iface:{source.name}"):
-            pass
+        try:
+            with _activated(source.name, f"iface:{source.name}"):
+                pass
+        except NotPermittedError:
+            if ourselves or not _by_dumpcap(source):
+                raise
     elif source.kind == "xdp":
         if not _is_interface(source.name):
             raise HeadraceError(f"xdp:{source.name}: no such interface")
@@ -120,6 +129,14 @@ def check(source: Source) -> None:
             )
     elif source.kind == "tap" and not _has(_NET_ADMIN) and not _is_interface(source.name):
         raise HeadraceError(f"tap:{source.name}: not permitted: a TAP device takes root or CAP_NET_ADMIN")
+
+
+def _by_dumpcap(source: Source) -> bool:
+    """Whether Wireshark's dumpcap may capture from an interface that this process may not: in Debian, for users of the
+    group ``wireshark``."""
+    if (dumpcap := shutil.which("dumpcap")) is None:
+        return False
+    return subprocess.run([dumpcap, "-L", "-i", source.name], capture_output=True, check=False).returncode == 0
 
 
 def _is_interface(name: str) -> bool:
@@ -144,6 +161,8 @@ def _activated(name: str, shown: str | None = None) -> Iterator[Any]:
         raise HeadraceError(f"{shown or name}: {_text(message)}")
     try:
         if (status := lib.pcap_activate(handle)) < 0:
+            if status in _FORBIDDEN:
+                raise NotPermittedError(f"{shown or name}: not permitted: to capture takes root or CAP_NET_RAW")
             why = _STATUSES.get(status) or _text(lib.pcap_geterr(handle)) or _text(lib.pcap_statustostr(status))
             raise HeadraceError(f"{shown or name}: {why}")
         yield handle

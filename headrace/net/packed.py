@@ -2,27 +2,33 @@
 """Captures packed by gzip, zstd or lz4: read by what they begin with, as Wireshark does, and written by their names.
 
 The programs of these names pack and unpack beside us, through pipes, in sessions of their own: Ctrl-C isn't for them.
+So does Wireshark's dumpcap capture where we may not.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
+import select
 import shutil
+import signal
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import IO
 
 from headrace.errors import HeadraceError
-from headrace.net import bpf
+from headrace.net import bpf, devices
 from headrace.net.source import Source
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 _LONGEST = max(map(len, _MAGIC))
 _SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4"}
+_COUNTS = re.compile(r"received/dropped on interface .*: \d+/(\d+) ")  # of dumpcap
 _WARNED = 2  # gzip's exit code where it has only warned
 
 
@@ -44,10 +50,12 @@ def recognised(source: Source) -> Source:
 
 
 class Opened:
-    """A source whose packets can be read: ``source``."""
+    """A source whose packets can be read: ``source``. ``missed``: packets lost before it, where it can't tell itself
+    and its end has been looked at by ``fault``."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.missed: int | None = None
 
     def fault(self, of_run: str | None) -> str | None:
         """Why not all of it was read, by what a run says (None: nothing)."""
@@ -98,13 +106,55 @@ class _Unpacked(Opened):
         os.close(self._end)
 
 
+class _Dumpcap(Opened):
+    """An interface that only Wireshark's dumpcap may capture from."""
+
+    def __init__(self, source: Source) -> None:
+        command = ["dumpcap", "-q", "-P", "-i", source.name, "-w", "-"]
+        command += ["-p"] if source.setting("promiscuous") == "no" else []
+        command += ["-y", linktype] if (linktype := source.setting("linktype")) is not None else []
+        if (direction := source.setting("direction")) is not None:
+            raise HeadraceError(f"-Q {direction}: takes root or CAP_NET_RAW: dumpcap does not know directions", 2)
+        self._end, into = os.pipe()
+        with open(into, "wb") as pipe:
+            self._process = subprocess.Popen(command, stdout=pipe, stderr=subprocess.PIPE, start_new_session=True)
+        super().__init__(_Pipe("pcap", f"/dev/fd/{self._end}", source.name))
+        select.select([self._end], [], [])  # until it captures, or has failed
+        self._before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def fault(self, of_run: str | None) -> str | None:
+        self._process.send_signal(signal.SIGINT)
+        os.set_blocking(self._end, True)
+        while os.read(self._end, 1 << 16):  # what it still had; it ends behind that
+            pass
+        said = _said(self._process)
+        counts = [found for line in said if (found := _COUNTS.search(line))]
+        self.missed = sum(int(found[1]) for found in counts)
+        if self._process.returncode != 0 and not counts:
+            return f"{self.source.name}: {said[0].removeprefix('dumpcap: ') if said else 'dumpcap failed'}"
+        return of_run and of_run.replace(self.source.argument, self.source.name)
+
+    def close(self) -> None:
+        self._process.kill()
+        _said(self._process)
+        os.close(self._end)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
 @contextmanager
-def opened(source: Source) -> Iterator[Opened]:
+def opened(source: Source, tell: Callable[[str], None] | None = None) -> Iterator[Opened]:
     """A source to be read once, unpacked if it is packed; at standard input is looked, too. Errors have its own name.
 
-    Raises HeadraceError where a program to unpack it is missing.
+    An interface that only dumpcap may capture from is captured from by that; then ``tell`` gets a line. Raises
+    HeadraceError where a program to unpack it is missing.
     """
     inside = _opened(source)
+    if isinstance(inside, _Dumpcap) and tell is not None:
+        tell(f"listening on {source.name}, by dumpcap")
     try:
         yield inside
     except HeadraceError as error:
@@ -114,6 +164,11 @@ def opened(source: Source) -> Iterator[Opened]:
 
 
 def _opened(source: Source) -> Opened:
+    if source.kind == "iface":
+        try:
+            devices.check(source, ourselves=True)
+        except devices.NotPermittedError:
+            return _Dumpcap(source)
     if isinstance(source, PackedSource):
         with open(source.argument, "rb") as file:
             if program := _program(os.pread(file.fileno(), _LONGEST, 0)):

@@ -314,6 +314,36 @@ def test_a_script_goes_on_once_it_is_listened(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "2 packets captured\n"), done.stderr + said.read_text()
 
 
+WITHOUT_RIGHTS = """
+import sys
+from headrace.card.process import _set_capabilities
+from headrace.cli import main
+_set_capabilities(())  # programs that root starts have them again, as dumpcap has by its file
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@root
+def test_dumpcap_captures_where_this_process_may_not(tmp_path: Path) -> None:
+    """As for users of Debian's group wireshark."""
+    out, said = tmp_path / "out", tmp_path / "said"
+    words = shlex.join([sys.executable, "-c", WITHOUT_RIGHTS])
+    script = f"""
+        ip link set lo up
+        capture=$({words} capture -i lo -c 2 -w {out} --background 2> {said})
+        echo one > /dev/udp/127.0.0.1/9
+        tail --pid=$capture -f /dev/null
+        PATH= {words} capture -i lo 2>> {said} || true
+    """
+    subprocess.run(["unshare", "-n", "bash", "-ec", script], check=True)
+    first, *counts, last = said.read_text().splitlines()
+    assert first == "headrace: listening on lo, by dumpcap"
+    assert counts[0] == "2 packets captured" and "0 packets dropped by kernel" in counts
+    assert last == "headrace: iface:lo: not permitted: to capture takes root or CAP_NET_RAW"
+    with RawPcapReader(str(out)) as reader:
+        assert len(list(reader)) == 2
+
+
 def test_what_ends_before_it_is_ready_gives_its_exit_code(capture: Path, tmp_path: Path) -> None:
     command = [*HEADRACE, "capture", "-qi", str(capture), "--background"]
     for extra, code in ([], 0), (["-w", str(tmp_path / "no" / "folder")], 1):
