@@ -100,8 +100,9 @@ READY = ("listening on ", "ready: ")
 
 
 def background(wanted: bool, *outputs: str | None, say: Tell | None = None) -> Tell:
-    """How a command tells lines: by ``say`` or ``tell``. If it is ``wanted``, the command goes on in a process of its own, and this
-    one ends: once a line of ``READY`` is told, after it has printed the other's number, or with the other's exit code.
+    """How a command tells lines: by ``say``, or ``tell``. If it is ``wanted``, the command goes on in a process of its
+    own, and this one ends: once a line of ``READY`` is told, after it has printed the other's number, or with the
+    other's exit code.
 
     Raises HeadraceError where one of ``outputs`` is the standard output, and typer.Exit in the process that ends.
     """
