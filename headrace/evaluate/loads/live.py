@@ -22,7 +22,19 @@ from headrace.net.namespaces import own_network
 HERE, _THERE = "card0", "peer0"
 _BUFFER_KIB = "65536"  # as of the cards' live links
 PROGRAMS: Mapping[str, Callable[[str], list[str]]] = {
-    "tcpdump": lambda file: ["tcpdump", "-U", "-B", _BUFFER_KIB, "-Z", "root", "-i", HERE, "-w", file],
+    "tcpdump": lambda file: [
+        "tcpdump",
+        "--immediate-mode",
+        "-U",
+        "-B",
+        _BUFFER_KIB,
+        "-Z",
+        "root",
+        "-i",
+        HERE,
+        "-w",
+        file,
+    ],
     "filter, iface:": lambda file: [*paths.command(), "filter", "", f"iface:{HERE}", "-w", file, "-q"],
     "filter, xdp:": lambda file: [*paths.command(), "filter", "", f"xdp:{HERE}", "-w", file, "-q"],
     "capture, iface:": lambda file: [*paths.command(), "capture", "-U", "-q", "-i", f"iface:{HERE}", "-w", file],
@@ -42,11 +54,6 @@ class Captured:
     sending_s: float
     written: int
     seconds: float
-
-    @property
-    def packets_per_s(self) -> float:
-        """Of those that are written."""
-        return self.written / self.seconds
 
 
 def captured(program: str, size: int, count: int, packets_per_s: float | None = None) -> Captured:
