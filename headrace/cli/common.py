@@ -342,14 +342,14 @@ _EVERY_S = 15  # between lines where there is no terminal
 
 def _lines() -> Progress:
     """Says on stderr what is done: at once when that changes, and then now and then."""
-    last, when = "", 0.0
+    last, ended, when = "", False, 0.0
 
     def show(what: str, done: float | None) -> None:
-        nonlocal last, when
+        nonlocal last, ended, when
         now = time.monotonic()
-        if what != last or now - when >= _EVERY_S or done == 1:
+        if what != last or now - when >= _EVERY_S or (done == 1 and not ended):
             print(what if done is None else f"{what} {done:.0%}", file=sys.stderr, flush=True)
-            last, when = what, now
+            last, ended, when = what, done == 1, now
 
     return show
 

@@ -56,7 +56,7 @@ def demo_command(
         with common.long_progress() as progress:
             setting = demo.Setting(traffic.path.parent, traffic, lambda what: progress(f"{where}: {what}", None))  # noqa: B023
             shown = demo.show(name, setting)
-        console.print(Panel(shown.view, title=f"{number}  {demo.PARTS[name]}", title_align="left"))
+        console.print(Panel(shown.view, title=f"{number} of {len(parts)}  {demo.PARTS[name]}", title_align="left"))
         same &= shown.same
     console.print(
         f"Files are in {traffic.path.parent}/. Open one in Wireshark, or try: "

@@ -82,7 +82,7 @@ def test_what_can_not_be_here_is_left_out(monkeypatch: pytest.MonkeyPatch, setti
 def test_the_command_shows_the_parts_that_are_named(tmp_path: Path) -> None:
     done = call("demo", "--card", "emulator", "--packets", "100", "--folder", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "1  Emulator: six nodes that move" in done.stdout and done.stdout.count("the same pairs") == 6
+    assert "1 of 1  Emulator: six nodes that move" in done.stdout and done.stdout.count("the same pairs") == 6
     assert (tmp_path / "traffic.pcap").exists()
     done = call("demo", "--card", "fliter")
     assert (done.returncode, done.stderr) == (

@@ -41,11 +41,10 @@ class Setting:
     tell: Callable[[str], None] = lambda _: None
 
     def build(self, card: str, parameters: dict[str, Any] | None = None) -> None:
-        """Builds a card's model, unless it is there. Raises HeadraceError."""
+        """Builds a card's model, which shows itself, unless it is there. Raises HeadraceError."""
         from headrace.build.models import build_card
 
-        self.tell(f"building the {card} card (once)")
-        build_card(card, parameters, progress=False)
+        build_card(card, parameters)
         self.tell("running")
 
 
