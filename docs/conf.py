@@ -23,6 +23,7 @@ myst_heading_anchors = 4  # named as GitHub does
 suppress_warnings = ["myst.header", "ref.python"]  # a page's tables may have headings; names of types may be others'
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["headrace.testing.handles"]  # it lives inside a simulator
 
 html_theme = "furo"
 html_title = "Headrace"

@@ -17,7 +17,7 @@ import headrace
 from headrace.build.description import list_cards
 from headrace.registers.compile import generate_header, generate_markdown
 
-LEFT_OUT = ("cli", "evaluate", "extcap", "dashboard", "__main__")  # what the command line alone uses
+LEFT_OUT = ("cli", "evaluate", "extcap", "dashboard", "handles", "__main__")  # what the command line alone uses
 API = """\
 Python packages
 ===============
@@ -43,7 +43,7 @@ def main() -> int:
         (source / name).symlink_to(Path(name).resolve())
     lay_out_registers(source / "registers")
     lay_out_api(source / "api")
-    options = ["--quiet", "-W", "--keep-going", "--jobs=2", "-c", "docs", "-d", f"{folder}-trees"]
+    options = ["--quiet", "--jobs=2", "-c", "docs", "-d", f"{folder}-trees"]
     return build_main([*options, str(source), str(folder)])
 
 
