@@ -176,6 +176,7 @@ def capture_command(
     from headrace.net import packed
 
     common.check_source(where)
+    common.check_link_type(where)
     common.check_outputs(write if seconds is None else None, json)
     tell = common.background(background, write, json)
     common.become(user)

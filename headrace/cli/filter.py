@@ -20,6 +20,7 @@ from headrace.net.source import parse_rate
 if TYPE_CHECKING:
     from headrace.cards.filter.run import FilterReport
     from headrace.net.bpf import Filter
+    from headrace.net.source import Source
 
 _MAX_PROGRAMS = 4
 
@@ -117,26 +118,33 @@ def filter_command(
         common.dump(filters[0], where, linktype, dump)
         return 0
     assert where is not None
-    filters = [where.compiled(wanted) for wanted in filters]
+    from headrace.net import packed
+
+    if not (blocks := _by_blocks(where, write or [], timestamps, rate, snaplen)):
+        filters = [where.compiled(wanted) for wanted in filters]
     if count is not None and also:
         raise HeadraceError("-c counts the matches of one filter: leave --also out", 2)
     common.one_of("--timestamps", timestamps, ("recorded", "card"))
     paths = _outputs(write or [], len(filters), sources[0], json)
+    if not blocks and any(packed.unpacked_name(path) != path and ".pcapng." in path for path in write or []):
+        raise HeadraceError("-w: only what is read from pcapng is packed as pcapng; headrace capture does", 2)
     offered, settings = parse_rate(rate), common.parameters(parameter)
 
+    from headrace.cards.filter.blocks import Contents, run_blocks
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
-    from headrace.net import packed
 
     common.check_source(where)
     common.check_outputs(*paths, json)
     tell = common.background(background, *paths, json)
     common.become(user)
     with common.progress_line() as progress, packed.opened(where, tell) as inside, ExitStack() as files:
+        contents = Contents(files.enter_context(open(where.argument, "rb")), where.argument) if blocks else None
         into = [files.enter_context(packed.written(path)) for path in paths]
         outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
         job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
-        report = run_filter(job, progress, None if quiet and not background else tell)
+        said = None if quiet and not background else tell
+        report = run_blocks(job, contents, progress, said) if contents else run_filter(job, progress, said)
         programs = [replace(program, path=path) for program, path in zip(report.programs, paths, strict=True)]
         report = replace(report, fault=inside.fault(report.fault), programs=programs)
         report = replace(report, missed=inside.missed or report.missed)
@@ -161,6 +169,32 @@ def _positionals(words: list[str], sources: list[str], file: str | None, dump: i
     return ("", words) if file is not None else (words[0], words[1:])
 
 
+def _by_blocks(where: Source, write: list[str], timestamps: str, rate: str, snaplen: int | None) -> bool:
+    """Whether a pcapng file is filtered block by block: into pcapng files, which get all that is in it, or where it
+    begins with interfaces of several link types. Raises HeadraceError where that is asked for what it can't do."""
+    from headrace.net import packed, pcapng
+
+    if where.kind != "pcap" or not os.path.isfile(where.argument):
+        return False
+    with open(where.argument, "rb") as file:
+        if not pcapng.is_pcapng(file):
+            return False
+        several = len(pcapng.first_link_types(file)) > 1
+    asked = (
+        "-s" * bool(snaplen),
+        "--rate recorded" * (rate == "recorded"),
+        "--timestamps card" * (timestamps == "card"),
+    )
+    as_pcapng = all(packed.unpacked_name(path).endswith(".pcapng") for path in write)
+    if several and not as_pcapng:
+        raise HeadraceError(f"{where.argument}: packets of several link types: pcapng takes them, -w FILE.pcapng", 2)
+    if several and any(asked):
+        raise HeadraceError(
+            f"{where.argument}: packets of several link types: leave {' '.join(filter(None, asked))} out", 2
+        )
+    return several or (bool(write) and as_pcapng and not any(asked))
+
+
 def _filters(expression: str, file: str | None, also: list[str], snaplen: int | None, optimize: bool) -> list[Filter]:
     from headrace.net import bpf
 
@@ -176,10 +210,6 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
         raise HeadraceError(f"{programs} filter{'s' * (programs > 1)} but {len(write)} -w: each needs one", 2)
     if [*write, json].count("-") > 1:
         raise HeadraceError("only one thing can go to the standard output", 2)
-    from headrace.net import packed
-
-    if any((plain := packed.unpacked_name(path)) != path and plain.endswith(".pcapng") for path in write):
-        raise HeadraceError("-w: pcapng isn't packed here; headrace capture does", 2)
     files = [path for path in (*write, source) if path != "-"]
     if any(common.same_file(one, other) for one, other in combinations(files, 2)):
         raise HeadraceError("every -w needs a file of its own, which is not IN", 2)

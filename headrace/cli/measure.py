@@ -110,6 +110,7 @@ def measure_command(
     from headrace.net import packed
 
     common.check_source(where)
+    common.check_link_type(where)
     tell = common.background(background, json)
     common.become(user)
     console = Console()
