@@ -131,7 +131,9 @@ def draw(found: Plan, scenario: Scenario, path: Path) -> None:
     over_time, chart = figure.subplots(1, 2)
     times = [step.time_s for step in found.steps]
     over_time.plot(times, [step.links for step in found.steps], color="#0072B2", label="links")
-    over_time.set(xlabel="s", ylabel="links")
+    share = sum(step.coverage for step in found.steps) / max(len(found.steps), 1)
+    title = f"On average {share:.0%} of the pairs of nodes have a way"
+    over_time.set(xlabel="time in s", ylabel="links", title=title)
     right = over_time.twinx()
     right.plot(times, [step.coverage * 100 for step in found.steps], color="#D55E00", label="coverage")
     right.set(ylabel="% of the pairs of nodes that have a way", ylim=(0, 105))
@@ -159,4 +161,4 @@ def _map(axes: Axes, step: Step, scenario: Scenario) -> None:
     axes.plot(x, y, "o", color="#0072B2", markersize=4)
     for jammer in step.jammers:
         axes.plot(*jammer["position_m"][:2], "X" if jammer["on"] else "x", color="#D55E00")
-    axes.set(aspect="equal", xlabel="m", ylabel="m", title=f"at {step.time_s:g} s")
+    axes.set(aspect="equal", xlabel="x in m", ylabel="y in m", title=f"Nodes and links at {step.time_s:g} s")

@@ -163,11 +163,16 @@ def measurement_plot(measurement: Measurement, counts: Counts, path: str, top: i
 
     rows = _ordered(counts, by)[:top][::-1]
     column = 1 if by == "bytes" else 0
+    what = ("packets", "bytes")[column]
     figure = Figure(figsize=(8, 1.2 + 0.3 * max(len(rows), 3)), layout="constrained")
     axes = figure.subplots()
     axes.barh([measurement.describe(counter) for counter, _ in rows], [values[column] for _, values in rows])
-    axes.set_xlabel("bytes" if column else "packets")
-    axes.set_title(measurement.name)
+    axes.set_xlabel(what)
+    whole = sum(values[column] for values in counts.values())
+    most = max(rows, key=lambda row: row[1][column], default=None)
+    if most is not None:
+        share = _share(most[1][column], whole)
+        axes.set_title(f"{measurement.name}: {share} of the {what} are {measurement.describe(most[0])}")
     axes.spines[["top", "right"]].set_visible(False)
     try:
         figure.savefig(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,8 @@ _STYLE: Any = {
 
 
 def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path) -> dict[str, str]:
-    """Draws each figure into NAME.png and NAME.svg; gives the captions by name of those that there are points for."""
+    """Draws each figure into NAME.png and NAME.svg; gives the captions, which are the titles as well, by name of
+    those that there are points for."""
     from matplotlib import rc_context
 
     found = {}
@@ -48,6 +50,8 @@ def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path) -> dict[str, 
             caption, figure = draw()
             if figure is None:
                 continue
+            columns = int(12 * figure.get_figwidth())  # of this size in an inch
+            figure.suptitle("\n".join(textwrap.wrap(caption, columns)), fontsize=10, fontweight="bold")
             figure.savefig(folder / f"{name}.png", dpi=160)
             figure.savefig(folder / f"{name}.svg", dpi=160, metadata={"Date": None})
             found[name] = caption
