@@ -57,7 +57,7 @@ Adaptive = Annotated[
     float | None,
     typer.Option(metavar="TARGET_MS", help="The card chooses batches: 99 of 100 packets in software within this."),
 ]
-Express = Annotated[bool, typer.Option("--express", help="Packets are latency-critical: by the express lane.")]
+Express = Annotated[bool, typer.Option("--express", help="Send packets as latency-critical, by the express lane.")]
 Write = Annotated[str | None, typer.Option("-w", metavar="FILE", help="Write the packets to a pcap file (-: stdout).")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")]
 Control = Annotated[
@@ -115,7 +115,7 @@ def trace_command(
     buffer_kb: Buffer = 64,
     timeout_ms: Timeout = 10,
     duration_s: Annotated[float, typer.Argument(metavar="[DURATION_S]", help="How long, in card time.")] = 180,
-    timestep_ms: Annotated[float, typer.Argument(metavar="[TIMESTEP_MS]", help="Between measurements.")] = 500,
+    timestep_ms: Annotated[float, typer.Argument(metavar="[TIMESTEP_MS]", help="Time between measurements.")] = 500,
     link: Link = "gen:size=1024,rate=10M",
     rate: common.Rate = "lossless",
     host: HostName = "none",
@@ -159,9 +159,9 @@ def trace_command(
 def send_command(
     buffer_kb: Buffer = 64,
     timeout_ms: Timeout = 10,
-    packet_size: Annotated[int, typer.Argument(metavar="[PACKET_SIZE]", help="In bytes.")] = 64,
+    packet_size: Annotated[int, typer.Argument(metavar="[PACKET_SIZE]", help="Size of a packet in bytes.")] = 64,
     data_rate: Annotated[
-        float, typer.Argument(metavar="[DATA_RATE_KBIT]", help="In kbit/s; -1: as fast as it goes.")
+        float, typer.Argument(metavar="[DATA_RATE_KBIT]", help="Rate in kbit/s; -1: as fast as possible.")
     ] = -1,
     packets: Annotated[int, typer.Argument(metavar="[PACKETS]", min=1, help="How many packets to send.")] = 16384,
     sink: Annotated[
@@ -204,7 +204,9 @@ def run_command(
     sink: Annotated[str | None, typer.Option(metavar="LINK", help="Where port 0 sends to.")] = None,
     link1: Annotated[str, typer.Option(metavar="LINK", help="What port 1 receives; goes to port 0 directly.")] = "null",
     sink1: Annotated[str | None, typer.Option(metavar="LINK", help="Where port 1 sends to.")] = None,
-    packet_ns: Annotated[int, typer.Option(metavar="NS", min=0, help="Time that generic blocks take a packet.")] = 0,
+    packet_ns: Annotated[
+        int, typer.Option(metavar="NS", min=0, help="Time that a generic block needs for a packet.")
+    ] = 0,
     buffer_kb: Annotated[int, typer.Option(metavar="KB", help="Size of batches; 1: single packets.")] = 64,
     timeout_ms: Annotated[float, typer.Option(metavar="MS", help="Longest wait for a batch to fill.")] = 1,
     rate: common.Rate = "lossless",
@@ -250,7 +252,7 @@ def run_command(
 @app.command("map")
 def map_command(
     block: Annotated[str, typer.Argument(metavar="BLOCK", help="A block of the chain, by name.")],
-    side: Annotated[str, typer.Argument(metavar="hw|sw", help="Where it shall work.")],
+    side: Annotated[str, typer.Argument(metavar="hw|sw", help="Where the block is to work: in hardware or software.")],
     control: Control = None,
 ) -> int:
     """Move a block of the running bridge into hardware or software, while packets flow."""

@@ -89,7 +89,9 @@ def capture_command(
     user: common.User = None,
     direction: Annotated[
         str,
-        typer.Option("-Q", metavar="in|out|inout", help="Of a live interface's packets, only these."),
+        typer.Option(
+            "-Q", metavar="in|out|inout", help="Capture only packets that come in or go out of a live interface."
+        ),
     ] = "inout",
     file: Annotated[
         str | None,
@@ -114,10 +116,10 @@ def capture_command(
     background: common.Background = False,
     format: Annotated[
         str | None,
-        typer.Option(metavar="pcap|pcapng", help="Of FILE.", show_default="pcapng if FILE is called so, else pcap"),
+        typer.Option(metavar="pcap|pcapng", help="Format of FILE.", show_default="pcapng if FILE ends so, else pcap"),
     ] = None,
     precision: Annotated[
-        str, typer.Option("--time-stamp-precision", metavar="micro|nano", help="Of times in pcap.")
+        str, typer.Option("--time-stamp-precision", metavar="micro|nano", help="Precision of times in pcap.")
     ] = "micro",
     timestamps: Annotated[
         str, typer.Option(metavar="recorded|card", help="Times of packets: the source's, or the card's clock's.")
@@ -126,11 +128,13 @@ def capture_command(
         str | None,
         typer.Option(
             metavar="wire|memory",
-            help="The way into the card: an Ethernet port, or out of host memory.",
+            help="How packets enter the card: by an Ethernet port, or from host memory.",
             show_default="memory for files and xdp:, else wire",
         ),
     ] = None,
-    ring: Annotated[int, typer.Option("-B", metavar="KIB", min=1, max=1 << 21, help="Ring in host memory.")] = 4096,
+    ring: Annotated[
+        int, typer.Option("-B", metavar="KIB", min=1, max=1 << 21, help="Size of the ring in host memory.")
+    ] = 4096,
     rate: common.Rate = "lossless",
     cores: Annotated[
         int | None, typer.Option(min=1, max=64, help="Filter cores of the card.", show_default="4 with a filter")
@@ -140,7 +144,7 @@ def capture_command(
     json: common.JsonFile = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no summary.")] = False,
 ) -> int:
-    """Capture packets by the capture card, as tcpdump does: from live interfaces, files and generators.
+    """Capture packets with the capture card, as tcpdump does: from live interfaces, files and generators.
 
     Ctrl-C ends a capture; everything the card has taken is then in the file.
     """

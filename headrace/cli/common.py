@@ -52,7 +52,7 @@ User = Annotated[
     typer.Option(
         "-Z",
         metavar="USER",
-        help="If root, become USER once interfaces are open.",
+        help="As root: become USER once interfaces are open.",
         show_default="who has called sudo",
     ),
 ]
@@ -64,7 +64,7 @@ Rate = Annotated[
         "line's rate whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
     ),
 ]
-Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="End after so much of the card's time.")]
+Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="End after this time of the card, in seconds.")]
 UpdateDocs = Annotated[
     bool, typer.Option("--update-docs", help="Write the figures into this checkout's README, docs and their images.")
 ]
@@ -76,7 +76,7 @@ SHORT = (
 """What --help says of measurements."""
 LinkType = Annotated[
     str | None,
-    typer.Option("-y", metavar="LINKTYPE", help="Of those that an interface has, the link type to capture."),
+    typer.Option("-y", metavar="LINKTYPE", help="Link type to capture, one of those that -L lists."),
 ]
 
 FUNCTIONS = range(256)

@@ -25,7 +25,7 @@ def lint_command(
         typer.Argument(metavar="[CARD|FILE]...", help="Cards, their folders, files of modules; default: all cards."),
     ] = None,
 ) -> int:
-    """Lint the RTL of cards and modules as Verilator sees it, and without any the looks of all RTL of the tree.
+    """Lint the RTL of cards and modules with Verilator; without any, check the style of all RTL of the tree, too.
 
     The exit code is 1 when there is a fault.
     """

@@ -82,7 +82,7 @@ def _examples(command: str) -> str:
     return "\n\n".join(["Examples:", *(f"headrace emulate {words}" for words in _EXAMPLES[command])])
 
 
-Name = Annotated[str, typer.Option("--name", metavar="NAME", help="By which the emulation is reached.")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the emulation.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
     str | None, typer.Option(metavar="software|rtl|ovs", help="What joins the nodes.", show_default="the scenario's")
@@ -149,7 +149,9 @@ def _tell_notes(scenario: Scenario) -> None:
 @app.command("plan", epilog=_PLAN_EPILOG)
 def plan_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
-    steps: Annotated[int | None, typer.Option(min=1, help="Only so many.", show_default="until its end")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="How many steps to compute.", show_default="until its end")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw links, coverage and a map: PNG, SVG or PDF.")
     ] = None,
@@ -159,8 +161,7 @@ def plan_command(
     strict: Strict = False,
     json: common.Json = False,
 ) -> None:
-    """Show what a scenario will be: links, changes and coverage of each step. No node is started, so it takes as long
-    as the computation."""
+    """Compute links, changes and coverage of each step of a scenario. No node is started."""
     from headrace.emulator import plan, scenario
 
     read = scenario.read(file, strict=strict)
@@ -188,14 +189,19 @@ def plan_command(
 @app.command("sweep", epilog=_SWEEP_EPILOG)
 def sweep_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
-    phys: Annotated[str, typer.Option(metavar="N,...", help="PHYs of a node.")] = "1,2,3,4",
+    phys: Annotated[str, typer.Option(metavar="N,...", help="How many PHYs a node has.")] = "1,2,3,4",
     jam: Annotated[
-        str, typer.Option(metavar="N,...", help="Links that are jammed, of the scenario's PHYs.")
+        str, typer.Option(metavar="N,...", help="How many links to jam, with the scenario's number of PHYs.")
     ] = "4,8,16,24",
-    seeds: Annotated[int, typer.Option(min=1, help="Of movement, shadowing and jamming.")] = 20,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How many seeds, each with movement, shadowing and jamming of its own.")
+    ] = 20,
     steps: Annotated[int, typer.Option(min=1, help="Time steps of each seed.")] = 11,
     coordinator: Annotated[
-        str | None, typer.Option(metavar="X,Y[,Z]", help="Its place in metres.", show_default="the middle of the nodes")
+        str | None,
+        typer.Option(
+            metavar="X,Y[,Z]", help="Place of the coordinator, in metres.", show_default="the middle of the nodes"
+        ),
     ] = None,
     coordinator_phys: Annotated[int, typer.Option(min=0, help="Its PHYs for links to nodes.")] = 1,
     endpoint: Annotated[
@@ -208,8 +214,8 @@ def sweep_command(
     strict: Strict = False,
     json: common.Json = False,
 ) -> None:
-    """Count the nodes that a coordinator reaches, by PHYs, and what is left of that when links are jammed, over seeds.
-    No node is started."""
+    """Count the nodes that a coordinator reaches, for each number of PHYs, and how many it still reaches when links are
+    jammed. No node is started."""
     from headrace.evaluate import sweep
 
     with common.long_progress() as progress:
@@ -254,18 +260,20 @@ def run_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
     fabric: Fabric = None,
     name: Name = "default",
-    hold: Annotated[bool, typer.Option("--hold", help="Steps come by headrace emulate step.")] = False,
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Hold time; headrace emulate step goes to the next step.")
+    ] = False,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the links of each step, for --replay.")
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The links of a record instead of movement and radio.")
+        Path | None, typer.Option(metavar="FILE", help="Take the links from a record, not from movement and radio.")
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Over several hosts: the workers of this Dask cluster, one a host. It takes root on them.",
+            help="Run over several hosts: the workers of this Dask cluster, one a host. Needs root on them.",
         ),
     ] = None,
     strict: Strict = False,
@@ -328,7 +336,7 @@ def _show_machine(fidelity: dict[str, Any], where: str = "") -> None:
 @app.command("status", epilog=_examples("status"))
 def status_command(
     node: Annotated[
-        str | None, typer.Option(metavar="NODE", help="Of this node's own processes: connections, routes, counts.")
+        str | None, typer.Option(metavar="NODE", help="Show one node: its processes, connections, routes and counts.")
     ] = None,
     name: Name = "default",
     json: common.Json = False,
@@ -390,18 +398,24 @@ def _show_streams(streams: list[dict[str, Any]]) -> None:
 def traffic_command(
     source: Annotated[str, typer.Argument(metavar="FROM", help="The node that sends.")],
     to: Annotated[str, typer.Argument(metavar="TO", help="The node that receives.")],
-    kind: Annotated[str, typer.Option(metavar="telemetry|command|image", help="Of messages.")] = "telemetry",
+    kind: Annotated[
+        str, typer.Option(metavar="telemetry|command|image", help="The kind of the messages.")
+    ] = "telemetry",
     size: Annotated[
-        int | None, typer.Option(metavar="BYTES", help="Of a message, 65,000 at most.", show_default="the kind's")
+        int | None,
+        typer.Option(metavar="BYTES", help="Size of a message, at most 65,000 bytes.", show_default="the kind's"),
     ] = None,
-    rate: Annotated[float | None, typer.Option(metavar="BPS", help="Bits of messages per second.")] = None,
+    rate: Annotated[float | None, typer.Option(metavar="BPS", help="Rate of the messages in bits per second.")] = None,
     interval: Annotated[
         float | None,
         typer.Option(metavar="S", help="Seconds between messages; 0: one after the other.", show_default="the kind's"),
     ] = None,
-    count: Annotated[int | None, typer.Option(metavar="N", help="Messages.", show_default="no end")] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="How many messages to send.", show_default="no end")
+    ] = None,
     duration: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds.", show_default="10, where there is no --count")
+        float | None,
+        typer.Option(metavar="S", help="How long to send, in seconds.", show_default="10, where there is no --count"),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Don't wait: see headrace emulate status.")] = False,
     name: Name = "default",
@@ -468,7 +482,7 @@ def _so_far(stream: dict[str, Any]) -> str:
 
 @app.command("step", epilog=_examples("step"))
 def step_command(name: Name = "default", json: common.Json = False) -> None:
-    """Go to the next time step of an emulation that is held."""
+    """Go to the next time step of an emulation that is on hold."""
     from headrace.emulator import control
 
     _show_status(control.ask(name, command="step"), json)
@@ -476,9 +490,9 @@ def step_command(name: Name = "default", json: common.Json = False) -> None:
 
 @app.command("hold", epilog=_examples("hold"))
 def hold_command(
-    off: Annotated[bool, typer.Option("--off", help="Steps come by themselves again.")] = False, name: Name = "default"
+    off: Annotated[bool, typer.Option("--off", help="Let time go on.")] = False, name: Name = "default"
 ) -> None:
-    """Hold the running emulation: its steps come by headrace emulate step."""
+    """Hold the running emulation: headrace emulate step goes to the next step."""
     from headrace.emulator import control
 
     control.ask(name, command="hold", on=not off)
@@ -534,7 +548,7 @@ def capture_command(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="NODE[:PHY|:NODE]", help="All PHYs of a node; one, such as n1:phy0; a link's, as n1:n2."
+            metavar="NODE[:PHY|:NODE]", help="What to capture: a node (n1), a PHY (n1:phy0) or a link (n1:n2)."
         ),
     ],
     write: Annotated[Path, typer.Option("-w", metavar="FILE", help="The capture, as tcpdump writes it.")],
@@ -580,11 +594,13 @@ def jam_command(
     targets: Annotated[
         list[str],
         typer.Argument(
-            metavar="NODE|A:B|A:PHY...", help="All links of a node, those between two, or a node's phy0 ..."
+            metavar="NODE|A:B|A:PHY...", help="What to jam: a node (n1), a link (n1:n2) or a PHY (n1:phy0)."
         ),
     ],
-    loss: Annotated[float, typer.Option(min=0, max=1, help="The part of the frames that is lost; 1: no link.")] = 1.0,
-    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    loss: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of frames that are lost; 1: the link is down.")
+    ] = 1.0,
+    off: Annotated[bool, typer.Option("--off", help="End the jam.")] = False,
     name: Name = "default",
 ) -> None:
     """Jam links and PHYs of the running emulation. PHYs that this leaves free find the next best links at once."""
@@ -597,17 +613,21 @@ def jam_command(
 def dashboard_command(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="SCENARIO", help="Started here, and ended with the dashboard; none: join --name."),
+        typer.Argument(
+            metavar="SCENARIO", help="Scenario to run, until the dashboard ends; without it, show the one of --name."
+        ),
     ] = None,
     name: Name = "default",
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8080,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address that the dashboard listens at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any free one.")] = 8080,
     token: Annotated[
         str | None,
-        typer.Option(metavar="TOKEN", help="Asked of browsers.", show_default="none on loopback, otherwise random"),
+        typer.Option(
+            metavar="TOKEN", help="Token that browsers must give.", show_default="none on loopback, otherwise random"
+        ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The scenario runs over several hosts: see run.")
+        str | None, typer.Option(metavar="ADDRESS", help="Run over the hosts of this Dask cluster: see run.")
     ] = None,
 ) -> None:
     """Show an emulation in the browser: a map, graphs of all links, jams, routes. Until Ctrl-C."""

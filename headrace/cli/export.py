@@ -31,7 +31,7 @@ def export_command(
         str, typer.Argument(metavar="BLOCK|CARD", help="A module of rtl/, a card, or a card's folder or .toml file.")
     ],
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder; made if it isn't there.")],
-    filelist: Annotated[bool, typer.Option("--filelist", help="A list of files, for -F; this without others.")] = False,
+    filelist: Annotated[bool, typer.Option("--filelist", help="A list of files, for -F; the default.")] = False,
     fusesoc: Annotated[bool, typer.Option("--fusesoc", help="A core file for FuseSoC.")] = False,
     bender: Annotated[bool, typer.Option("--bender", help="A manifest for Bender.")] = False,
     vivado: Annotated[bool, typer.Option("--vivado", help="Scripts for Vivado: synthesis, and an IP.")] = False,
@@ -39,7 +39,9 @@ def export_command(
     parameter: common.Parameters = None,
     mhz: Annotated[
         float | None,
-        typer.Option(min=0.001, max=10_000, help="Of the clocks, in the constraints.", show_default="a card's, or 250"),
+        typer.Option(
+            min=0.001, max=10_000, help="Frequency of the clocks in the constraints.", show_default="a card's, or 250"
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that has files, too.")] = False,
 ) -> None:

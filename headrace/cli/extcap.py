@@ -20,7 +20,7 @@ Folder = Annotated[
 ]
 
 extcap = typer.Typer(
-    help="The cards as interfaces of Wireshark and tshark, with a capture filter that runs in RTL.",
+    help="Make the cards interfaces of Wireshark and tshark; capture filters run in RTL.",
     epilog=_EPILOG,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -37,15 +37,17 @@ def register(app: typer.Typer) -> None:
 
 def figures_command(
     command: Annotated[
-        str | None, typer.Argument(metavar="[COMMAND]", help="Of one command, 'bench filter' or 'study rpu'.")
+        str | None,
+        typer.Argument(metavar="[COMMAND]", help="Show the figures of one command only, such as 'bench filter'."),
     ] = None,
     fill: Annotated[
-        bool, typer.Option("--fill", help="Write values, and what is stale, into this checkout's README and docs.")
+        bool,
+        typer.Option("--fill", help="Write the figures, and which are stale, into this checkout's README and docs."),
     ] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure those that are stale again, but for place and route.")
+        bool, typer.Option("--measure", help="Measure stale figures again, except those of place and route.")
     ] = False,
-    fit: Annotated[bool, typer.Option("--fit", help="With --measure: those of place and route alone.")] = False,
+    fit: Annotated[bool, typer.Option("--fit", help="With --measure: only the figures of place and route.")] = False,
     json: common.Json = False,
 ) -> int:
     """Show the figures of docs/figures.json: what measures them, when it did and what processor time it took, whether

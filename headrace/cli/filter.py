@@ -99,7 +99,7 @@ def filter_command(
     json: common.JsonFile = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")] = False,
 ) -> int:
-    """Copy out of a capture what tcpdump filters match, by the filter card.
+    """Copy the packets that tcpdump filters match out of a capture, with the filter card.
 
     OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted. Live links run
     until they are interrupted.

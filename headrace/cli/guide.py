@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def help_command(
-    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="Whose help.")] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="The command to explain.")] = None,
 ) -> None:
     """Show the help of a command, as COMMAND --help does."""
     from headrace.cli import app

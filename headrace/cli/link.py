@@ -95,7 +95,7 @@ def run_command(
     write: Annotated[
         list[str] | None, typer.Option("-w", metavar="N=FILE", help="Write what a port sends to a pcap file.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random numbers: the same one repeats a run.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed repeats a run.")] = 1,
     rate: common.Rate = "recorded",
     seconds: common.Seconds = None,
     control: Control = None,

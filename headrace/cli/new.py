@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the module: small letters, digits and _.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the module: small letters, digits and _.")]
 To = Annotated[
     Path | None, typer.Option("--to", metavar="DIR", help="Where the files go.", show_default="a folder of that name")
 ]

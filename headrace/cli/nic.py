@@ -71,7 +71,9 @@ def run_command(
     uplink: Annotated[Values, typer.Option(metavar="N=PORT", help="Ethernet port of function N.")] = None,
     promiscuous: Annotated[
         Values,
-        typer.Option(metavar="N", help="Function N gets groups' frames of all VLANs, and from the wire strangers'."),
+        typer.Option(
+            metavar="N", help="Function N gets multicast of all VLANs, and frames to unknown stations from the wire."
+        ),
     ] = None,
     rate: common.Rate = "lossless",
     seconds: common.Seconds = None,

@@ -154,8 +154,8 @@ def debug_command(
         str | None, typer.Option(metavar="ADDR:LEN", help="Dump memory, as the unit's software sees it.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the memory's bytes here.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Let a core go on that a debugger has left.")] = False,
-    poke: Annotated[bool, typer.Option("--poke", help="The poke interrupt.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Let a core that a debugger has stopped go on.")] = False,
+    poke: Annotated[bool, typer.Option("--poke", help="Send the poke interrupt.")] = False,
     control: Control = None,
     json: common.Json = False,
 ) -> int:
@@ -235,9 +235,9 @@ def _dump(address: int, data: bytes, out: str | None) -> None:
 def load_command(
     unit: Annotated[str, typer.Argument(metavar="UNITS", help="Units of the running card: 0-3,6.")],
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="An ELF file, a C file or a program's name.")],
-    force: Annotated[bool, typer.Option("--force", help="Also where the old program keeps packets: they are lost.")] = (
-        False
-    ),
+    force: Annotated[
+        bool, typer.Option("--force", help="Load even if the old program keeps packets, which are lost.")
+    ] = (False),
     control: Control = None,
 ) -> int:
     """Load another program into units of the running card; their packets go to other units meanwhile."""
@@ -270,7 +270,7 @@ def swap_command(
     rules: Annotated[str | None, typer.Option(metavar="FILE", help="Snort or Suricata rules for a matcher.")] = None,
     strict: Strict = False,
     first: First = None,
-    force: Annotated[bool, typer.Option("--force", help="Also where a unit keeps packets: they are lost.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Swap even if a unit keeps packets, which are lost.")] = False,
     control: Control = None,
     json: common.Json = False,
 ) -> int:
@@ -343,12 +343,12 @@ def profile_command(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="An ELF file, a C file or a program's name.")],
     port: Annotated[list[str], typer.Option("--port", metavar="N=LINK", help="What port 0 or 1 receives.")],
     accel: Annotated[str, typer.Option(metavar="NAME", help="The unit's accelerator.")] = "none",
-    blocklist: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
-    rules: Annotated[str | None, typer.Option(metavar="FILE", help="As of headrace rpu run.")] = None,
+    blocklist: Annotated[str | None, typer.Option(metavar="FILE", help="As for headrace rpu run.")] = None,
+    rules: Annotated[str | None, typer.Option(metavar="FILE", help="As for headrace rpu run.")] = None,
     strict: Strict = False,
     first: First = None,
-    samples: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20_000,
-    lines: Annotated[bool, typer.Option("--lines", help="By source line, not by function.")] = False,
+    samples: Annotated[int, typer.Option(min=1, help="How many samples to take at most.")] = 20_000,
+    lines: Annotated[bool, typer.Option("--lines", help="Count by source line instead of function.")] = False,
     parameter: common.Parameters = None,
     json: common.Json = False,
 ) -> int:

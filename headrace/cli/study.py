@@ -26,7 +26,7 @@ headrace study papers --update-docs
 
 app = typer.Typer(
     name="study",
-    help="Repeat a published system's measurements on a card, and go on where they end.",
+    help="Repeat the measurements of a published system on a card, and go beyond them.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
