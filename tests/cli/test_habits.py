@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -312,6 +313,24 @@ def test_a_script_goes_on_once_it_is_listened(tmp_path: Path) -> None:
     """
     done = subprocess.run(["unshare", "-n", "bash", "-ec", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "2 packets captured\n"), done.stderr + said.read_text()
+
+
+@root
+def test_what_the_interface_had_no_room_for_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = tmp_path / "lo" / "statistics" / "rx_missed_errors"
+    counter.parent.mkdir(parents=True)
+    counter.write_text("7\n")
+    monkeypatch.setattr("headrace.cards.capture.run.STATISTICS", tmp_path)
+
+    def stop(_: str) -> None:
+        counter.write_text("12\n")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(common, "tell", stop)
+    with own_network():
+        ip("link", "set", "lo", "up")
+        said = call("capture", "-i", "lo").stderr
+    assert "0 packets dropped by kernel\n5 packets dropped by interface\n0 packets dropped by card\n" in said
 
 
 WITHOUT_RIGHTS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -31,6 +32,7 @@ DEFAULT_CORES = 4
 DEFAULT_RING = 1 << 22  # bytes
 LINE_RATE = 100e9  # bit/s
 
+STATISTICS = pathlib.Path("/sys/class/net")
 _SLICE_S = 0.05  # of wall time: how long packets wait at most until the host looks into the ring by itself
 _SHOW_S = 0.2
 
@@ -82,7 +84,8 @@ class CaptureReport:
     """Figures of a capture, in packets unless named otherwise.
 
     ``captured`` are in ``files``; ``received`` came into the card, its filter ``rejected`` some; ``dropped`` says by
-    cause what the card dropped, ``dropped_by_kernel`` what a live source lost before it (None: no live source).
+    cause what the card dropped, ``dropped_by_kernel`` and ``dropped_by_interface`` what a live source lost before it
+    (None: no live source).
     ``unwritten``: captured, but after the last one that was wanted, or not in the file since it could not be written.
     ``missing``: what the counters and the files can't account for, 0 unless something is faulty. Cycles are those of
     the simulated card, ``wall_s`` is the simulator's time. ``fault`` says what ended the capture early, or why it is
@@ -105,6 +108,7 @@ class CaptureReport:
     cores: int
     warnings: list[str]
     fault: str | None = None
+    dropped_by_interface: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -172,6 +176,8 @@ def summary(report: CaptureReport) -> list[str]:
     counts = [(report.captured, "captured"), (report.received, "received by filter")]
     if report.dropped_by_kernel is not None:
         counts.append((report.dropped_by_kernel, "dropped by kernel"))
+    if report.dropped_by_interface:
+        counts.append((report.dropped_by_interface, "dropped by interface"))
     lines = [f"{count} packet{'s' * (count != 1)} {what}" for count, what in counts]
     lines.append(f"{dropped} packet{'s' * (dropped != 1)} dropped by card{': ' * bool(causes)}{causes}")
     if report.unwritten:
@@ -196,6 +202,7 @@ class _Capture:
         self._progress = progress
         self._tell = tell
         self._shown = 0.0
+        self._interface_before = _interface_drops(job.source)
         self._way = job.way or job.source.usual_path
         self._driver = driver_of(card)
         self._filter = self._make_filter()
@@ -351,12 +358,14 @@ class _Capture:
         whole = self._job.rate == "lossless" and not self._job.source.live
         if whole and fault is None:
             fault = "; ".join(gaps) or None
+        of_interface = _interface_drops(self._job.source) - self._interface_before
         return CaptureReport(
             captured=files.packets,
             received=counters.received,
             rejected=rejected,
             dropped={**counters.dropped, "not_inspected": uninspected},
-            dropped_by_kernel=self._feed.missed if self._job.source.live else None,
+            dropped_by_kernel=max(0, self._feed.missed - of_interface) if self._job.source.live else None,
+            dropped_by_interface=of_interface if self._job.source.live else None,
             unwritten=unwritten,
             missing=missing,
             captured_bytes=files.captured_bytes,
@@ -396,6 +405,13 @@ class _Capture:
         if self._filter is not None and (errors := self._filter.counters().programs[0].errors):
             gaps.append(f"the filter: {stopped(errors)}")
         return gaps
+
+
+def _interface_drops(source: Source) -> int:
+    """Packets that an interface had no room for, so that the kernel never had them: what libpcap counts as such."""
+    folder = STATISTICS / source.name / "statistics"
+    files = [folder / name for name in ("rx_missed_errors", "rx_fifo_errors")] if source.kind == "iface" else []
+    return sum(int(file.read_text()) for file in files if file.is_file())
 
 
 def _settings(job: CaptureJob) -> CaptureSettings:
