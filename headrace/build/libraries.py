@@ -31,6 +31,7 @@ def harness_library(progress: bool = False) -> Path:
 
     Raises HeadraceError when a tool or a header is missing.
     """
+    progress = progress or toolchain.Announced.now
     tables = [paths.sim() / "model" / name for name in ("table.h", "slot_table.h")]
     files = [*toolchain.harness_sources(model=False), *tables]
     cachedir.note_reads(files)

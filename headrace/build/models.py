@@ -78,6 +78,7 @@ def build_card(
     doesn't compile; then the log stays in the cache and the message has its path.
     """
     description = card if isinstance(card, CardDescription) else load_card(card)
+    progress = progress or toolchain.Announced.now
     job = _Job(description, description.resolve(parameters), trace, progress)
     if (found := job.library).is_file():
         return found

@@ -235,18 +235,17 @@ def harness_sources(model: bool) -> list[Path]:
     return [p for p in files if p.parent != slot and (p.parent == ours) == model]
 
 
-class _Announced:
-    all = False  # builds say what they do, whoever asks for them
+class Announced:
+    """Whether builds that take long, of cards and of the harness, say what they do whoever asks for them: in a ``with``
+    statement they do."""
 
+    now = False
 
-@contextlib.contextmanager
-def announced() -> Iterator[None]:
-    """Meanwhile builds say what they do, whoever asks for them."""
-    before, _Announced.all = _Announced.all, True
-    try:
-        yield
-    finally:
-        _Announced.all = before
+    def __enter__(self) -> None:
+        self._before, Announced.now = Announced.now, True
+
+    def __exit__(self, *_: object) -> None:
+        Announced.now = self._before
 
 
 @contextlib.contextmanager
@@ -258,7 +257,7 @@ def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        if progress or _Announced.all:
+        if progress:
             console().print(waiting, style="dim")
         held = lock.acquire()
     with held:
@@ -268,7 +267,7 @@ def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def progress_of(title: str, once: str, progress: bool) -> Iterator[Show]:
     """A function that shows the stage of a build, with the elapsed time where standard error is a terminal."""
-    if not progress and not _Announced.all:
+    if not progress:
         yield _ignore
     elif not (terminal := console()).is_terminal:
         terminal.print(f"{title}: {once}", soft_wrap=True, highlight=False)

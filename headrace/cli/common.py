@@ -393,7 +393,7 @@ def progress_line() -> Iterator[Progress | None]:
     from headrace.build import toolchain
 
     if _Background.here or not sys.stderr.isatty():
-        with toolchain.announced():
+        with toolchain.Announced():
             yield None
         return
     from rich import progress as rich_progress
