@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
+
+import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -41,16 +47,45 @@ print([d.name for d in list_cards()], stats.ports[1].tx_frames, stats.passthroug
 """
 
 
-def test_a_card_is_built_from_the_wheel_alone(tmp_path: Path) -> None:
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path]
-    subprocess.run([*pip, REPOSITORY], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("headrace-*.whl")
-    unpacked = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(unpacked)
-    environment = os.environ | {"PYTHONPATH": str(unpacked), "HEADRACE_CACHE": str(tmp_path / "cache")}
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(next(WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path_factory.mktemp("wheel")))))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed what the source distribution holds."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = next(SdistBuilder(str(REPOSITORY)).build(directory=str(folder)))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, "--no-compile", "--target", folder / "site", source], check=True, capture_output=True)
+    return folder / "site"
+
+
+def test_the_wheel_and_the_source_distribution_bring_the_same(wheel: Path, installed: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}
+    assert files == {name: (installed / name).read_bytes() for name in files}
+    here = {str(path.relative_to(installed)) for path in (installed / "headrace").rglob("*") if path.is_file()}
+    assert here == {name for name in files if name.startswith("headrace/")}
+
+
+def test_the_wheel_names_version_licence_and_extras(wheel: Path) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("/METADATA"))
+        told = message_from_bytes(archive.read(name))
+    assert (told["Version"], told["License-Expression"]) == (project["version"], project["license"])
+    assert set(told.get_all("Provides-Extra", ())) == set(project["optional-dependencies"])
+    core = [each for each in told.get_all("Requires-Dist", ()) if "extra ==" not in each]
+    assert core == project["dependencies"]
+
+
+def test_a_card_is_built_from_the_wheel_alone(installed: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(installed), "HEADRACE_CACHE": str(tmp_path / "cache")}
     environment["HEADRACE_CXXFLAGS"] = "-O0"  # ten packets
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, unpacked],
+        [sys.executable, "-c", SCRIPT, installed],
         capture_output=True,
         text=True,
         check=False,
