@@ -78,7 +78,7 @@ class Ring:
         self._regs.posted.write(self.posted % _MODULO)
 
     def descriptor(self, number: int) -> tuple[int, int, int]:
-        """The ``number``th that was posted, from 0: time, bytes and flags once it is done."""
+        """Time, bytes and flags of a descriptor once it is done; ``number`` counts all that were posted, from 0."""
         time_ns, size, flags = DESCRIPTOR.unpack_from(self._table, number % self.entries * DESCRIPTOR.size)
         return time_ns, size, flags
 
