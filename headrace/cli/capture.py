@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -55,8 +56,10 @@ def capture_command(
         typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."),
     ] = None,
     size: Annotated[
-        int | None,
-        typer.Option("-C", metavar="SIZE", min=1, help="Begin a new file after SIZE million bytes: FILE, FILE1, ..."),
+        str | None,
+        typer.Option(
+            "-C", metavar="SIZE", help="Begin a new file after SIZE million bytes, or 100K, 10M, 1G: FILE, FILE1, ..."
+        ),
     ] = None,
     seconds: Annotated[
         int | None,
@@ -171,7 +174,7 @@ def capture_command(
     ):
         common.one_of(option, value, choices)
     where = where.only(direction)
-    limits = _limits(count, size, seconds, files, autostop or [], ring_buffer or [])
+    limits = _limits(count, _file_bytes(size), seconds, files, autostop or [], ring_buffer or [])
     _check_files(write, limits, where, json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
     way, file_format = _way(path), _file_format(format, write)
@@ -246,7 +249,7 @@ def _limits(
     interval = switch.get("interval")
     return Limits(
         packets=stop.get("packets", count),
-        size=switch["filesize"] * _KB if "filesize" in switch else None if size is None else size * 1_000_000,
+        size=switch["filesize"] * _KB if "filesize" in switch else size,
         seconds=interval or switch.get("duration", seconds),
         files=switch.get("files", files),
         file_packets=switch.get("packets"),
@@ -256,6 +259,16 @@ def _limits(
         stop_size=stop["filesize"] * _KB if "filesize" in stop else None,
         stop_files=stop.get("files"),
     )
+
+
+def _file_bytes(text: str | None) -> int | None:
+    """Of -C, as tcpdump reads it. Raises HeadraceError for what is none."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9})([kKmMgG]?)", text)
+    if found is None or not int(found[1]):
+        raise HeadraceError(f"-C {text}: not million bytes such as 10, nor 100K, 10M, 1G", 2)
+    return int(found[1]) * {"": 10**6, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}[found[2].lower()]
 
 
 def _conditions(texts: list[str], option: str, known: tuple[str, ...]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -169,6 +170,8 @@ def the_source(texts: list[str], not_promiscuous: bool = False) -> Source:
         raise HeadraceError(f"{' and '.join(texts)}: one source at a time; any: all interfaces", 2)
     text = texts[0]
     name = None if os.path.exists(text) else devices.find(text)
+    if name is None and re.fullmatch(r"[\w-]+", text) and text != "-" and not os.path.exists(text):
+        raise HeadraceError(f"{text}: no such file, and no such interface: headrace capture -D lists those")
     source = parse_source(text) if name is None else Source("iface", name)
     if not_promiscuous and source.kind == "iface":
         return Source("iface", f"{source.argument},promiscuous=no")

@@ -166,6 +166,8 @@ def _positionals(words: list[str], sources: list[str], file: str | None, dump: i
         raise HeadraceError(f"{' '.join(words)}: more than {' and '.join(wanted)}; quote the expression", 2)
     if len(words) < least:
         raise HeadraceError(f"{wanted[len(words)]} is missing (see headrace filter --help)", 2)
+    if len(words) == len(wanted) > 1 and os.path.isfile(words[0]) and not (os.path.exists(words[1]) or ":" in words[1]):
+        raise HeadraceError(f"{words[0]} is a file, and {words[1]} is none: EXPR comes before IN", 2)
     return ("", words) if file is not None else (words[0], words[1:])
 
 

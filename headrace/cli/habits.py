@@ -5,9 +5,11 @@ printed, which tcpdump does here too, and what there is instead of others."""
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -161,6 +163,8 @@ class HabitsCommand(_Command):
             if len(expressions) > 1 or ctx.params["words"]:
                 raise HeadraceError("-f: there is another filter: give one", 2)
             ctx.params["words"] = expressions
+        if misread := next((each for each in ctx.params["parameter"] or [] if each.startswith("-")), None):
+            raise HeadraceError(f"-P {misread}: -P sets a parameter, NAME=VALUE; --format pcap is dumpcap's -P", 2)
         options = [part for each in met if each.habit.printed for part in (each.name, each.value) if part]
         if not options or "write" not in ctx.params or ctx.params.get("dump"):
             return super().invoke(ctx)
@@ -179,25 +183,44 @@ class HabitsCommand(_Command):
 def _printing(options: Sequence[str]) -> Iterator[None]:
     """What is written to the standard output meanwhile is a capture, which tcpdump prints there."""
     if shutil.which("tcpdump") is None:
-        raise HeadraceError(
-            f"{options[0] if options else '--print'}: tcpdump, which prints packets, is missing: apt install tcpdump"
-        )
+        why = "tcpdump, which prints packets, is missing: apt install tcpdump"
+        raise HeadraceError(f"{options[0] if options else '--print'}: {why}")
     sys.stdout.flush()
-    command = ["tcpdump", "-l", *options, "-r", "-"]
-    # It prints to what stdout is for Python, which need not be descriptor 1; Ctrl-C isn't for it: it ends with us.
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=_stdout(), start_new_session=True) as tcpdump:
-        assert tcpdump.stdin is not None
-        kept = os.dup(1)
-        os.dup2(tcpdump.stdin.fileno(), 1)
-        tcpdump.stdin.close()
-        try:
-            yield
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
+    printed = _stdout()
+    end, into = os.pipe()
+    thread = threading.Thread(target=_print, args=(["tcpdump", "-l", *options, "-r", "-"], end, os.dup(printed)))
+    kept = os.dup(1)
+    os.dup2(into, 1)
+    os.close(into)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        thread.join()
+
+
+def _print(command: Sequence[str], end: int, printed: int) -> None:
+    """Has tcpdump print what comes by a pipe, if anything does; but for where it reads from."""
+    with open(end, "rb", buffering=0) as pipe, open(printed, "wb") as out:
+        waiting = select.poll()
+        waiting.register(pipe, select.POLLIN)
+        if not waiting.poll()[0][1] & select.POLLIN:
+            return
+        # Ctrl-C isn't for it: it ends when there is nothing more.
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=out, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as tcpdump:
+            pipe.close()
+            assert tcpdump.stderr is not None
+            for line in tcpdump.stderr:
+                if not line.startswith("reading from file -"):
+                    print(line, end="", file=sys.stderr, flush=True)
 
 
 def _stdout() -> int:
+    """What stdout is for Python, which need not be descriptor 1."""
     try:
         return sys.stdout.fileno()
     except OSError:

@@ -119,6 +119,9 @@ def test_without_tcpdump_a_line_says_what_is_missing(
         ("capture -i IN -i IN", "IN and IN: one source at a time; any: all interfaces"),
         ("capture -L -i IN", "-L lists those of an interface: choose one by -i"),
         ("capture -w x", "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces"),
+        ("capture -P -r IN", "-P -r: -P sets a parameter, NAME=VALUE; --format pcap is dumpcap's -P"),
+        ("capture -i IN -w x -C 1q", "-C 1q: not million bytes such as 10, nor 100K, 10M, 1G"),
+        ("filter IN tcp", "IN is a file, and tcp is none: EXPR comes before IN"),
         ("filter -G 60 tcp IN", "-G 60: headrace capture has it"),
         ("filter -C 1 tcp IN", "-C 1: headrace capture has it"),
         ("filter -a duration:1 tcp IN", "-a duration:1: headrace capture has it"),
@@ -129,10 +132,8 @@ def test_without_tcpdump_a_line_says_what_is_missing(
 )
 def test_a_line_says_what_to_use_instead(line: str, instead: str, capture: Path, tmp_path: Path) -> None:
     done = typed(line, capture, tmp_path)
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"headrace: {instead.replace('IN and IN', f'{capture} and {capture}')}\n",
-    )
+    said = instead.replace("IN and IN", f"{capture} and {capture}").replace("IN is", f"{capture} is")
+    assert (done.returncode, done.stderr) == (2, f"headrace: {said}\n")
 
 
 def test_interfaces_are_listed_as_tcpdump_does(capture: Path, tmp_path: Path) -> None:
@@ -188,6 +189,22 @@ def test_a_build_says_how_long_it_took_last_time(tmp_path: Path, monkeypatch: py
     said, end = call("capture", "-i", "gen:count=1").stderr.splitlines()
     assert said.startswith("building card capture (") and end == "headrace: as far as that"
     assert said.endswith("): once for these parameters; took 41 s with other parameters")
+
+
+def test_a_name_that_is_nothing_is_told_with_where_to_look(capture: Path, tmp_path: Path) -> None:
+    done = typed("capture -i nosuch", capture, tmp_path)
+    what = "nosuch: no such file, and no such interface: headrace capture -D lists those"
+    assert (done.returncode, done.stderr) == (1, f"headrace: {what}\n")
+
+
+def test_nothing_is_printed_of_what_never_began(
+    capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        typed("filter -n udp nosuch.pcap", capture, tmp_path).stderr
+        == "headrace: nosuch.pcap: No such file or directory\n"
+    )
+    assert capfd.readouterr() == ("", "")
 
 
 @root
@@ -266,6 +283,7 @@ def times(path: Path) -> list[int]:
         ("-b duration:9 -a packets:12", [range(9), range(9, 12)]),
         ("-b interval:6 -a duration:14", [range(6), range(6, 12), range(12, 14)]),
         ("-b filesize:1", [range(13), range(13, 20)]),
+        ("-C 1K", [range(14), range(14, 20)]),
     ],
 )
 def test_files_end_as_asked(options: str, expected: list[range], seconds: Path, tmp_path: Path) -> None:
