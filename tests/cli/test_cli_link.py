@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -212,3 +213,18 @@ def test_tables_have_their_distributions_moments() -> None:
     assert pareto[2048] == pytest.approx((2 ** (1 / 3) - 1.5) * 4 / 3 * 8192, rel=0.01)
     assert max(pareto) == 32767
     assert min(pareto) == pytest.approx(-0.5 * 4 / 3 * 8192, rel=0.01)
+
+
+@pytest.mark.live
+def test_a_script_may_use_the_links_once_the_command_returns(tmp_path: Path) -> None:
+    command = [*COMMAND, "--port", "0=tap:h0", *CARD, "--control", str(tmp_path / "sock"), "-Z", "root", "--background"]
+    script = f"""
+        card=$({shlex.join(command)} 2> {tmp_path}/said)
+        ip link set h0 mtu 1400
+        cat {tmp_path}/said
+        kill $card
+        tail --pid=$card -f /dev/null
+    """
+    done = subprocess.run(["unshare", "-n", "bash", "-ec", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == f"headrace: ready: the link emulator is up; control at {tmp_path}/sock\n"
+    assert "0 -> 1: nothing" in (tmp_path / "said").read_text()
