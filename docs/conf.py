@@ -54,7 +54,7 @@ def finish(app: Sphinx, name: str, source: list[str]) -> None:
     contents = {
         "": ["docs/index"],
         **{title: [f"docs/{page}" for page in pages] for title, pages in named.items()},
-        "Blocks": pages_of("docs/blocks"),
+        "Blocks": [page for page in pages_of("docs/blocks") if page.endswith("/index")],
         "Registers": pages_of("registers"),
         "Python": ["api/index"],
     }

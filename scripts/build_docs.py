@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""build_docs.py DIR: makes the site of the documentation, which opens from the disk: README, docs/, the registers of
-all cards, and the Python packages. What Sphinx makes it
-of goes to DIR-source and DIR-trees."""
+"""build_docs.py DIR: makes the site of the documentation, which opens from the disk: README, docs/, the blocks, the
+registers of all cards, and the Python packages. What Sphinx makes it of goes to DIR-source and DIR-trees."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ from sphinx.cmd.build import build_main
 
 import headrace
 from headrace.build.description import list_cards
+from headrace.export.pages import write_block_pages
 from headrace.registers.compile import generate_header, generate_markdown
 
 LEFT_OUT = ("cli", "evaluate", "extcap", "dashboard", "handles", "__main__")  # what the command line alone uses
@@ -41,10 +41,18 @@ def main() -> int:
     shutil.copytree("docs", source / "docs")
     for name in ("LICENSE", "examples", "headrace", "regs", "rtl"):  # pages link to files of them
         (source / name).symlink_to(Path(name).resolve())
+    lay_out_blocks(source / "docs" / "blocks")
     lay_out_registers(source / "registers")
     lay_out_api(source / "api")
     options = ["--quiet", "--jobs=2", "-c", "docs", "-d", f"{folder}-trees"]
     return build_main([*options, str(source), str(folder)])
+
+
+def lay_out_blocks(folder: Path) -> None:
+    """A page for each block of rtl/. The sidebar has the one with all of them; with each, pages would be large."""
+    _, *pages = write_block_pages(folder, "../export.md")
+    for page in pages:
+        page.write_text(f"---\norphan: true\n---\n\n{page.read_text()}")
 
 
 def lay_out_registers(folder: Path) -> None:

@@ -77,7 +77,8 @@ def docs_command(
         str | None, typer.Option("--man", metavar="DIR", help="Write man pages of all commands there instead.")
     ] = None,
 ) -> None:
-    """Make the reference of the cards' registers: HTML pages and C headers; or the man pages.
+    """Make the reference of the cards' registers, HTML pages and C headers, and of the blocks of rtl/, Markdown pages
+    in DIR/blocks; or the man pages.
 
     Browsers show the pages from a web server only: python3 -m http.server -d build/registers. In a checkout,
     `make docs` makes the manual as a site that opens from the disk, registers included.
@@ -90,9 +91,11 @@ def docs_command(
         print(f"{man}: {len(write(Path(man)))} pages")
         return
     from headrace.build.reference import make_reference
+    from headrace.export.pages import write_block_pages
 
     for path in make_reference(Path(folder)):
         print(path)
+    print(write_block_pages(Path(folder) / "blocks")[0])
 
 
 def version_command() -> None:

@@ -18,6 +18,8 @@ headrace export exact_table --to table -P KEY_W=48 --fusesoc --vivado
 headrace export filter --to filter_rtl --filelist --bender --quartus
 
 headrace export ./mycard --to mycard_rtl --vivado
+
+headrace export gate/gate.sv --to gate_rtl --fusesoc
 """
 
 
@@ -28,7 +30,11 @@ def register(app: typer.Typer) -> None:
 
 def export_command(
     what: Annotated[
-        str, typer.Argument(metavar="BLOCK|CARD", help="A module of rtl/, a card, or a card's folder or .toml file.")
+        str,
+        typer.Argument(
+            metavar="BLOCK|CARD",
+            help="A module of rtl/, a card, the .sv file of a block of your own, or the folder of a card.",
+        ),
     ],
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder; made if it isn't there.")],
     filelist: Annotated[bool, typer.Option("--filelist", help="A list of files, for -F; the default.")] = False,

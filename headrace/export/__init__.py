@@ -4,7 +4,8 @@
     from headrace.export import export
     export("stream_fifo", "fifo", forms=["fusesoc", "vivado"], parameters={"DEPTH": 64})
 
-``export`` takes a module of rtl/, a card's name, or the folder of a user's own card.
+``export`` takes a module of rtl/, the .sv file of a module of one's own, a card's name, or the folder of a
+card.
 """
 
 from headrace.export.write import export

@@ -38,6 +38,8 @@ class Parameter:
     value: int | str
     """With the parameters that were chosen."""
     comment: str = ""
+    allowed: str = ""
+    """Its values, where the block refuses others."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +90,37 @@ class Interface:
 
 def read_interface(top: str, files: Iterable[Path], values: Mapping[str, str]) -> Interface:
     """Elaborates the block ``top`` with slang. Raises HeadraceError with the first fault that it or the block finds."""
+    compilation = _compilation({top}, files, values)
+    _check(compilation)
+    return _interface(compilation.getRoot().topInstances[0].body, compilation.sourceManager, values)
+
+
+def read_interfaces(tops: set[str], files: Iterable[Path]) -> dict[str, Interface]:
+    """Those of many blocks with their defaults, by name. Nothing that is wrong within a block is looked for."""
+    compilation = _compilation(tops, files, {})
+    found = compilation.getRoot().topInstances
+    return {top.name: _interface(top.body, compilation.sourceManager, {}) for top in found}
+
+
+def _compilation(tops: set[str], files: Iterable[Path], values: Mapping[str, str]) -> Any:
     from pyslang import Bag
     from pyslang.ast import Compilation, CompilationOptions
     from pyslang.syntax import SyntaxTree
 
     options = CompilationOptions()
-    options.topModules = {top}
+    options.topModules = tops
     options.paramOverrides = [f"{name}={_literal(value)}" for name, value in values.items()]
     compilation = Compilation(Bag([options]))
     for file in files:
         compilation.addSyntaxTree(SyntaxTree.fromFile(str(file)))
-    _check(compilation)
-    body: Any = compilation.getRoot().topInstances[0].body
-    plain = _Plain(body, compilation.sourceManager)
-    parameters = tuple(
-        _parameter(symbol, plain, values)
-        for symbol in body.parameters
-        if symbol.isPortParam and not symbol.isLocalParam
-    )
-    ports = tuple(_port(symbol, plain, top) for symbol in body.portList)
+    return compilation
+
+
+def _interface(body: Any, manager: Any, values: Mapping[str, str]) -> Interface:
+    plain = _Plain(body, manager)
+    settable = [symbol for symbol in body.parameters if symbol.isPortParam and not symbol.isLocalParam]
+    parameters = tuple(_parameter(symbol, plain, values) for symbol in settable)
+    ports = tuple(_port(symbol, plain, body.name) for symbol in body.portList)
     return Interface(parameters, _told_apart(ports))
 
 

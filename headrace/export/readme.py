@@ -42,8 +42,8 @@ def parameter_table(interface: Interface) -> str:
     """Parameters in Markdown."""
     if not interface.parameters:
         return "None."
-    rows = [("parameter", "default", "what it is")]
-    rows += [(f"`{p.name}`", f"`{p.default}`", p.comment) for p in interface.parameters]
+    rows = [("parameter", "default", "allowed", "what it is")]
+    rows += [(f"`{p.name}`", f"`{p.default}`", p.allowed, p.comment) for p in interface.parameters]
     return table(rows)
 
 

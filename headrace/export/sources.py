@@ -15,6 +15,7 @@ from headrace.build.processor import VARIANT
 from headrace.cache import note_reads
 from headrace.errors import HeadraceError
 from headrace.registers.compile import files_of, generate_header, generate_rtl
+from headrace.synth.own import described
 from headrace.synth.sources import Design, find_design
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -59,7 +60,8 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
 
     Raises HeadraceError when there is no such thing or it has no such parameter.
     """
-    design, values = find_design(what, parameters)
+    with described(str(what), parameters) as found:
+        design, values = find_design(found, parameters)
     card = _card(what)
     generated = [path for rdl in design.registers for path in generate_rtl(rdl, work / rdl.stem)]
     files = _by_unit([*(path for path in generated if path.suffix == ".sv"), *design.files])
@@ -82,12 +84,12 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
         dict(_data(sources, beside) | _registers(design, work)),
         _waivers(card, generated, kept, files),
         crossings,
-        [name for name in kept if name not in {"cdc_sync", *having} and "cdc_sync" in _used(_code(files[name]))],
+        [name for name in kept if name not in {"cdc_sync", *having} and "cdc_sync" in named_in(files[name])],
     )
 
 
 def _card(what: str | Path) -> CardDescription | None:
-    """As ``find_design`` understands ``what``."""
+    """As ``find_design`` understands ``what``; none of a module."""
     path = Path(what)
     built_in = path.name == str(what) and (paths.cards() / f"{what}.toml").is_file()
     return load_card(what) if built_in or path.suffix == ".toml" or path.is_dir() else None
@@ -108,7 +110,7 @@ def _order(tops: set[str], files: Mapping[str, Path]) -> list[str]:
     while waiting:
         name = waiting.pop()
         if name not in graph:
-            graph[name] = {used for used in _used(_code(files[name])) if used in files and used != name}
+            graph[name] = {used for used in named_in(files[name]) if used in files and used != name}
             waiting += sorted(graph[name])
     try:
         order = list(TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)}).static_order())
@@ -117,6 +119,11 @@ def _order(tops: set[str], files: Mapping[str, Path]) -> list[str]:
     packages = [name for name in order if name.endswith("_pkg")]
     found = [*packages, *(name for name in order if name not in packages)]
     return list({files[name]: name for name in reversed(found)}.values())[::-1]
+
+
+def named_in(source: Path) -> set[str]:
+    """Packages and modules that a file uses, and more words that look like such."""
+    return _used(_code(source))
 
 
 def _used(code: str) -> set[str]:

@@ -7,12 +7,11 @@ import re
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 from headrace.errors import HeadraceError
-from headrace.export.about import head_of, summary
+from headrace.export.about import described, head_of, summary
 from headrace.export.bender import manifest
 from headrace.export.constraints import constraint_files
 from headrace.export.filelist import filelist
@@ -77,22 +76,18 @@ def _package(contents: Contents, mhz: float | None) -> Package:
     design, card = contents.design, contents.card
     own = card.clock_hz / 1e6 if card else MHZ
     interface = read_interface(design.top, contents.sources.values(), contents.values)
-    if card:
-        told = {name: parameter.help for name, parameter in card.parameters.items()}
-        known = [replace(p, comment=told.get(p.name, p.comment)) for p in interface.parameters]
-        interface = replace(interface, parameters=tuple(known))
     return Package(
         re.sub(r"\W", "_", design.name),
         metadata.version("headrace"),
-        card.description if card and card.description else summary(_head(contents)),
+        card.description if card and card.description else summary(head_of(_source(contents))),
         contents,
-        interface,
+        described(interface, _source(contents), card),
         mhz or own,
     )
 
 
-def _head(contents: Contents) -> str:
-    return head_of(next(path for path in contents.sources.values() if path.stem == contents.design.top))
+def _source(contents: Contents) -> Path:
+    return next(path for path in contents.sources.values() if path.stem == contents.design.top)
 
 
 def _command(what: str | Path, folder: str | Path, forms: Sequence[str], parameters: Mapping[str, object]) -> str:
@@ -108,7 +103,7 @@ def _copied(contents: Contents) -> dict[PurePosixPath, Path]:
 def _texts(package: Package, forms: Sequence[str], command: str) -> dict[PurePosixPath, str]:
     block, interface, contents = package.block, package.interface, package.contents
     texts = {
-        PurePosixPath("README.md"): readme(package, _head(contents), forms, command),
+        PurePosixPath("README.md"): readme(package, head_of(_source(contents)), forms, command),
         package.wrapper: wrapper(block, interface),
         package.wrapper.with_name(f"{block}_template.v"): verilog_template(block, interface),
         package.wrapper.with_name(f"{block}_template.vhd"): vhdl_template(block, interface),

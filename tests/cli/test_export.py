@@ -371,13 +371,13 @@ module mine #(
     parameter int unsigned WIDTH = 8
 ) (
     input  logic             clk,
-    input  logic             far,
-    output logic [WIDTH-1:0] near
+    input  logic             other,
+    output logic [WIDTH-1:0] seen
 );
 `include "mine.svh"
   logic bit_q;
-  cdc_sync #(.WIDTH(1), .STAGES(2)) u_far (.clk, .d(far), .q(bit_q));
-  assign near = {WIDTH{bit_q ^ FLIP}};
+  cdc_sync #(.WIDTH(1), .STAGES(2)) u_far (.clk, .d(other), .q(bit_q));
+  assign seen = {WIDTH{bit_q ^ FLIP}};
 endmodule
 """
 
@@ -397,7 +397,18 @@ def test_a_card_of_a_users_own_goes_out_with_false_paths_to_its_synchronisers(tm
     assert "*u_far/sync_q_reg[0][*]" in (out / "constraints" / "mine.xdc").read_text()
     assert "parameter integer WIDTH = 3" in (out / "wrapper" / "mine_flat.sv").read_text()
     assert "%Warning" not in fusesoc(out, "--target", "lint", "headrace:block:my_card")
-    assert "| `WIDTH` | `3` | bits |" in (out / "README.md").read_text()
+    assert "| `WIDTH` | `3` | at least 1 | bits |" in (out / "README.md").read_text()
+
+
+def test_a_block_of_a_users_own_goes_out_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.sv").write_text(MINE.replace("FLIP", "1'b1").replace('`include "mine.svh"\n', ""))
+    result = call("export", tmp_path / "mine.sv", "--to", tmp_path / "out", "-P", "WIDTH=2")
+    assert result.returncode == 0, result.stderr
+    files = (tmp_path / "out" / "mine.f").read_text().split()
+    assert files == ["rtl/stream/cdc_sync.sv", "rtl/mine/mine.sv", "wrapper/mine_flat.sv"]
+    verilate(tmp_path / "out", "-F", "mine.f", top="mine_flat")
+    assert "parameter integer WIDTH = 2" in (tmp_path / "out" / "wrapper" / "mine_flat.sv").read_text()
+    assert "-period 4.000" in (tmp_path / "out" / "constraints" / "mine_clocks.xdc").read_text()
 
 
 @pytest.mark.parametrize(
