@@ -54,6 +54,8 @@ def _from(template: str, words: Mapping[str, str]) -> dict[str, str]:
     """Texts by their paths, with words replaced in both."""
     files = {}
     for path in sorted((_HERE / template).rglob("*.*")):
+        if path.suffix == ".pyc":  # which pip makes of what it installs
+            continue
         name, text = str(path.relative_to(_HERE / template)), path.read_text()
         for old, new in words.items():
             name, text = name.replace(old, new), text.replace(old, new)

@@ -21,6 +21,7 @@ import sys
 from headrace.cli.extras import EXTRAS
 missing = set().union(*EXTRAS.values()) - {"pythondata_cpu_vexriscv"}
 sys.modules.update(dict.fromkeys(missing))
+from compileall import compile_dir
 from importlib import import_module
 from pkgutil import walk_packages
 import headrace
@@ -38,6 +39,7 @@ for description in list_cards():
     for source in rtl_sources(description):
         processor = source.parent == cache.cache_folder("processor")  # made from a package that the wheel wants
         assert processor or str(source).startswith(sys.argv[1]), source
+compile_dir(f"{headrace.__path__[0]}/new", quiet=1)  # as pip does
 new_card("mine")
 with Card.open("mine", progress=False) as card:
     card.source(0, "gen:count=10")
