@@ -188,10 +188,10 @@ def check_source(source: Source) -> None:
 
 def check_link_type(source: Source) -> None:
     """Raise HeadraceError for a file with packets of several link types, before a card is built for it."""
-    from headrace.net import pcapng
+    from headrace.net import packed, pcapng
 
     if source.kind == "pcap" and os.path.isfile(source.argument):
-        with open(source.argument, "rb") as file:
+        with packed.beginning(source) as file:
             if len(pcapng.first_link_types(file)) > 1:
                 raise HeadraceError(
                     f"{source.argument}: packets of several link types: headrace filter takes them, -w FILE.pcapng", 2

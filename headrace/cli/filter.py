@@ -138,7 +138,10 @@ def filter_command(
     tell = common.background(background, *paths, json)
     common.become(user)
     with common.progress_line() as progress, packed.opened(where, tell) as inside, ExitStack() as files:
-        contents = Contents(files.enter_context(open(where.argument, "rb")), where.argument) if blocks else None
+        contents, cut = None, None
+        if blocks:
+            whole, cut = packed.whole(where, files)
+            contents = Contents(whole, where.argument)
         into = [files.enter_context(packed.written(path)) for path in paths]
         outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
@@ -146,7 +149,7 @@ def filter_command(
         said = None if quiet and not background else tell
         report = run_blocks(job, contents, progress, said) if contents else run_filter(job, progress, said)
         programs = [replace(program, path=path) for program, path in zip(report.programs, paths, strict=True)]
-        report = replace(report, fault=inside.fault(report.fault), programs=programs)
+        report = replace(report, fault=cut or inside.fault(report.fault), programs=programs)
         report = replace(report, missed=inside.missed or report.missed)
     return _show(report, json, quiet)
 
@@ -178,7 +181,7 @@ def _by_blocks(where: Source, write: list[str], timestamps: str, rate: str, snap
 
     if where.kind != "pcap" or not os.path.isfile(where.argument):
         return False
-    with open(where.argument, "rb") as file:
+    with packed.beginning(where) as file:
         if not pcapng.is_pcapng(file):
             return False
         several = len(pcapng.first_link_types(file)) > 1

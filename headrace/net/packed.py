@@ -8,6 +8,7 @@ So does Wireshark's dumpcap capture where we may not.
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import re
 import select
@@ -15,8 +16,9 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import IO
@@ -26,6 +28,7 @@ from headrace.net import bpf, devices
 from headrace.net.source import Source
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+_BEGINNING = 1 << 16  # bytes, in which interfaces are described
 _LONGEST = max(map(len, _MAGIC))
 _SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4"}
 _COUNTS = re.compile(r"received/dropped on interface .*: \d+/(\d+) ")  # of dumpcap
@@ -161,6 +164,27 @@ def opened(source: Source, tell: Callable[[str], None] | None = None) -> Iterato
         raise HeadraceError(inside.fault(str(error)) or "", error.exit_code) from None
     finally:
         inside.close()
+
+
+def beginning(source: Source) -> IO[bytes]:
+    """What a file begins with, unpacked: all of one that isn't packed. Raises HeadraceError, OSError."""
+    if not isinstance(source, PackedSource):
+        return open(source.argument, "rb")
+    with opened(source) as inside, open(inside.source.argument, "rb") as pipe:
+        return io.BytesIO(pipe.read(_BEGINNING))
+
+
+def whole(source: Source, files: ExitStack) -> tuple[IO[bytes], str | None]:
+    """All of a file, unpacked, which ``files`` closes, and why not all of it is there (None: it is). Raises
+    HeadraceError, OSError."""
+    if not isinstance(source, PackedSource):
+        return files.enter_context(open(source.argument, "rb")), None
+    file = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    with opened(source) as inside, open(inside.source.argument, "rb") as pipe:
+        shutil.copyfileobj(pipe, file)
+        fault = inside.fault(None)
+    file.seek(0)
+    return file, fault
 
 
 def _opened(source: Source) -> Opened:

@@ -118,6 +118,19 @@ def test_each_link_types_packets_get_their_program(capture: Path, tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("cut", [0, 9])
+def test_so_do_those_of_a_packed_file(cut: int, capture: Path, tmp_path: Path) -> None:
+    whole = gzip.compress(capture.read_bytes())
+    (tmp_path / "in.gz").write_bytes(whole[: len(whole) - cut])
+    done = call("filter", "-q", "udp", "in.gz", "-w", "out.pcapng", folder=tmp_path)
+    expected = (1, "headrace: in.gz: it can't all be unpacked: unexpected end of file\n") if cut else (0, "")
+    assert (done.returncode, done.stderr) == expected
+    assert joined(several(-1), "udp").startswith((tmp_path / "out.pcapng").read_bytes())
+    assert cut or (tmp_path / "out.pcapng").read_bytes() == joined(several(-1), "udp")
+    said = call("capture", "-r", "in.gz", folder=tmp_path).stderr
+    assert said == "headrace: in.gz: packets of several link types: headrace filter takes them, -w FILE.pcapng\n"
+
+
 def test_they_are_counted_without_a_file(capture: Path) -> None:
     report = json.loads(call("filter", "udp", capture, "--json", "-").stdout)
     assert (report["packets"], report["matched"]) == (14, 8)
