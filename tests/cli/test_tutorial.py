@@ -67,8 +67,8 @@ def test_its_python_has_the_looks_of_all_other_tests(name: str) -> None:
         assert done.returncode == 0, done.stdout
 
 
-def run(folder: Path, *words: str) -> str:
-    """What a command writes, of this Headrace, with what it starts."""
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    """The exit code of a command, of this Headrace, and what it writes, with what it starts."""
     with tempfile.TemporaryFile("w+") as output:
         if words[0] == "headrace":
             before = os.dup(1)
@@ -79,11 +79,11 @@ def run(folder: Path, *words: str) -> str:
                 os.dup2(before, 1)
                 os.close(before)
             output.seek(0)
-            return done.stdout + done.stderr + output.read()
+            return done.returncode, done.stdout + done.stderr + output.read()
         command = [sys.executable if words[0] == "python" else words[0], *words[1:]]
-        subprocess.run(command, stdout=output, stderr=output, check=False, cwd=folder)
+        code = subprocess.run(command, stdout=output, stderr=output, check=False, cwd=folder).returncode
         output.seek(0)
-        return output.read()
+        return code, output.read()
 
 
 def follow(step: Step, folder: Path) -> None:
@@ -95,7 +95,8 @@ def follow(step: Step, folder: Path) -> None:
                 continue
             if words[0] == "patch":
                 words += ["--fuzz=0", "-i", str(folder / command.partition(" < ")[2])]
-            output = run(folder, *words)
+            code, output = run(folder, *words)
+            assert code == int("AssertionError" in said), output
             for line in (line.strip() for line in said.splitlines()):
                 assert line == "..." or line.removeprefix("E ").strip() in output, output
             assert "offset" not in output
@@ -122,7 +123,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_all_comes_about_as_it_says(folder: Path) -> None:
-    report = run(folder, "headrace", "synth", "gate/gate.sv", "--no-pnr", "--json")
+    _, report = run(folder, "headrace", "synth", "gate/gate.sv", "--no-pnr", "--json")
     for count, what in re.findall(r"(\d+) (LUT4|flip-flops)", TUTORIAL):
         assert f'"{"luts" if what == "LUT4" else "ffs"}": {count},' in report
     assert (folder / "mynic" / "mynic.sv").read_text().count("\n") <= 70
@@ -141,4 +142,5 @@ def test_the_cards_test_fails_where_the_gate_does_not_count(folder: Path, tmp_pa
     top = card / "mynic.sv"
     (counts,) = re.findall(r".*gated\[p\].*\n", top.read_text())
     top.write_text(top.read_text().replace(counts, "        .dropped()\n"))
-    assert "1 failed" in run(tmp_path, "headrace", "test", "mynic/tests/test_gates.py")
+    code, said = run(tmp_path, "headrace", "test", "mynic/tests/test_gates.py")
+    assert code == 1 and "1 failed" in said
