@@ -149,7 +149,8 @@ def capture_command(
 ) -> int:
     """Capture packets with the capture card, as tcpdump does: from live interfaces, files and generators.
 
-    Ctrl-C ends a capture; everything the card has taken is then in the file.
+    Ctrl-C ends a capture; everything the card has taken is then in the file. Without -w, tcpdump prints packets if one
+    of its options says how: -A, -X, -e, -n, -v and others.
     """
     if common.listed(version, list_interfaces):
         return 0

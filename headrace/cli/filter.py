@@ -101,8 +101,8 @@ def filter_command(
 ) -> int:
     """Copy the packets that tcpdump filters match out of a capture, with the filter card.
 
-    OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted. Live links run
-    until they are interrupted.
+    OUT is byte for byte what tcpdump -r IN -w OUT EXPR writes. Without -w the matches are only counted, or printed
+    by tcpdump if one of its options says how: -A, -X, -e, -n, -v and others. Live links run until they are interrupted.
     """
     if common.listed(version, list_interfaces):
         return 0
