@@ -23,7 +23,7 @@ def core_file(package: Package) -> dict[PurePosixPath, str]:
     """``NAME.core``."""
     rtl: list[dict[str, Any]] = [{str(place): {"file_type": _type(place)}} for place in package.sources]
     rtl += [{str(place): {"file_type": _type(place), "is_include_file": True}} for place in package.headers]
-    rtl += [{str(place): {"file_type": "user"}} for place in package.contents.data if place.suffix != ".h"]
+    rtl += [{str(place): {"file_type": "user"}} for place in package.contents.data if place.parts[0] == "rtl"]
     filesets: dict[str, Any] = {"rtl": {"files": rtl}}
     waived = ["waivers"] if package.waivers else []
     if package.waivers:

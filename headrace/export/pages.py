@@ -11,7 +11,9 @@ from headrace import paths
 from headrace.errors import HeadraceError
 from headrace.export.about import described, head_of, refusals, summary
 from headrace.export.evidence import Evidence, evidence
-from headrace.export.interface import Interface, Port, high, read_interfaces
+from headrace.export.expressions import high
+from headrace.export.interface import Interface, Port
+from headrace.export.reading import read_interfaces
 from headrace.export.readme import parameter_table, table
 from headrace.registers.compile import generate_rtl
 from headrace.synth.sources import module_design

@@ -63,6 +63,8 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
     with described(str(what), parameters) as found:
         design, values = find_design(found, parameters)
     card = _card(what)
+    if design.top.endswith("_pkg"):
+        raise HeadraceError(f"{what} is a package: it goes out with the blocks that use it", 2)
     generated = [path for rdl in design.registers for path in generate_rtl(rdl, work / rdl.stem)]
     files = _by_unit([*(path for path in generated if path.suffix == ".sv"), *design.files])
     users = {name for name, path in files.items() if not _is_ours(path, generated)}

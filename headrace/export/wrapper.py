@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.export.interface import Interface, Parameter, Part, Port, bracketed, high, verilog_number
+from headrace.export.expressions import bracketed, high, verilog_number
+from headrace.export.interface import Interface, Parameter, Part, Port
 
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _LOCAL = "_own"  # behind the name of a port's signal of the block's own type

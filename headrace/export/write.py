@@ -16,10 +16,10 @@ from headrace.export.bender import manifest
 from headrace.export.constraints import constraint_files
 from headrace.export.filelist import filelist
 from headrace.export.fusesoc import core_file
-from headrace.export.interface import read_interface
 from headrace.export.licences import licences
 from headrace.export.package import Package
 from headrace.export.quartus import quartus_files
+from headrace.export.reading import read_interface
 from headrace.export.readme import FORMS, readme
 from headrace.export.sources import Contents, collect
 from headrace.export.vivado import scoped_files, vivado_files

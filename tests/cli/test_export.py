@@ -16,7 +16,7 @@ from called import call
 
 from headrace import paths
 from headrace.build.toolchain import verilator_root
-from headrace.export.interface import read_interface
+from headrace.export.reading import read_interface
 from headrace.export.wrapper import shell, shell_name, wrapper, wrapper_name
 
 ROOT = paths.share()
@@ -415,6 +415,7 @@ def test_a_block_of_a_users_own_goes_out_by_its_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["stream_fifa"], "no card, card folder or module is called stream_fifa; did you mean stream_fifo?"),
+        (["axi_pkg"], "axi_pkg is a package: it goes out with the blocks that use it"),
         (["stream_fifo", "-P", "DEEP=3"], "stream_fifo has no parameter DEEP; there are: WIDTH, DEPTH, BLOCK_RAM"),
         (["stream_fifo", "-P", "DEPTH=3"], "stream_fifo: DEPTH must be 4 to 1048576 (for less use stream_reg), not 3"),
         (["filter", "-P", "CORES=65"], "parameter CORES = 65: must be 1 to 64"),
