@@ -24,8 +24,9 @@ _ADDRMAP = re.compile(r"^\s*addrmap\s+(\w+)", re.MULTILINE)
 def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Iterator[Path]:
     """The description of a card whose top is the module that ``file`` holds and is named after, for as long as needed.
 
-    Its sources are those of the modules beside it and of Headrace's that it needs, and its registers the description
-    beside it whose address map it names. ``parameters`` are the card's with their values as defaults.
+    Its sources are those of the modules beside it and of Headrace's that it needs, its registers those whose address
+    maps they name, of descriptions beside it and of Headrace's. ``parameters`` are the card's, with their values as
+    defaults. What Headrace's packages have and the module doesn't need is no fault.
 
     Raises HeadraceError when there is no such file, or no such parameter of the module.
     """
@@ -43,15 +44,28 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
         folder = Path(name).resolve()
         table: dict[str, object] = {"top": top, "ports": 1, "clock_hz": 1}
         table["sources"] = [glob.escape(os.path.relpath(path.resolve(), folder)) for path in sources]
-        for rdl in sorted(place.glob("*.rdl")):
-            if words & set(_ADDRMAP.findall(rdl.read_text())):
-                table["registers"] = os.path.relpath(rdl, folder)
+        if maps := {name: rdl for name, rdl in _maps(paths.share() / "regs", place) if name in words}:
+            registers = folder / f"{top}.rdl"  # an address map of all of them
+            includes = [f'`include "{rdl}"' for rdl in dict.fromkeys(maps.values())]
+            parts = [f"    {name} of_{name};" for name in maps]
+            registers.write_text("\n".join([*includes, f"addrmap all_of_{top} {{", *parts, "};"]) + "\n")
+            table["registers"] = registers.name
+        waiver = folder / f"{top}.vlt"
+        waiver.write_text(f'`verilator_config\nlint_off -rule UNUSEDPARAM -file "{paths.rtl()}/*_pkg.sv"\n')
+        table["waivers"] = [waiver.name]
         lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
         for key, value in (parameters or {}).items():
             lines += [f"[parameters.{key}]", f"default = {json.dumps(value)}"]
         description = folder / f"{top}.toml"
         description.write_text("\n".join(lines) + "\n")
         yield description
+
+
+def _maps(*folders: Path) -> Iterator[tuple[str, Path]]:
+    """The address maps that descriptions in folders make."""
+    for rdl in (path for folder in folders for path in sorted(folder.glob("*.rdl"))):
+        for name in _ADDRMAP.findall(rdl.read_text()):
+            yield name, rdl
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 from called import call
 
 import headrace.testing
+from headrace import paths
 from headrace.card import Card, Frame
 from headrace.new import new_block, new_card
 
@@ -106,6 +107,11 @@ def test_a_file_needs_what_lies_beside_it_and_in_headrace(tmp_path: Path) -> Non
     assert "Cannot find file containing module: 'part'" in call("lint", rtl).stderr
     (tmp_path / "part.sv").write_text("module part (\n    input logic clk\n);\nendmodule\n")
     assert call("lint", rtl).stdout == "gate: clean\n"
+
+
+@pytest.mark.parametrize("block", ["filter/filter_control", "nic/nic_engine"])  # which uses registers of two maps
+def test_registers_that_a_file_needs_are_made(block: str) -> None:
+    assert call("lint", paths.rtl() / f"{block}.sv").stdout == f"{Path(block).name}: clean\n"
 
 
 def test_without_the_tools_of_tests_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
