@@ -49,7 +49,6 @@ class Terminals:
         command.chmod(0o755)
         self._env = {
             **os.environ,
-            "HOME": str(folder / "home"),
             "PATH": f"{command.parent}:{os.environ['PATH']}",
             "PYTHONPATH": str(paths.share()),
             "XDG_RUNTIME_DIR": str(folder / "run"),
