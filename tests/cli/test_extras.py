@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from called import call
@@ -109,11 +110,11 @@ def test_the_extra_that_is_missing_is_named(module: str, arguments: list[str], l
     assert needed(ModuleNotFoundError(name=module), arguments) == line
 
 
-def test_a_command_that_lacks_an_extra_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_lacks_an_extra_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in [name for name in sys.modules if name.partition(".")[0] == "peakrdl_html"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "peakrdl_html", None)
-    result = call("docs", "anywhere")
+    result = call("docs", "anywhere", folder=tmp_path)
     line = "headrace: docs needs peakrdl-html: pip install 'headrace[docs]'\n"
     assert (result.returncode, result.stdout, result.stderr) == (1, "", line)
 
