@@ -24,7 +24,8 @@ from headrace.net import bpf
 
 HEADRACE = [sys.executable, "-c", "import sys; from headrace.cli import main; sys.exit(main())"]
 CORES = "2"
-SMALL = ["--cores", CORES, *(w for p in ("MEM_W=32", "PACKET_KB=32", "MAX_FRAME=9216") for w in ("-P", p))]
+PARAMETERS = {"MEM_W": 32, "PACKET_KB": 32, "MAX_FRAME": 9216}
+SMALL = ["--cores", CORES, *(word for name, value in PARAMETERS.items() for word in ("-P", f"{name}={value}"))]
 MICRO, NANO = 0xA1B2C3D4, 0xA1B23C4D
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -32,7 +33,8 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.fixture(scope="module", autouse=True)
 def models() -> None:
     build_card("capture", {"CORES": 0}, progress=False)
-    build_card("capture", {"CORES": int(CORES)}, progress=False)
+    for parameters in ({}, PARAMETERS):
+        build_card("capture", {"CORES": int(CORES), **parameters}, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator_bench import know_neighbours, loses_each_way_by_itself, ping, scenario, two_nodes
+from emulator_bench import know_neighbours, loses_each_way_by_itself, ping, pings, scenario, two_nodes
 from link_bench import SWITCH_PARAMETERS
 
 from headrace.card.control import ControlSocket
@@ -147,10 +147,10 @@ def test_the_card_delays_holds_to_the_rate_and_loses_each_way_by_itself(tmp_path
     path, replay = two_nodes(tmp_path, "rtl", SWITCH_PARAMETERS, steps)
     with Emulation(path, hold=True, replay=replay) as emulation:
         know_neighbours(emulation)
-        answered, fastest_ms = ping(emulation, "-c", "3", "-i", "0.2")
+        answered, fastest_ms = pings(emulation, 3)
         assert answered == 3 and fastest_ms >= 100
         emulation.step()
-        answered, fastest_ms = ping(emulation, "-c", "3", "-i", "0.2", "-s", "1400")
+        answered, fastest_ms = pings(emulation, 3, "-s", "1400")
         assert answered == 3 and fastest_ms >= 2 * 1442 * 8 / 1e3
         emulation.step()
         loses_each_way_by_itself(emulation)

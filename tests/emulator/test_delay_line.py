@@ -21,7 +21,7 @@ from emulator_bench import (
     link,
     loses_each_way_by_itself,
     nothing_left,
-    ping,
+    pings,
     record,
     scenario,
     two_nodes,
@@ -137,14 +137,14 @@ def test_links_delay_both_ways_and_anew_at_each_step(fabric: str, tmp_path: Path
     path, replay = two_nodes(tmp_path, fabric, FABRICS[fabric], states)
     with Emulation(path, hold=True, replay=replay) as emulation:
         know_neighbours(emulation)
-        assert ping(emulation, "-c", "3", "-i", "0.2")[0] == 3
+        assert pings(emulation, 3)[0] == 3
         assert line(emulation) is None, "no process without a delay"
         for delay_ms in delays_ms[1:3]:
             emulation.step()
-            answered, fastest_ms = ping(emulation, "-c", "3", "-i", "0.2")
+            answered, fastest_ms = pings(emulation, 3)
             assert answered == 3 and fastest_ms >= 2 * delay_ms
         emulation.step()
-        until(lambda: 40 <= ping(emulation, "-c", "3", "-i", "0.2")[1] < 600, "the shorter delay")
+        until(lambda: 40 <= pings(emulation, 3)[1] < 600, "the shorter delay")
         found = line(emulation)
         assert found["frames"] >= 18 and not found["dropped"] + found["missed"]
         assert 0 < found["late_s"]["median"] <= found["late_s"]["p99"] <= found["late_s"]["max"]
