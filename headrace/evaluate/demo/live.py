@@ -9,11 +9,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from headrace import paths
 from headrace.errors import HeadraceError
-from headrace.evaluate.loads.switch_network import Host, logged, until
+from headrace.evaluate.loads.switch_network import PATIENCE_S, Host, logged, until
 from headrace.net import namespaces
 from headrace.net.namespaces import host_behind, own_network
 
@@ -28,7 +29,7 @@ def why_not(*programs: str) -> str | None:
 
 @contextmanager
 def hosts_at(
-    words: Sequence[str], parameters: Mapping[str, Any], devices: Sequence[str], network: str = "10.0.0"
+    words: Sequence[str], parameters: Mapping[str, Any], devices: Sequence[str]
 ) -> Iterator[tuple[list[Host], str]]:
     """A command of ``headrace`` that runs a card with these TAP devices, and a host behind each; gives the hosts and
     the card's control socket. Raises HeadraceError."""
@@ -38,21 +39,31 @@ def hosts_at(
         command = [*paths.command(), *words, "--control", str(control), *settings]
         alive = stack.enter_context(logged(command, Path(name) / "log"))
         until(lambda: alive() and control.exists(), "the card")
-        addresses = [f"{network}.{number}" for number, _ in enumerate(devices, 1)]
-        there = [stack.enter_context(host_behind(*pair)) for pair in zip(devices, _with_prefix(addresses), strict=True)]
-        yield [Host(*pair) for pair in zip(addresses, there, strict=True)], str(control)
-
-
-def _with_prefix(addresses: Sequence[str]) -> list[str]:
-    return [f"{address}/24" for address in addresses]
+        addresses = {device: f"10.0.0.{number}" for number, device in enumerate(devices, 1)}
+        yield (
+            [
+                Host(address, stack.enter_context(host_behind(device, f"{address}/24")))
+                for device, address in addresses.items()
+            ],
+            str(control),
+        )
 
 
 def round_trip(one: Host, other: Host) -> tuple[int, float]:
-    """How many of ``PINGS`` pings are answered, and the mean round trip in ms of wall time. Raises HeadraceError where
-    none is."""
+    """How many of ``PINGS`` pings, one after the other, are answered, and the mean round trip in ms of wall time.
+    Raises HeadraceError where none is."""
     one.hears(other)
-    said = one.run("ping", "-n", "-q", "-c", str(PINGS), "-i", "0.2", other.address).stdout
-    found = re.search(r" (\d+) received.*= [\d.]+/([\d.]+)/", said, re.DOTALL)
-    if not found:
+    words = [
+        "ping",
+        "-n",
+        "-c",
+        "1",
+        "-W",
+        str(PATIENCE_S),
+        other.address,
+    ]  # of several it gives up the last ones early
+    said = [one.run(*words).stdout for _ in range(PINGS)]
+    times = [float(found[1]) for text in said if (found := re.search(r" time=([\d.]+) ms", text))]
+    if not times:
         raise HeadraceError(f"no answer from {other.address}")
-    return int(found[1]), float(found[2])
+    return len(times), fmean(times)
