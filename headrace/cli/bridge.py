@@ -280,7 +280,7 @@ def status_command(control: Control = None, json: common.Json = False) -> int:
 
 def _output(write: str | None, json: str | None) -> str | None:
     if [write, json].count("-") > 1:
-        raise HeadraceError("only one thing can go to the standard output", 2)
+        raise HeadraceError("only one output can be -, the standard output", 2)
     common.check_outputs(json)
     return write
 

@@ -238,7 +238,7 @@ def _limits(
 
     stop, switch = _conditions(autostop, "-a", _STOPS), _conditions(ring, "-b", _SWITCHES)
     if switch and (size, seconds, files) != (None, None, None):
-        raise HeadraceError("-b says what -C, -G and -W do: use the one or the others", 2)
+        raise HeadraceError("-b does what -C, -G and -W do: use either -b or these", 2)
     if count is not None and "packets" in stop:
         raise HeadraceError("-c and -a packets:N say the same: use one", 2)
     if switch.keys() == {"files"}:
@@ -279,7 +279,7 @@ def _conditions(texts: list[str], option: str, known: tuple[str, ...]) -> dict[s
         if what not in known or not (number.isascii() and number.isdecimal() and 0 < int(number) < 1 << 31):
             raise HeadraceError(f"{option} {text}: not WHAT:N, with WHAT of {', '.join(known)} and N from 1", 2)
         if what in found:
-            raise HeadraceError(f"{option} {text}: {what} is there twice", 2)
+            raise HeadraceError(f"{option} {text}: {what} is given twice", 2)
         found[what] = int(number)
     return found
 
@@ -308,18 +308,18 @@ def _check_files(write: str | None, limits: Limits, source: Source, json: str | 
     from headrace.net import packed
 
     if several and write is not None and packed.unpacked_name(write) != write:
-        raise HeadraceError(f"-w {write}: one of several files isn't packed: do that afterwards", 2)
+        raise HeadraceError(f"-w {write}: files of a series aren't compressed: do that afterwards", 2)
     if limits.files is not None and not several:
         raise HeadraceError("-W needs -C or -G", 2)
     if [write, json].count("-") > 1:
-        raise HeadraceError("only one thing can go to the standard output", 2)
+        raise HeadraceError("only one output can be -, the standard output", 2)
     if (
         write not in (None, "-")
         and source.kind == "pcap"
         and os.path.isfile(source.argument)
         and common.same_file(str(write), source.argument)
     ):
-        raise HeadraceError(f"{write}: is what is captured from", 2)
+        raise HeadraceError(f"{write}: the capture's source is the same file", 2)
 
 
 def _so_far(progress: CaptureProgress) -> str:

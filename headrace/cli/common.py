@@ -111,7 +111,7 @@ def background(wanted: bool, *outputs: str | None, say: Tell | None = None) -> T
     if not wanted:
         return say
     if "-" in outputs:
-        raise HeadraceError("--background: nothing of it goes to the standard output: leave - out", 2)
+        raise HeadraceError("--background writes nothing to the standard output: leave - out", 2)
     sys.stdout.flush()
     hears, says = os.pipe()
     if child := os.fork():
@@ -155,7 +155,7 @@ def list_link_types(sources: list[str]) -> None:
 
     source = the_source(sources) if sources else None
     if source is None or source.kind != "iface":
-        raise HeadraceError("-L lists those of an interface: choose one by -i", 2)
+        raise HeadraceError("-L lists the link types of one interface: choose it by -i", 2)
     print(f"Data link types for {source.name} (use option -y to set):")
     for each in devices.link_types(source.name):
         print(f"  {each}")
@@ -167,11 +167,11 @@ def the_source(texts: list[str], not_promiscuous: bool = False) -> Source:
     from headrace.net import devices, packed
 
     if len(texts) > 1:
-        raise HeadraceError(f"{' and '.join(texts)}: one source at a time; any: all interfaces", 2)
+        raise HeadraceError(f"{' and '.join(texts)}: one source only; any captures on all interfaces", 2)
     text = texts[0]
     name = None if os.path.exists(text) else devices.find(text)
     if name is None and re.fullmatch(r"[\w-]+", text) and text != "-" and not os.path.exists(text):
-        raise HeadraceError(f"{text}: no such file, and no such interface: headrace capture -D lists those")
+        raise HeadraceError(f"{text}: no such file and no such interface: headrace capture -D lists interfaces")
     source = parse_source(text) if name is None else Source("iface", name)
     if not_promiscuous and source.kind == "iface":
         return Source("iface", f"{source.argument},promiscuous=no")
@@ -257,7 +257,7 @@ def by_number(texts: list[str] | None, option: str, numbers: range, prefix: str 
             where = f"N from {numbers[0]} to {numbers[-1]}"
             raise HeadraceError(f"{option} {text}: not {prefix}N=..., with {where}", 2)
         if int(number) in found:
-            raise HeadraceError(f"{option} {text}: {prefix}{number} is there twice", 2)
+            raise HeadraceError(f"{option} {text}: {prefix}{number} is given twice", 2)
         found[int(number)] = what
     return found
 
@@ -279,7 +279,7 @@ def same_file(one: str, other: str) -> bool:
 
 
 def check_outputs(*paths: str | None, ports: Iterable[str] = ()) -> None:
-    """Raise HeadraceError for a file that can't be written, is there twice or is what a port receives, before a card is
+    """Raise HeadraceError for a file that can't be written, is given twice or is what a port receives, before a card is
     built for it. ``ports``: N=LINK each."""
     given = [path for path in paths if path]
     sources = [text.partition("=")[2].removeprefix("pcap:") for text in ports]
@@ -288,9 +288,9 @@ def check_outputs(*paths: str | None, ports: Iterable[str] = ()) -> None:
         if path == os.devnull:
             continue
         if any(same_file(path, other) for other in given[:number]):
-            raise HeadraceError(f"-w {path}: two captures in one file", 2)
+            raise HeadraceError(f"-w {path}: given for two captures", 2)
         if path != "-" and any(same_file(path, source) for source in sources):
-            raise HeadraceError(f"-w {path}: is what a port receives", 2)
+            raise HeadraceError(f"-w {path}: a port's source is the same file", 2)
 
 
 def beside(paths: Iterable[str]) -> AbstractContextManager[object]:

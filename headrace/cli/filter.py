@@ -170,7 +170,7 @@ def _positionals(words: list[str], sources: list[str], file: str | None, dump: i
     if len(words) < least:
         raise HeadraceError(f"{wanted[len(words)]} is missing (see headrace filter --help)", 2)
     if len(words) == len(wanted) > 1 and os.path.isfile(words[0]) and not (os.path.exists(words[1]) or ":" in words[1]):
-        raise HeadraceError(f"{words[0]} is a file, and {words[1]} is none: EXPR comes before IN", 2)
+        raise HeadraceError(f"{words[0]} is a file and {words[1]} isn't: EXPR comes before IN", 2)
     return ("", words) if file is not None else (words[0], words[1:])
 
 
@@ -192,7 +192,7 @@ def _by_blocks(where: Source, write: list[str], timestamps: str, rate: str, snap
     )
     as_pcapng = all(packed.unpacked_name(path).endswith(".pcapng") for path in write)
     if several and not as_pcapng:
-        raise HeadraceError(f"{where.argument}: packets of several link types: pcapng takes them, -w FILE.pcapng", 2)
+        raise HeadraceError(f"{where.argument}: packets of several link types need pcapng: -w FILE.pcapng", 2)
     if several and any(asked):
         raise HeadraceError(
             f"{where.argument}: packets of several link types: leave {' '.join(filter(None, asked))} out", 2
@@ -214,10 +214,10 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
     if write and len(write) != programs:
         raise HeadraceError(f"{programs} filter{'s' * (programs > 1)} but {len(write)} -w: each needs one", 2)
     if [*write, json].count("-") > 1:
-        raise HeadraceError("only one thing can go to the standard output", 2)
+        raise HeadraceError("only one output can be -, the standard output", 2)
     files = [path for path in (*write, source) if path != "-"]
     if any(common.same_file(one, other) for one, other in combinations(files, 2)):
-        raise HeadraceError("every -w needs a file of its own, which is not IN", 2)
+        raise HeadraceError("each -w needs a file of its own, other than IN", 2)
     return list(write) or [None] * programs
 
 

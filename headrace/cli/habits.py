@@ -161,7 +161,7 @@ class HabitsCommand(_Command):
                 ctx.params[habit.chosen[0]] = habit.chosen[1]
         if expressions := [each.value for each in met if each.habit is _EXPRESSION]:
             if len(expressions) > 1 or ctx.params["words"]:
-                raise HeadraceError("-f: there is another filter: give one", 2)
+                raise HeadraceError("-f: two filters: give one", 2)
             ctx.params["words"] = expressions
         if misread := next((each for each in ctx.params["parameter"] or [] if each.startswith("-")), None):
             raise HeadraceError(f"-P {misread}: -P sets a parameter, NAME=VALUE; --format pcap is dumpcap's -P", 2)
@@ -173,7 +173,7 @@ class HabitsCommand(_Command):
                 raise HeadraceError("--print: leave -w out, or print the file afterwards: tcpdump -r FILE", 2)
             return super().invoke(ctx)
         if ctx.params.get("also"):
-            raise HeadraceError(f"{options[0]}: what one filter matches is printed: leave --also out", 2)
+            raise HeadraceError(f"{options[0]}: only one filter's matches can be printed: leave --also out", 2)
         ctx.params["write"] = ["-"] if self.name == "filter" else "-"
         with _printing([each for each in options if each != "--print"]):
             return super().invoke(ctx)

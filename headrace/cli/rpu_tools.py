@@ -161,7 +161,7 @@ def debug_command(
 ) -> int:
     """Show what a unit of the running card is at: registers, errors, its last exception with the source line."""
     if out is not None and memory is None:
-        raise HeadraceError("--out: there is no --memory to write", 2)
+        raise HeadraceError("--out needs --memory, which it writes", 2)
     if out != "-":
         common.check_outputs(out)
     common.become(None)
@@ -366,7 +366,7 @@ def profile_command(
 
     links = {number: parse_source(text) for number, text in parse_ports(port, "--port").items()}
     if any(link.live for link in links.values()):
-        raise HeadraceError("--port: a profile is of files and generated packets, not of live links", 2)
+        raise HeadraceError("--port: a profile takes files and generated packets, no live links", 2)
     table = table_of(accel, blocklist, rules, strict, first, common.tell)
     loaded = load_program(program)
     parameters = common.parameters(parameter)

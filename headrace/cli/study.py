@@ -53,7 +53,7 @@ def study_group(
     """Repeat a published system's measurements on a card, and go on where they end."""
     if context.invoked_subcommand is not None:
         if stale:
-            raise HeadraceError("--stale goes without a study", 2)
+            raise HeadraceError("--stale takes no study", 2)
         return 0
     from headrace.evaluate import figures
     from headrace.evaluate.committed import MEASUREMENTS

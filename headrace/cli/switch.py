@@ -324,7 +324,7 @@ def _packet(text: str) -> str:
         with RawPcapReader(text) as reader:
             found: bytes = next(reader)[0]
     except StopIteration:
-        raise HeadraceError(f"{text}: there is no packet in it") from None
+        raise HeadraceError(f"{text}: the file has no packet") from None
     except Scapy_Exception as error:
         raise HeadraceError(f"{text}: {error}") from None
     return found.hex()

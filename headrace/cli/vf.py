@@ -92,7 +92,7 @@ def _ask(control: str | None, **request: Any) -> dict[str, Any]:
     common.become(None)  # the socket is in the folder of who has called sudo
     owner = SWITCH
     if control is None and is_up(NIC) and not (is_up(RPU) or is_up(SWITCH)):
-        raise HeadraceError(f"{NIC.title} runs, whose functions are set by headrace nic run: see headrace nic stats", 2)
+        raise HeadraceError(f"{NIC.title} runs: headrace nic run sets its functions, headrace nic stats shows them", 2)
     if control is None and is_up(RPU):
         if is_up(SWITCH):
             raise HeadraceError(f"{SWITCH.title} and {RPU.title} run: choose one by --control", 2)

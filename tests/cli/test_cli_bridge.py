@@ -193,7 +193,7 @@ def test_send_waits_for_a_batch_as_long_as_its_timeout(tmp_path: Path) -> None:
         (["recv", "--host", "fast"], "--host fast: none of none, pcie, embednet, and no costs such as"),
         (["recv", "--rate", "x"], "--rate x: neither"),
         (["recv", "--link", "what:x"], "'what:x' is not a source"),
-        (["recv", "-w", "-", "--json", "-"], "only one thing can go to the standard output"),
+        (["recv", "-w", "-", "--json", "-"], "only one output can be -, the standard output"),
         (["trace", "64", "10", "0"], "a duration of 0 s: must be 1e-06 to 1e+06"),
         (["send", "64", "10", "13"], "packets of 13 bytes: must have 14 to 1514"),
         (["send", "64", "10", "64", "0"], "a rate of 0 kbit/s: must be 0.001 to 1e+09"),

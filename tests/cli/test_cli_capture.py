@@ -512,12 +512,12 @@ def test_packets_that_are_too_long_for_the_filter_are_told(tmp_path: Path, capsy
         (["-i", "eth:x"], 2, "eth:x: no source: use a file, or one of pcap:, gen:, iface:, xdp:, tap:"),
         (["-i", "IN", "tcp", "prt"], 2, "can't parse filter expression: syntax error"),
         (["-i", "IN", "-F", "x", "tcp"], 2, "tcp: the filter is in x"),
-        (["-i", "IN", "-w", "IN"], 2, "IN: is what is captured from"),
+        (["-i", "IN", "-w", "IN"], 2, "IN: the capture's source is the same file"),
         (["-i", "IN", "-w", "missing/out"], 1, "missing/out: No such file or directory"),
         (["-i", "IN", "-C", "1"], 2, "-C and -G need -w FILE"),
         (["-i", "IN", "-w", "-", "-G", "1"], 2, "-C and -G need -w FILE"),
         (["-i", "IN", "-w", "x", "-W", "2"], 2, "-W needs -C or -G"),
-        (["-i", "IN", "-w", "-", "--json", "-"], 2, "only one thing can go to the standard output"),
+        (["-i", "IN", "-w", "-", "--json", "-"], 2, "only one output can be -, the standard output"),
         (["-i", "IN", "-Q", "up"], 2, "-Q up: none of in, out, inout"),
         (["-i", "IN", "--path", "air"], 2, "--path air: none of wire, memory"),
         (["-i", "IN", "-Q", "in"], 2, "-Q in: pcap:IN does not know directions"),
@@ -546,7 +546,7 @@ def test_a_source_by_another_name_is_not_written_to(
     assert main(["filter", "", str(source), "-w", str(tmp_path / "other")]) == 2
     for command in (["link", "run"], ["nic", "run"], ["switch", "run"], ["rpu", "run", "forwarder"]):
         assert main([*command, "--port", f"0=pcap:{source}", "-w", f"1={tmp_path}/other"]) == 2
-    assert capsys.readouterr().err.count(": is what a port receives\n") == 4
+    assert capsys.readouterr().err.count(": a port's source is the same file\n") == 4
     assert source.read_bytes() == before
 
 

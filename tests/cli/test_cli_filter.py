@@ -179,10 +179,10 @@ def test_a_filter_of_a_pipe_is_compiled_by_who_reads_it(card: Stand) -> None:
         (
             ["tcp", "IN", "-w", "a", "--also", "udp", "-w", "./a"],
             2,
-            "every -w needs a file of its own, which is not IN",
+            "each -w needs a file of its own, other than IN",
         ),
-        (["tcp", "IN", "-w", "IN"], 2, "every -w needs a file of its own, which is not IN"),
-        (["tcp", "IN", "-w", "-", "--json", "-"], 2, "only one thing can go to the standard output"),
+        (["tcp", "IN", "-w", "IN"], 2, "each -w needs a file of its own, other than IN"),
+        (["tcp", "IN", "-w", "-", "--json", "-"], 2, "only one output can be -, the standard output"),
         (["tcp", "IN", *["--also", "udp"] * 4], 2, "5 filters: the card runs 4 at once"),
     ],
 )

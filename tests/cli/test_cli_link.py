@@ -129,8 +129,8 @@ def test_a_link_between_namespaces_is_changed_while_it_runs(tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (["--port", "8=a.pcap"], "--port 8=a.pcap: not N=..., with N from 0 to 7"),
-        (["--port", "0=null", "--port", "0=a.pcap"], "--port 0=a.pcap: 0 is there twice"),
-        (["--port", "0=null", "-w", "0=a.pcap", "-w", "1=a.pcap"], "-w a.pcap: two captures in one file"),
+        (["--port", "0=null", "--port", "0=a.pcap"], "--port 0=a.pcap: 0 is given twice"),
+        (["--port", "0=null", "-w", "0=a.pcap", "-w", "1=a.pcap"], "-w a.pcap: given for two captures"),
         (["--port", "0=null", "--seconds", "inf"], "Invalid value for '--seconds'"),
         (["--port", "0=null", "dely", "1ms"], "dely: none of delay, "),
         (["--port", "0=null", "--from", "1=loss x"], "loss x: not a number"),

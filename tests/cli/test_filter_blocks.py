@@ -179,7 +179,7 @@ def test_what_comes_before_a_fault_is_copied(spoil: object, what: str, tmp_path:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("filter udp IN -w out.pcap", "IN: packets of several link types: pcapng takes them, -w FILE.pcapng"),
+        ("filter udp IN -w out.pcap", "IN: packets of several link types need pcapng: -w FILE.pcapng"),
         ("filter udp IN -s 60", "IN: packets of several link types: leave -s out"),
         ("filter udp IN --rate recorded", "IN: packets of several link types: leave --rate recorded out"),
         (

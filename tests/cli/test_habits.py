@@ -90,7 +90,7 @@ def test_tcpdump_prints_where_an_option_says_how(
 
 def test_what_is_printed_is_one_filters(capture: Path, tmp_path: Path) -> None:
     said = typed("filter -n tcp IN --also udp", capture, tmp_path).stderr
-    assert said == "headrace: -n: what one filter matches is printed: leave --also out\n"
+    assert said == "headrace: -n: only one filter's matches can be printed: leave --also out\n"
     said = typed("capture --print -r IN -w out", capture, tmp_path).stderr
     assert said == "headrace: --print: leave -w out, or print the file afterwards: tcpdump -r FILE\n"
 
@@ -116,12 +116,12 @@ def test_without_tcpdump_a_line_says_what_is_missing(
             "capture --capture-comment x -i IN",
             "--capture-comment x: add it afterwards: editcap --capture-comment 'x' IN OUT",
         ),
-        ("capture -i IN -i IN", "IN and IN: one source at a time; any: all interfaces"),
-        ("capture -L -i IN", "-L lists those of an interface: choose one by -i"),
+        ("capture -i IN -i IN", "IN and IN: one source only; any captures on all interfaces"),
+        ("capture -L -i IN", "-L lists the link types of one interface: choose it by -i"),
         ("capture -w x", "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces"),
         ("capture -P -r IN", "-P -r: -P sets a parameter, NAME=VALUE; --format pcap is dumpcap's -P"),
         ("capture -i IN -w x -C 1q", "-C 1q: not million bytes such as 10, nor 100K, 10M, 1G"),
-        ("filter IN tcp", "IN is a file, and tcp is none: EXPR comes before IN"),
+        ("filter IN tcp", "IN is a file and tcp isn't: EXPR comes before IN"),
         ("filter -G 60 tcp IN", "-G 60: headrace capture has it"),
         ("filter -C 1 tcp IN", "-C 1: headrace capture has it"),
         ("filter -a duration:1 tcp IN", "-a duration:1: headrace capture has it"),
@@ -193,7 +193,7 @@ def test_a_build_says_how_long_it_took_last_time(tmp_path: Path, monkeypatch: py
 
 def test_a_name_that_is_nothing_is_told_with_where_to_look(capture: Path, tmp_path: Path) -> None:
     done = typed("capture -i nosuch", capture, tmp_path)
-    what = "nosuch: no such file, and no such interface: headrace capture -D lists those"
+    what = "nosuch: no such file and no such interface: headrace capture -D lists interfaces"
     assert (done.returncode, done.stderr) == (1, f"headrace: {what}\n")
 
 
@@ -254,7 +254,7 @@ def test_vf_beside_a_nic_says_what_is_right(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with ControlSocket(NIC, None):
         said = call("vf", "list").stderr
-    assert said == "headrace: a NIC runs, whose functions are set by headrace nic run: see headrace nic stats\n"
+    assert said == "headrace: a NIC runs: headrace nic run sets its functions, headrace nic stats shows them\n"
 
 
 # Files as dumpcap names and ends them
@@ -301,13 +301,13 @@ def test_files_end_as_asked(options: str, expected: list[range], seconds: Path, 
     [
         ("-w out -b files:2", "-b files:N needs duration:N, filesize:N, packets:N or interval:N beside it"),
         ("-w out -a files:2", "-a files:N needs -b, -C or -G, which begin new files"),
-        ("-w out -b packets:2 -C 1", "-b says what -C, -G and -W do: use the one or the others"),
+        ("-w out -b packets:2 -C 1", "-b does what -C, -G and -W do: use either -b or these"),
         ("-w out -c 1 -a packets:2", "-c and -a packets:N say the same: use one"),
         ("-w out -b duration:2 -b interval:2", "-b duration:N and -b interval:N: use one"),
         ("-b packets:2", "-b needs -w FILE"),
         ("-a age:2", "-a age:2: not WHAT:N, with WHAT of duration, filesize, files, packets and N from 1"),
         ("-a packets:0", "-a packets:0: not WHAT:N, with WHAT of duration, filesize, files, packets and N from 1"),
-        ("-a packets:1 -a packets:2", "-a packets:2: packets is there twice"),
+        ("-a packets:1 -a packets:2", "-a packets:2: packets is given twice"),
     ],
 )
 def test_wrong_conditions_are_told(options: str, message: str, seconds: Path, tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_what_ends_before_it_is_ready_gives_its_exit_code(capture: Path, tmp_pat
     for extra, code in ([], 0), (["-w", str(tmp_path / "no" / "folder")], 1):
         assert subprocess.run([*command, *extra], capture_output=True, check=False).returncode == code
     said = typed("capture -i IN -w - --background", capture, tmp_path).stderr
-    assert said == "headrace: --background: nothing of it goes to the standard output: leave - out\n"
+    assert said == "headrace: --background writes nothing to the standard output: leave - out\n"
 
 
 # Packed captures
