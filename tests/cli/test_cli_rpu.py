@@ -344,7 +344,7 @@ def test_accelerators_are_changed_while_packets_go_through(run: Callable[..., Ru
     [
         (["stats"], "no RPU card runs at nothing.sock: start one with headrace rpu run"),
         (["debug", "0", "--memory", "x"], "--memory x: not ADDRESS:BYTES, such as 0x804000:128"),
-        (["debug", "0", "--out", "x"], "--out: there is no --memory to write"),
+        (["debug", "0", "--out", "x"], "--out needs --memory, which it writes"),
         (["load", "0", "nothing.c"], "nothing.c: no such file"),
         (["swap", "0", "crc"], "no RPU card runs at nothing.sock: start one with headrace rpu run"),
     ],
@@ -505,4 +505,4 @@ def test_a_profile_says_where_cycles_go(tmp_path: Path, capture: Path) -> None:
     assert re.search(r" \d+\.\d% ± +\d\.\d% +\d+\.\d\d  \S+\.[ch]:\d+\n", lines.stdout)
     assert "400 packets in" in lines.stdout.splitlines()[-1]
     live = rpu("profile", "forwarder", "--port", "0=tap:x", folder=tmp_path)
-    assert live.stderr == "headrace: --port: a profile is of files and generated packets, not of live links\n"
+    assert live.stderr == "headrace: --port: a profile takes files and generated packets, no live links\n"
