@@ -77,7 +77,7 @@ def _compared(found: list[Compared]) -> Row:
     if firsts:
         note += f"; the first: {firsts[0]}"
     return _row(
-        "random packets through random flows that become other than in Open vSwitch",
+        "random packets through random flows whose result differs from Open vSwitch's",
         "0",
         different,
         "",
