@@ -278,8 +278,9 @@ class Card:
     ) -> None:
         """Adds a place where the frames that a port sends go; a port can have several.
 
-        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``tap:NAME`` (the host receives them), ``memory`` (see
-        ``received``) or ``null``. ``select``: only frames that have this one of the card's own bits beside them;
+        ``link`` is ``pcap:FILE`` (``-`` is standard output), ``tap:NAME`` (the host receives them), ``iface:NAME`` or
+        ``xdp:NAME`` (the interface sends them), ``memory`` (see ``received``) or ``null``. ``select``: only frames that
+        have this one of the card's own bits beside them;
         ``length_at``: cut to the length that 32 bits from this one on say. ``snaplen``: bytes of a frame
         kept at most. ``timestamps``: ``"recorded"``, those of the capture records that the packets came from, or
         ``"card"``, the card's. ``format``: ``"pcap"`` or ``"pcapng"``; from the file's suffix unless given.

@@ -61,9 +61,6 @@ void set_link_type(pcap_t* handle, const InterfaceLink& link) {
 
 }  // namespace
 
-IfaceSource::IfaceSource(const std::string& argument)
-    : IfaceSource(InterfaceLink("iface", argument, {"direction", "promiscuous", "buffer", "timeout", "linktype"})) {}
-
 IfaceSource::IfaceSource(const InterfaceLink& link)
     : LiveSource(link.shown), interface_(link.name), any_(link.name == kAny) {
   const pcap_direction_t direction = direction_of(link.settings);

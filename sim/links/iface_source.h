@@ -19,8 +19,12 @@ namespace headrace {
 
 class IfaceSource : public LiveSource {
  public:
+  static InterfaceLink link(const std::string& argument) {
+    return {"iface", argument, {"direction", "promiscuous", "buffer", "timeout", "linktype"}};
+  }
+
   // Throws Error when there is no such interface, or it can't be captured from.
-  explicit IfaceSource(const std::string& argument);
+  explicit IfaceSource(const std::string& argument) : IfaceSource(link(argument)) {}
 
   Next next(RxFrame& frame) override;
   std::optional<CaptureFormat> format() const override { return capture_->format(); }

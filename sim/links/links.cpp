@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "links/generator.h"
+#include "links/iface_sink.h"
 #include "links/iface_source.h"
 #include "links/link_settings.h"
 #include "links/null_sink.h"
@@ -81,6 +82,10 @@ MadeSink Links::sink(const hr_sink& request, bool offload) {
     made.sink = std::make_unique<PcapSink>(argument, request.precision == HR_PRECISION_NANO, request.snapshot);
   } else if (kind == "tap") {
     made.sink = std::make_unique<TapSink>(tap(argument, offload));
+  } else if (kind == "iface") {
+    made.sink = std::make_unique<IfaceSink>(IfaceSource::link(argument));
+  } else if (kind == "xdp") {
+    made.sink = std::make_unique<IfaceSink>(XdpReceiver::link(argument));
   } else if (kind == "memory") {
     auto memory = std::make_unique<MemorySink>();
     made.memory = memory.get();
@@ -88,8 +93,9 @@ MadeSink Links::sink(const hr_sink& request, bool offload) {
   } else if (kind == "null") {
     made.sink = std::make_unique<NullSink>();
   } else {
-    throw Error(HR_ERROR_USAGE,
-                "'" + std::string(request.link) + "' is not a sink: use pcap:FILE, memory or null, or tap:NAME");
+    throw Error(HR_ERROR_USAGE, "'" + std::string(request.link) +
+                                    "' is not a sink: use pcap:FILE, memory or null, or live: iface:NAME, xdp:NAME, "
+                                    "tap:NAME");
   }
   return made;
 }

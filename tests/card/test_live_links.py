@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import Ether
 
 from headrace.card import CaptureError, Card, CardError
+from headrace.net.port_link import port_link
 
 Open = Callable[..., Card]
 LOOP = Path(__file__).parent / "cards" / "loop"
@@ -62,6 +65,22 @@ def attach(card: Card, link: str, **options: object) -> None:
 def come(card: Card, pieces: int) -> None:
     """Waits until the link at port 0 has so many packets for the card: the kernel may take its time."""
     until(lambda: card.stats().ports[0].rx_waiting >= pieces, f"{pieces} packets")
+
+
+def packet_socket(interface: str) -> socket.socket:
+    """Gets what an interface receives."""
+    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+    made.settimeout(HANG_S)
+    made.bind((interface, 3))  # ETH_P_ALL
+    return made
+
+
+def take(link: socket.socket, count: int) -> list[bytes]:
+    """The next frames that came in, of those that tests send."""
+    came = (link.recvfrom(1 << 16) for _ in itertools.count())
+    ours = (frame for frame, at in came if at[2] != socket.PACKET_OUTGOING and frame.startswith(b"\x02" * 12))
+    return list(itertools.islice(ours, count))
 
 
 def kernel(card: Card) -> tuple[int, int]:
@@ -212,6 +231,43 @@ def test_an_interface_that_vanishes_ends_the_run_with_all_that_came_before(
     assert error.value.exit_code == 1
     assert [frame.data for frame in card.received(1)] == packets
     assert card.run().idle
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_ports_send_by_interfaces_and_do_not_receive_what_they_sent(loop: Open, kind: str) -> None:
+    add_pair("card1", "peer1")
+    card, ways = loop(), {"peer0": numbered(300), "peer1": numbered(200, 1514 - 6)}
+    for port, name in enumerate(("card0", "card1")):
+        link = port_link(f"{kind}:{name}").link
+        card.source(port, link)
+        card.sink(port, link)
+    with ExitStack() as stack:
+        taken = [stack.enter_context(packet_socket(name)) for name in ("peer1", "peer0")]
+        for (name, frames), receiver in zip(ways.items(), ("card0", "card1"), strict=True):
+            send(name, frames, receiver)
+        assert card.run(packets=500).reason == "packets"
+        finish(card)
+        for socket_, frames in zip(taken, ways.values(), strict=True):
+            assert take(socket_, len(frames)) == frames
+    assert [port.rx_frames for port in card.stats().ports[:2]] == [300, 200]
+
+
+def test_what_an_interface_cannot_send_is_lost(loop: Open) -> None:
+    """Frames longer than its MTU, and those that come while it is down; a short one is padded."""
+    card = loop()
+    card.sink(1, "iface:card0")
+    with packet_socket("peer0") as taken:
+        short, small, large, last = numbered(1)[0][:13], numbered(1)[0], numbered(1, 1600)[0], numbered(2)[1]
+        card.source(0, [short, large, small])
+        card.run()
+        assert take(taken, 2) == [short.ljust(60, b"\0"), small]
+        ip("link", "set", "card0", "down")
+        card.source(0, [small])
+        card.run()
+        ip("link", "set", "card0", "up")
+        card.source(0, [last])
+        card.run()
+        assert take(taken, 1) == [last]
 
 
 @pytest.mark.parametrize("kind", COPIES)

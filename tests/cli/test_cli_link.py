@@ -14,7 +14,7 @@ import pytest
 from called import call
 from link_bench import PARAMETERS, seeds
 from link_model import ONES, LinkModel, Settings
-from network import host_behind, own_network
+from network import add_pair, host_behind, own_network
 from patience import until
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -96,10 +96,12 @@ def test_each_direction_has_its_words_and_its_random_numbers_of_the_seed(tmp_pat
 
 @pytest.mark.live
 def test_a_link_between_namespaces_is_changed_while_it_runs(tmp_path: Path) -> None:
+    """One host is behind a TAP device, the other one behind a network interface."""
     control = tmp_path / "link.sock"
     with own_network():
+        add_pair("card1", "h1")
         running = subprocess.Popen(
-            [*COMMAND, "--port", "0=tap:h0", "--port", "1=tap:h1", *CARD, "--control", control, "-Z", "root"],
+            [*COMMAND, "--port", "0=tap:h0", "--port", "1=iface:card1", *CARD, "--control", control, "-Z", "root"],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -132,6 +134,7 @@ def test_a_link_between_namespaces_is_changed_while_it_runs(tmp_path: Path) -> N
         (["--port", "0=null", "--port", "0=a.pcap"], "--port 0=a.pcap: 0 is given twice"),
         (["--port", "0=null", "-w", "0=a.pcap", "-w", "1=a.pcap"], "-w a.pcap: given for two captures"),
         (["--port", "0=null", "--seconds", "inf"], "Invalid value for '--seconds'"),
+        (["--port", "0=iface:lo,direction=out"], "iface:lo,direction=out: a port receives what comes in"),
         (["--port", "0=null", "dely", "1ms"], "dely: none of delay, "),
         (["--port", "0=null", "--from", "1=loss x"], "loss x: not a number"),
         (["--port", "2=null", "-P", "PORTS=2"], "port 2: the card has ports 0 to 1"),

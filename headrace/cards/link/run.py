@@ -15,7 +15,7 @@ from headrace.cards.link.service import CONTROL, Service
 from headrace.engines.netem import Netem
 from headrace.errors import HeadraceError
 from headrace.net import bpf
-from headrace.net.source import parse_source
+from headrace.net.port_link import port_link
 
 _LIVE_BPS = 400e9  # more than the card takes: no cycles go by in which a live link has packets and their bytes are late
 _NOTHING = "null"
@@ -57,7 +57,7 @@ def run(job: LinkJob, progress: Callable[[int], None] | None = None, tell: Tell 
     and ``cycles``. ``progress`` gets the number of packets received, ``tell`` lines for the user. Raises HeadraceError
     where a setting is wrong or a file can't be read."""
     say = tell or (lambda _: None)
-    sources = {port: parse_source(text).at_once() for port, text in job.sources.items() if text != _NOTHING}
+    sources = {port: port_link(text) for port, text in job.sources.items() if text != _NOTHING}
     lossless = job.rate == "lossless"
     with (
         open_link_card(ports_of(job), job.seed, job.parameters, progress=progress is not None) as (card, links),

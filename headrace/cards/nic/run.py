@@ -16,7 +16,7 @@ from headrace.cards.nic.service import CONTROL, Service
 from headrace.engines.functions import count_of, link_of
 from headrace.errors import HeadraceError
 from headrace.net import bpf, netlink
-from headrace.net.source import parse_source
+from headrace.net.port_link import port_link
 
 DEFAULT_MAC = 0x02 << 40
 """Of function 0; function N has its MAC + N."""
@@ -61,7 +61,7 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
     and ``cycles``. ``progress`` gets the number of packets received, ``tell`` lines for the user. Raises HeadraceError
     where a setting is wrong or a file can't be read."""
     say = tell or (lambda _: None)
-    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
+    links = {port: port_link(text) for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
     timing = "line" if lossless else job.rate
     with (

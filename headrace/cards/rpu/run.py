@@ -23,7 +23,7 @@ from headrace.cards.rpu.service import CONTROL, Service
 from headrace.engines.functions import FunctionPorts, count_of, link_of
 from headrace.errors import HeadraceError
 from headrace.net import bpf
-from headrace.net.source import parse_source
+from headrace.net.port_link import port_link
 
 PORTS = 2
 HOST = 2  # the host port's number
@@ -140,7 +140,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     if not job.programs:
         raise HeadraceError("no program", 2)
     loaded = {source: load_program(source) for source in dict.fromkeys(job.programs.values())}
-    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
+    links = {port: port_link(text) for port, text in job.sources.items()}
     for path, accelerator in ((job.blocklist, "blacklist"), (job.rules, "matcher")):
         if path is not None:
             _with(job.accelerators, accelerator, path)

@@ -26,6 +26,7 @@ from headrace.engines.functions import count_of, link_of
 from headrace.engines.netem import Netem
 from headrace.errors import HeadraceError
 from headrace.net import bpf
+from headrace.net.port_link import port_link
 from headrace.net.source import Source, parse_source
 
 _LINE_BPS = 100e9
@@ -95,7 +96,7 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
     the number of packets received, ``tell`` lines for the user. Raises HeadraceError where a setting is wrong or a file
     can't be read."""
     say = tell or (lambda _: None)
-    links = {port: parse_source(text).at_once() for port, text in job.sources.items()}
+    links = {port: port_link(text) for port, text in job.sources.items()}
     lossless = job.rate == "lossless"
     count, functions = ports_of(job), count_of(job.functions, job.parameters)
     sizes: dict[str, Any] = {"PORTS": count, "FUNCTIONS": functions} | ({"LINKS": 1} if job.links else {})
