@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -40,6 +40,15 @@ def register(parent: typer.Typer) -> None:
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where report.md, CSV files and figures go.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run the points on this Dask cluster instead of here.")
+]
+
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Measure nothing: draw and write what an earlier study found, out of its study.json or what --json wrote.",
+    ),
 ]
 
 
@@ -127,7 +136,7 @@ _STUDIES = {
 
 def _add(name: str, said: _Said) -> None:
     """The command of a study."""
-    words = ("", "--full --out full-study", said.example, "--update-docs")
+    words = ("", "--full --out full-study", said.example, f"--from {name}-study/study.json", "--update-docs")
     examples = "\n\n".join(f"headrace study {name} {each}".rstrip() for each in words)
 
     def command(
@@ -135,20 +144,38 @@ def _add(name: str, said: _Said) -> None:
         full: common.Full = False,
         json: common.JsonFile = None,
         cluster: Cluster = None,
+        source: From = None,
         update_docs: common.UpdateDocs = False,
     ) -> int:
         """Runs it and shows what it found; gives the exit code. Its modules: for measuring, for its page of the manual,
         for its figures and for its report."""
         from headrace.evaluate import measured, report
-        from headrace.evaluate.committed import MEASUREMENTS, publish
+        from headrace.evaluate.committed import MEASUREMENTS, publish, redraw
         from headrace.evaluate.study import files
 
         study, page, figures, shown = (
             import_module(f"headrace.evaluate.study.{name}{part}") for part in ("", "_page", "_figures", "_report")
         )
+
+        def tell(found: Any) -> int:
+            if json is not None:
+                report.write_json(found.to_json(), json)
+            if json != "-":
+                _print(shown.summary_table(found))
+                print(f"{folder / 'report.md'}: tables, figures and how they were found; {found.faults} faults")
+            return 1 if found.faults else 0
+
         common.as_shown(full, update_docs)
         common.check_outputs(json)
         folder, measurement = out or Path(f"{name}-study"), MEASUREMENTS[f"study {name}"]
+        if source is not None:
+            if full or cluster:
+                raise HeadraceError("--from measures nothing: leave out --full and --cluster", 2)
+            found = files.read(get_type_hints(study.measure)["return"], source)
+            files.write(found, folder, figures.draw, shown.markdown)
+            if update_docs:
+                redraw(measurement, source, folder, page.FIGURES)
+            return tell(found)
         measured_on, begun_s = measurement.here(), measured.processor_s()
         with common.long_progress() as progress:
             found = study.measure(full, cluster, progress, store=folder / "points.jsonl", measured_on=measured_on)
@@ -157,16 +184,13 @@ def _add(name: str, said: _Said) -> None:
             took_s = None if cluster else measured.processor_s() - begun_s
             for line in publish(measurement, measured_on, page.values(found), took_s, folder, page.FIGURES):
                 common.tell(line)
-        if json is not None:
-            report.write_json(found.to_json(), json)
-        if json != "-":
-            _print(shown.summary_table(found))
-            print(f"{folder / 'report.md'}: tables, figures and how they were found; {found.faults} faults")
-        return 1 if found.faults else 0
+        return tell(found)
 
     command.__doc__ = (
         f"{said.repeats}\n\n{said.known} {common.SHORT} Files go to {name}-study unless --out says otherwise; points "
-        "go there as they are found, and a study that was ended goes on with those that are left. The exit code is 1 "
+        "go there as they are found, and a study that was ended goes on with those that are left. --from draws anew "
+        "from study.json there; with --update-docs from the manual's points, docs/points, into its images. The exit "
+        "code is 1 "
         f"{said.fails}."
     )
     app.command(name, epilog=f"Examples:\n\n{examples}\n")(command)

@@ -11,6 +11,7 @@ from headrace.evaluate import statements
 from headrace.evaluate.bench.designs import BRIDGE_CONTROL, BRIDGE_PARTS, NARROW, RPU_PARTS, STREAM_PARTS, Part
 from headrace.evaluate.figures import fill_pages, record
 from headrace.evaluate.measured import Measurement, Sources, checkout
+from headrace.evaluate.study.files import POINTS
 
 _BENCH = "headrace.evaluate.bench"
 _STUDY = "headrace.evaluate.study"
@@ -129,8 +130,8 @@ def publish(
     figures: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Writes values into the file of figures and all pages, and copies drawings, ``figures`` (names in ``folder`` and
-    in docs/images). ``processor_s``: that the measurement took, if that is known. Gives the papers'
-    statements whose answers are others now, a line each.
+    in docs/images), and the points that they show, study.json, into docs/points. ``processor_s``: that
+    the measurement took, if that is known. Gives the papers' statements whose answers are others now, a line each.
 
     Raises HeadraceError where this is no checkout, or its sources have changed since they were ``measured_on``.
     """
@@ -139,7 +140,29 @@ def publish(
     if measurement.here(sources) != measured_on:
         raise HeadraceError("the sources have changed while they were measured: docs are left as they were")
     record(measurement, values, sources, processor_s)
-    for name, shown in (figures or {}).items():
+    if figures:
         assert folder is not None
-        shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")
+        kept = points(measurement, root)
+        kept.parent.mkdir(exist_ok=True)
+        shutil.copyfile(folder / POINTS, kept)
+        _copy(figures, folder, root)
     return fill(sources)[1]
+
+
+def points(measurement: Measurement, root: Path) -> Path:
+    """The file of a study's points in the docs of a tree."""
+    return root / f"docs/points/{measurement.command.replace(' ', '-')}.json"
+
+
+def redraw(measurement: Measurement, source: Path, folder: Path, figures: Mapping[str, str]) -> None:
+    """Copies drawings of a study's committed points, its ``source``, into docs/images; ``figures`` as ``publish`` has
+    them. The file of figures stays: nothing was measured. Raises HeadraceError for other points."""
+    root = checkout()
+    if source.resolve() != points(measurement, root).resolve():
+        raise HeadraceError(f"--update-docs draws {points(measurement, root).relative_to(root)}, not {source}", 2)
+    _copy(figures, folder, root)
+
+
+def _copy(figures: Mapping[str, str], folder: Path, root: Path) -> None:
+    for name, shown in figures.items():
+        shutil.copyfile(folder / f"{name}.svg", root / "docs/images" / f"{shown}.svg")

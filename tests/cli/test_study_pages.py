@@ -207,6 +207,35 @@ def test_the_filters_study_goes_into_its_page(tree: Path, tmp_path: Path, monkey
     assert stale([MEASUREMENTS["study filter"]], Sources(tree)) == []
 
 
+def test_a_study_is_drawn_anew_from_its_points(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_here(monkeypatch, filter_study, filter_load)
+    monkeypatch.setattr(filter_study.filter_loads, "build", lambda _cores: None)
+    monkeypatch.setattr(filter_study, "parts", lambda: [PartRow("core", "FFShark, Vivado", 3600, 1161, 23.5, 0)])
+    first, again = tmp_path / "first", tmp_path / "again"
+    assert main(["study", "filter", "--out", str(first), "--update-docs"]) == 0
+    points, image = tree / "docs/points/study-filter.json", tree / "docs/images/study-filter-insertion.svg"
+    drawn, figures = image.read_text(), (tree / "docs/figures.json").read_text()
+    assert points.read_text() == (first / "study.json").read_text()
+    monkeypatch.setattr(filter_study, "sweep", None)  # nothing can be measured from here on
+    image.write_text("")
+    assert main(["study", "filter", "--from", str(points), "--out", str(again), "--update-docs"]) == 0
+    assert image.read_text() == drawn and (tree / "docs/figures.json").read_text() == figures
+    assert (again / "report.md").read_text() == (first / "report.md").read_text()
+    assert "Our card adds 2 cycles" in (first / "report.md").read_text()
+    points.write_text(points.read_text().replace('"latency_cycles":2,', '"latency_cycles":70,'))
+    assert main(["study", "filter", "--from", str(points), "--out", str(again)]) == 0
+    assert "Our card adds 70 cycles" in (again / "report.md").read_text()
+    capsys.readouterr()
+    assert main(["study", "filter", "--from", str(first / "study.json"), "--out", str(again), "--update-docs"]) == 2
+    assert "--update-docs draws docs/points/study-filter.json, not" in capsys.readouterr().err
+    assert main(["study", "rpu", "--from", str(points), "--out", str(again)]) == 1
+    assert f"{points}: no points of this study: KeyError" in capsys.readouterr().err
+    assert main(["study", "filter", "--from", str(points), "--full"]) == 2
+    assert "--from measures nothing: leave out --full and --cluster" in capsys.readouterr().err
+
+
 def rpu_load(kind: str, units: int, **point: Any) -> Any:
     """16 cycles a packet and unit, but no more than a line; a us for each unit that is changed."""
     if kind == "swap":
@@ -382,3 +411,4 @@ def test_without_root_the_software_path_stays_as_it_was(
 def _figures(folder: Path) -> None:
     for name in ("figure_5_3", "streams"):
         (folder / f"{name}.svg").write_text("<svg/>")
+    (folder / files.POINTS).write_text("{}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from headrace.evaluate.study.drawing import (
     TWO,
     Drawn,
     bytes_axis,
+    digits,
+    from_to,
     line,
     log_axis,
     panels,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _DIRECTIONS = {"h2s": "hardware to software", "s2h": "software to hardware"}
 _FOUR = (12.8, 4.6)  # inches
+_MODE_NAMES = {"single": "single packets"}
 _TIMEOUTS = ("64 KB, 10 ms", "64 KB, 1 ms")
 _MODE_COLOURS = {
     "adaptive": COLOURS[0],
@@ -53,10 +56,10 @@ def draw(study: BridgeStudy, folder: Path) -> dict[str, str]:
         "figure_5_4": partial(_latency, study, "h2s", 4),
         "figure_5_5": partial(_latency, study, "s2h", 5),
         "figure_5_6": partial(_timeout, study),
-        "figure_5_7": partial(_trace, study, "wide", ("single",), "5.7", "Single packets"),
-        "figure_5_8": partial(_trace, study, "wide", ("64 KB, 10 ms",), "5.8", "Batches of 64 KB, timeout 10 ms"),
-        "figure_5_9": partial(_trace, study, "high", _TIMEOUTS, "5.9", "Timeouts of 10 and 1 ms", by_turns=True),
-        "figure_5_10": partial(_trace, study, "low", ("64 KB, 100 ms",), "5.10", "A long timeout at a low rate"),
+        "figure_5_7": partial(_trace, study, "wide", ("single",), "5.7"),
+        "figure_5_8": partial(_trace, study, "wide", ("64 KB, 10 ms",), "5.8"),
+        "figure_5_9": partial(_trace, study, "high", _TIMEOUTS, "5.9", by_turns=True),
+        "figure_5_10": partial(_trace, study, "low", ("64 KB, 100 ms",), "5.10"),
         "adaptive": partial(_adaptive, study),
         "wire": partial(_wire, study),
     }
@@ -89,9 +92,13 @@ def _throughput(study: BridgeStudy, direction: str, number: int) -> Drawn:
         axes.set_xticks(range(len(buffers)), [f"{kb}" if kb else "single" for kb in buffers])
         axes.set_xlabel("KB of a buffer")
         axes.set_title(f"{_DIRECTIONS[direction]}, {host} host", loc="left")
-        log_axis(axes, "Mb/s of payload")
+        log_axis(axes, "Mb/s of payload, modelled")
         axes.legend(loc="lower right", fontsize=8)
-    return f"Throughput by buffer and packet size, {_DIRECTIONS[direction]} (EmbedNet's figure 5.{number})", figure
+    largest = max(row.buffer_kb for row in rows)
+    best = [row for row in rows if (row.host, row.buffer_kb) == ("embednet", largest)] or rows[-1:]
+    gains = " and ".join(f"{row.gain:.0f} times (of {row.size:,} bytes)" for row in best)
+    caption = f"Batches of {largest} KB carry {gains} what single packets do, {_DIRECTIONS[direction]}"
+    return f"{caption}, {best[0].host} host (modelled; figure 5.{number})", figure
 
 
 def _points(axes: Axes, rows: Sequence[ThroughputRow], buffers: Sequence[int], **style: Any) -> None:
@@ -109,7 +116,15 @@ def _latency(study: BridgeStudy, direction: str, number: int) -> Drawn:
             label = f"{size:,} bytes, {'single packets' if single else 'batches'}"
             _rates(axes, chosen, color=colour, marker=marker, label=label, **style)
     _latency_axes(axes)
-    return f"Longest latency by rate, {_DIRECTIONS[direction]}, no timeout (EmbedNet's figure 5.{number})", figure
+    slow = [row for row in rows if row.rate_mbit_s == min(row.rate_mbit_s for row in rows)]
+    batches = _longest(row for row in slow if row.buffer_kb != SINGLE)
+    alone = _longest(row for row in slow if row.buffer_kb == SINGLE)
+    caption = f"At {slow[0].rate_mbit_s:g} Mb/s a packet waits up to {batches} in a batch without timeout"
+    return f"{caption}, {alone} alone, {_DIRECTIONS[direction]} (figure 5.{number})", figure
+
+
+def _longest(rows: Iterable[LatencyRow]) -> str:
+    return f"{digits(max((row.max_us for row in rows), default=0.0) / 1000)} ms"
 
 
 def _rates(axes: Axes, rows: Sequence[LatencyRow], **style: Any) -> None:
@@ -122,8 +137,8 @@ def _latency_axes(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(plain)
     axes.yaxis.set_major_formatter(plain)
-    axes.set_xlabel("Mb/s")
-    axes.set_ylabel("longest latency in ms")
+    axes.set_xlabel("rate in Mb/s")
+    axes.set_ylabel("longest latency in ms, modelled")
     axes.legend(fontsize=8)
 
 
@@ -141,32 +156,38 @@ def _timeout(study: BridgeStudy) -> Drawn:
             name += f"timeout {timeout_ms:g} ms" if timeout_ms else "no timeout"
         _rates(axes, chosen, color=colour, marker=marker, label=name)
     _latency_axes(axes)
-    return "Longest latency of 1,500-byte packets with and without timeout (EmbedNet's figure 5.6)", figure
+    batches = [row for row in rows if row.buffer_kb != SINGLE]
+    timed, free = (_longest(row for row in batches if bool(row.timeout_ms) == bounded) for bounded in (True, False))
+    return f"With a timeout a packet of a batch takes up to {timed}, without one {free} (figure 5.6)", figure
 
 
-def _trace(
-    study: BridgeStudy, load: str, modes: Sequence[str], number: str, title: str, by_turns: bool = False
-) -> Drawn:
+def _trace(study: BridgeStudy, load: str, modes: Sequence[str], number: str, by_turns: bool = False) -> Drawn:
     rows = [row for row in study.traces if row.load == load and row.mode in modes]
     if not rows:
         return "", None
     figure, [axes] = panels(ONE)
     _offered(axes, [row for row in rows if row.mode == rows[0].mode])
+    offered = sum(row.offered_mbit_s for row in rows if row.mode == rows[0].mode)
+    parts = []
     for mode in modes:
         chosen = [row for row in rows if row.mode == mode]
+        delivered = sum(row.delivered_mbit_s for row in chosen)
+        part = f"{delivered / offered:.0%} by {_MODE_NAMES.get(mode, f'batches of {mode}')}"
         style = {"color": _MODE_COLOURS[mode], "label": f"delivered, {mode}"}
         line(axes, chosen, lambda row: (row.time_s, row.delivered_mbit_s), **style)
         if by_turns:
-            _by_turns(axes, load, mode, rows[0].time_s)
-    axes.set_xlabel("s")
-    axes.set_ylabel("Mb/s")
+            part += f" (taking turns, a model: {_by_turns(axes, load, mode, rows[0].time_s) / offered:.0%})"
+        parts.append(part)
+    axes.set_xlabel("time in s")
+    axes.set_ylabel("Mb/s, modelled")
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
-    return f"{title}: traffic followed over time (EmbedNet's figure {number})", figure
+    rates = [row.offered_mbit_s for row in rows]
+    return f"Of {from_to(rates)} Mb/s, software gets {', '.join(parts)} (figure {number})", figure
 
 
-def _by_turns(axes: Axes, name: str, mode: str, begin_s: float) -> None:
-    """The model of EmbedNet's own interface at the same load, in the same steps."""
+def _by_turns(axes: Axes, name: str, mode: str, begin_s: float) -> float:
+    """The model of EmbedNet's own interface at the same load, in the same steps; gives the sum of its rates."""
     load = LOADS[name]
     waves = Triangle(length=load.size, lower=load.lower_pps, upper=load.upper_pps, intervals=load.intervals_s)
     timeout_ns = MODES[mode]["timeout_ns"]
@@ -177,6 +198,7 @@ def _by_turns(axes: Axes, name: str, mode: str, begin_s: float) -> None:
     delivered = np.histogram(ends / 1e9, edges, weights=counts)[0] * load.size * 8 / load.step_s / 1e6
     label = f"by turns (a model), {mode.partition(', ')[2]}"
     axes.plot(edges[:-1], delivered, linestyle=":", color=_MODE_COLOURS[mode], label=label)
+    return float(delivered.sum())
 
 
 def _offered(axes: Axes, rows: Sequence[TraceRow]) -> None:
@@ -201,11 +223,13 @@ def _adaptive(study: BridgeStudy) -> Drawn:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(plain)
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlabel("s")
+        axes.set_xlabel("time in s")
+        axes.locator_params(axis="x", nbins=4)
         axes.set_title(f"load {summary.load}, {summary.host} host", loc="left")
         axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
-    all_axes[0].set_ylabel("p99 latency in us")
-    return "99th percentile of latency over time: adaptive beside fixed batches", figure
+    all_axes[0].set_ylabel("p99 latency in us, modelled")
+    worst = ", ".join(f"{row.worst_p99_us:,.1f} of {row.target_us:,.0f} us ({row.load})" for row in summaries)
+    return f"Adaptive batches: the worst step's p99 latency beside its target is {worst}", figure
 
 
 def _wire(study: BridgeStudy) -> Drawn:
@@ -220,4 +244,8 @@ def _wire(study: BridgeStudy) -> Drawn:
     axes.set_ylim(80, 101)
     axes.set_ylabel("% of a 10 Gb/s line")
     axes.legend(loc="lower right")
-    return "Both directions at once, batches of 16 KB, PCIe host", figure
+    shares = [min(row.h2s_share, row.s2h_share) for row in rows]
+    lost = sum(row.dropped for row in rows)
+    caption = f"Both directions at once carry at least {min(shares):.1%} of a 10 Gb/s line"
+    caption += f", {rows[0].size} to {rows[-1].size:,} bytes; {lost:,} packets dropped"
+    return f"{caption} (batches of 16 KB, PCIe host)", figure

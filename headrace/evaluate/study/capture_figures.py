@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,15 @@ from headrace.evaluate.study.drawing import (
     TWO,
     Drawn,
     bytes_axis,
+    digits,
+    from_to,
     line,
     lines_legend,
     log_axis,
     panels,
     plain,
     save,
+    spread,
 )
 
 if TYPE_CHECKING:
@@ -58,22 +61,35 @@ def _capturing_time(study: CaptureStudy, burst: int) -> Drawn:
         style: dict[str, Any] = {"color": colour, "marker": marker}
         axes.plot(sizes, [row.published_mean_ns for row in points], **style, **THEIRS)
         axes.plot(sizes, [row.mean_ns for row in points], **style, **OURS, label=f"{clock} MHz")
+        spread(
+            axes,
+            points,
+            lambda row: (row.payload_bytes, row.published_min_ns, row.published_mean_ns, row.published_max_ns),
+            color=colour,
+            alpha=0.5,
+        )
+        spread(axes, points, lambda row: (row.payload_bytes, row.min_ns, row.mean_ns, row.max_ns), color=colour)
         ideal = [row for row in study.table_5_1 if (row.burst_words, row.clock_mhz) == (burst, clock)]
         ideal = [row for row in ideal if row.memory == "ideal"]
         axes.plot(
             [row.payload_bytes for row in ideal], [row.mean_ns for row in ideal], color=colour, linewidth=0.9, ls="--"
         )
     bytes_axis(axes, (row.payload_bytes for row in rows), f"payload in bytes (the packet has {HEADERS} more)")
-    _log_ns(axes, "time to capture a packet in ns")
+    _log_ns(axes, "ns to capture a packet; bars: least to most")
     axes.set_title(f"Bursts of {burst} words", loc="left")
     axes.legend(loc="upper left")
     styles: list[tuple[str, dict[str, Any]]] = [
         ("published (bpfcap, on the board)", {**THEIRS, "marker": "o"}),
-        ("Headrace, bridge", {**OURS, "marker": "o"}),
-        ("Headrace, ideal memory", {"linestyle": "--", "linewidth": 0.9}),
+        ("Headrace, bridge (modelled)", {**OURS, "marker": "o"}),
+        ("Headrace, ideal memory (modelled)", {"linestyle": "--", "linewidth": 0.9}),
     ]
     lines_legend(axes, styles, "lower right")
-    return f"Time to capture a packet, bursts of {burst} words (bpfcap's figure 5.{BURSTS.index(burst) + 1})", figure
+    times = from_to(row.ratio for row in rows)
+    what = f"{times} times Headrace's with a memory like the board's"
+    return (
+        f"bpfcap's published time for a packet is {what}, bursts of {burst} words (figure 5.{BURSTS.index(burst) + 1})",
+        figure,
+    )
 
 
 def _time_per_byte(study: CaptureStudy) -> Drawn:
@@ -98,7 +114,25 @@ def _time_per_byte(study: CaptureStudy) -> Drawn:
         [("published", {**THEIRS, "marker": "o"}), ("Headrace, bridge", {**OURS, "marker": "o"})],
         "upper right",
     )
-    return "Time per byte for all parameters (bpfcap's figure 5.4)", figure
+    ends = [_end([row for row in rows if row.clock_mhz == max(CLOCKS_MHZ)], pick) for pick in (min, max)]
+    shown = [f"{digits(ours)} ns for {size:,} bytes (published {digits(theirs)})" for size, ours, theirs in ends]
+    return f"A byte takes {' and '.join(shown)} at best, {max(CLOCKS_MHZ)} MHz (figure 5.4)", figure
+
+
+def _end(rows: Sequence[TableRow], pick: Callable[..., int]) -> tuple[int, float, float]:
+    """The smallest or the largest packet, and the least time per byte of it, ours and published."""
+    payload = pick(row.payload_bytes for row in rows)
+    chosen = [row for row in rows if row.payload_bytes == payload]
+    ours, theirs = (min(_per_byte(row, time(row)) for row in chosen) for time in (_mean_ns, _published_ns))
+    return payload + HEADERS, ours, theirs
+
+
+def _mean_ns(row: TableRow) -> float:
+    return row.mean_ns
+
+
+def _published_ns(row: TableRow) -> float:
+    return row.published_mean_ns
 
 
 def _per_byte(row: TableRow, time_ns: float) -> float:
@@ -134,11 +168,13 @@ def _burst_length(study: CaptureStudy) -> Drawn:
     for axes in (left, right):
         bytes_axis(axes, bursts, "longest burst in words")
         axes.legend()
-    _log_ns(left, "cycles")
+    _log_ns(left, "cycles for one packet")
     left.set_title("One packet of 1,064 bytes", loc="left")
     _share_axis(right)
     right.set_title("Stream of 1,514-byte packets, 1 wait per write burst", loc="left")
-    return "Burst length: time for one packet, and what a stream gets of the bus", figure
+    narrow = [row for row in flows if row.mem_w == min(row.mem_w for row in flows)]
+    shares = ", ".join(f"{row.share:.0%} at bursts of {row.burst}" for row in (narrow[0], narrow[-1]))
+    return f"A stream of 1,514-byte packets gets {shares} words of a {narrow[0].mem_w}-bit bus", figure
 
 
 def _share_axis(axes: Axes) -> None:
@@ -172,7 +208,7 @@ def _memory_latency(study: CaptureStudy) -> Drawn:
         line(right, rows, lambda row: (row.latency_ns, 100 * row.share), **style)
     if any(row.read_buffer > READ_BUFFER for row in flows):
         left.plot([], [], color=COLOURS[-1], marker=MARKERS[-1], label="512 bits, READ_BUFFER=512 (streams)")
-    left.set_ylabel("ns")
+    left.set_ylabel("ns for one packet, modelled")
     left.set_ylim(0, 1.5 * max(row.mean_ns for row in singles))  # room for the legend
     left.yaxis.set_major_formatter(plain)
     left.legend()
@@ -184,7 +220,12 @@ def _memory_latency(study: CaptureStudy) -> Drawn:
     for axes in (left, right):
         axes.set_xlabel("memory latency in ns, reads and writes")
         axes.xaxis.set_major_formatter(plain)
-    return "Memory latency: time for one packet, and what streams get of the bus", figure
+    wide = max(row.mem_w for row in flows)
+    large = [row for row in flows if (row.mem_w, row.size) == (wide, "1514")]
+    far = [row for row in large if row.latency_ns == max(row.latency_ns for row in large)]
+    shares = ", ".join(f"{row.share:.0%} with READ_BUFFER={row.read_buffer}" for row in far)
+    where = f"of a {wide}-bit bus when memory answers after {far[0].latency_ns:,} ns" if far else ""
+    return f"Streams of 1,514 bytes get {shares} {where}", figure
 
 
 def _streams(study: CaptureStudy) -> Drawn:
@@ -210,7 +251,10 @@ def _streams(study: CaptureStudy) -> Drawn:
         axes.set_title(title, loc="left")
     _share_axis(all_axes[0])
     all_axes[0].legend(loc="lower right")
-    return "Streams out of memory: what records get of the bus, read latency 100 ns", figure
+    large = [row for row in flows if int(row.size) >= 256]
+    even, beside = (min((row.share for row in large if row.offset == offset), default=0.0) for offset in (0, 2))
+    least = f"at least {even:.1%} of the bus at multiples of 64 bytes, {beside:.1%} 2 bytes beside them"
+    return f"Streams of 256 bytes and more get {least}; read latency 100 ns", figure
 
 
 def _wire(study: CaptureStudy) -> Drawn:
@@ -238,7 +282,12 @@ def _wire(study: CaptureStudy) -> Drawn:
         bytes_axis(axes, (60, 128, 256, 512, 1514, 9000), "bytes of a frame without FCS")
         axes.tick_params(axis="x", labelsize=8)
         axes.legend(loc="center right" if axes is right else "lower right")
-    return "Wire to memory, 512 bits at 322 MHz", figure
+    parts = []
+    for ports, name in names.items():
+        if rows := [row for row in flows if row.ports == ports]:
+            dropped, packets = (sum(values) for values in zip(*((r.dropped, r.packets) for r in rows), strict=True))
+            parts.append(f"{name} into memory: {dropped:,} of {packets:,} packets dropped")
+    return f"{'; '.join(parts)}; {flows[0].mem_w} bits at {flows[0].clock_mhz:.0f} MHz", figure
 
 
 def _size(row: FlowRow | SingleRow) -> int:

@@ -1,4 +1,5 @@
-"""What the figures of all studies share: style, panels, axes, files."""
+"""What the figures of all studies share: style, panels, axes, files. A figure's title says what its points show, in
+numbers that are computed from them."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def save(figures: Mapping[str, Callable[[], Drawn]], folder: Path) -> dict[str, 
             caption, figure = draw()
             if figure is None:
                 continue
-            columns = int(12 * figure.get_figwidth())  # of this size in an inch
+            columns = int(11 * figure.get_figwidth())  # of this size in an inch
             figure.suptitle("\n".join(textwrap.wrap(caption, columns)), fontsize=10, fontweight="bold")
             figure.savefig(folder / f"{name}.png", dpi=160)
             figure.savefig(folder / f"{name}.svg", dpi=160, metadata={"Date": None})
@@ -72,6 +73,30 @@ def line(axes: Axes, rows: Sequence[Any], point: Callable[[Any], tuple[float, fl
         axes.plot(*zip(*map(point, rows), strict=True), **style)
 
 
+def spread(
+    axes: Axes, rows: Sequence[Any], point: Callable[[Any], tuple[float, float, float, float]], **style: Any
+) -> None:
+    """Bars from the least to the most around values. ``point``: x, least, value, most."""
+    if rows:
+        x, least, value, most = zip(*map(point, rows), strict=True)
+        below, above = (
+            [high - low for low, high in zip(*pair, strict=True)] for pair in ((least, value), (value, most))
+        )
+        axes.errorbar(x, value, (below, above), fmt="none", capsize=2, elinewidth=0.8, **style)
+
+
+def digits(value: float) -> str:
+    """With three digits, or all of a larger number's."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def from_to(values: Iterable[float], shown: Callable[[float], str] = digits) -> str:
+    """The least and the most of them, or the one that both are."""
+    found = list(values)
+    least, most = shown(min(found)), shown(max(found))
+    return least if least == most else f"{least} to {most}"
+
+
 def bytes_axis(axes: Axes, sizes: Iterable[float], label: str) -> None:
     """A logarithmic x axis with ticks at the given sizes."""
     ticks = sorted(set(sizes))
@@ -88,7 +113,14 @@ def log_axis(axes: Axes, label: str = "") -> None:
     """A logarithmic y axis, its numbers without exponents."""
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(lambda value, _position: _between(value, axes))
     axes.set_ylabel(label)
+
+
+def _between(value: float, axes: Axes) -> str:
+    """The label of a logarithmic axis between powers of ten, where it has few of these."""
+    low, high = axes.get_ylim()
+    return f"{value:,g}" if high < 100 * low and f"{value:.0e}"[0] in "25" else ""
 
 
 def bars(
@@ -99,13 +131,15 @@ def bars(
     **names_style: Any,
 ) -> None:
     """Groups of bars on a logarithmic scale, by their ``names``. ``series``: label, colour and heights, None: no bar.
-    ``shown``: what stands on a bar of that height."""
+    ``shown``: what stands on a bar of that height. What is modelled is hatched."""
     width = 0.8 / len(series)
     for number, (label, colour, values) in enumerate(series):
         there = [(place, value) for place, value in enumerate(values) if value is not None]
         if there:
             places = [place + (number - (len(series) - 1) / 2) * width for place, _ in there]
-            drawn = axes.bar(places, [value for _, value in there], width=width, color=colour, label=label)
+            hatch = "////" if "modelled" in label else None
+            heights = [value for _, value in there]
+            drawn = axes.bar(places, heights, width, color=colour, label=label, hatch=hatch, edgecolor="white")
             axes.bar_label(drawn, [shown(value) for _, value in there], fontsize=6, padding=1)
     axes.set_xticks(range(len(names)), names, **names_style)
     log_axis(axes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from headrace.evaluate.study import emulator_switching_figures as switching
@@ -17,10 +18,12 @@ from headrace.evaluate.study.drawing import (
     TWO,
     Drawn,
     bytes_axis,
+    from_to,
     line,
     log_axis,
     panels,
     save,
+    spread,
 )
 from headrace.evaluate.study.emulator_rows import EmulatorStudy, SingleRow
 
@@ -49,12 +52,18 @@ def _coverage(study: EmulatorStudy) -> Drawn:
             chosen = sorted((row for row in rows if (row.range_m, row.endpoint) == (range_m, endpoint)), key=_phys)
             style = {"color": colour, "marker": marker, "label": f"range {range_m:g} m"}
             line(axes, chosen, lambda row: (row.phys, 100 * row.mean), **style)
+            spread(axes, chosen, lambda row: (row.phys, 100 * row.least, 100 * row.mean, 100 * row.mean), color=colour)
         axes.set_xlabel("PHYs of a node")
-        axes.set_title("without an endpoint" if not endpoint else "with an endpoint of one PHY")
+        axes.set_title("without an endpoint" if not endpoint else "with an endpoint of one PHY", loc="left")
+        axes.set_xticks(sorted({row.phys for row in rows}))
         axes.set_ylim(0, 105)
-    both[0].set_ylabel("% of the nodes reached, in the mean")
+    both[0].set_ylabel("% of 32 nodes reached: mean, bars to the least")
     both[0].legend()
-    return "Nodes that a coordinator of one PHY reaches, of 32", figure
+    most = max(_ranges(rows))
+    reached = [row for row in rows if (row.range_m, row.endpoint) == (most, 0)]
+    shares = ", ".join(f"{row.mean:.0%}" for row in sorted(reached, key=_phys))
+    phys = ", ".join(f"{row.phys}" for row in sorted(reached, key=_phys))
+    return f"A coordinator of one PHY reaches {shares} of 32 nodes with {phys} PHYs each (range {most:g} m)", figure
 
 
 def _phys(row: object) -> int:
@@ -81,9 +90,11 @@ def _bandwidth(study: EmulatorStudy) -> Drawn:
             label = f"{nodes} nodes, {what}"
             axes.plot([row.payload for row in rows], list(map(value, rows)), **style, label=label)
     bytes_axis(axes, (row.payload for row in study.singles), "payload in bytes")
-    log_axis(axes, "Mb/s of payload on this machine")
+    log_axis(axes, "Mb/s of payload, measured here, one run")
     axes.legend(fontsize=7)
-    return "A stream alone (the thesis' figures 3.1 to 3.3)", figure
+    largest = [row for row in study.singles if row.payload == max(row.payload for row in study.singles)]
+    rates = [f"{from_to(map(value, largest))} Mb/s {what.partition(' (')[0]}" for what, value in kinds]
+    return f"A stream alone carries {', '.join(rates)}, with {largest[0].payload:,} bytes of payload", figure
 
 
 def _streams(study: EmulatorStudy) -> Drawn:
@@ -91,16 +102,32 @@ def _streams(study: EmulatorStudy) -> Drawn:
     if not rows:
         return "", None
     figure, [axes] = panels(ONE)
-    axes.plot([row.hops for row in rows], [row.mbit_s for row in rows], MARKERS[0], color=COLOURS[0], label="ours")
+    axes.plot(
+        [row.hops for row in rows],
+        [row.mbit_s for row in rows],
+        MARKERS[0],
+        color=COLOURS[0],
+        label="measured here, one run",
+    )
     theirs = [row.published_mbit_s or 0.0 for row in rows]
-    style: dict[str, Any] = {"color": "#777777", "markerfacecolor": "white", "label": "the thesis, on 20 cores"}
+    style: dict[str, Any] = {"color": "#777777", "markerfacecolor": "white", "label": "published, on 20 cores"}
     axes.plot([row.hops + 0.1 for row in rows], theirs, "X", **style)
     axes.set_xlabel("hops")
     axes.set_ylabel("Mb/s of each of 20 streams")
     axes.set_xticks(sorted({row.hops for row in rows}))
     axes.set_ylim(bottom=0)
     axes.legend()
-    return "Twenty streams among 32 nodes at the same time (the thesis' table 3.1)", figure
+    least, most = (pick(row.hops for row in rows) for pick in (min, max))
+    means = []
+    for rates in ([row.mbit_s for row in rows], theirs):
+        first, last = (
+            fmean(rate for row, rate in zip(rows, rates, strict=True) if row.hops == hops) for hops in (least, most)
+        )
+        means.append(f"{first:.1f} Mb/s over {least} hop{'s' * (least > 1)} and {last:.1f} over {most}")
+    return (
+        f"Of {len(rows)} streams at once, one carries {means[0]} in the mean; published {means[1]} (table 3.1)",
+        figure,
+    )
 
 
 def _resiliency(study: EmulatorStudy) -> Drawn:
@@ -110,14 +137,30 @@ def _resiliency(study: EmulatorStudy) -> Drawn:
     for range_m, colour, marker in zip(_ranges(study.resiliency), COLOURS, MARKERS, strict=False):
         rows = [row for row in study.resiliency if row.range_m == range_m]
         style = {"color": colour, "marker": marker}
+        spread(
+            axes,
+            rows,
+            lambda row: (row.jammed, 100 * row.least, 100 * row.after, 100 * row.most),
+            color=colour,
+        )
         line(axes, rows, lambda row: (row.jammed, 100 * row.after), **style, label=f"range {range_m:g} m, others found")
         line(axes, rows, lambda row: (row.jammed, 100 * row.left), **style, linestyle="--", label="none found")
     first = study.resiliency[0].range_m
     published = [row for row in study.resiliency if row.published is not None and row.range_m == first]
     style = {**THEIRS, "color": "#777777", "marker": "X"}
-    line(axes, published, lambda row: (row.jammed, 100 * row.published), **style, label="the thesis' table 3.3")
+    line(
+        axes,
+        published,
+        lambda row: (row.jammed, 100 * row.published),
+        **style,
+        label="published: the thesis' table 3.3",
+    )
     axes.set_xlabel("links jammed, of 32 nodes with 4 PHYs")
-    axes.set_ylabel("% of the nodes reached, in the mean of the seeds")
+    axes.set_ylabel("% of the nodes reached: mean, bars least to most")
     axes.set_ylim(0, 105)
     axes.legend(fontsize=7)
-    return "Nodes that are reached when links are jammed (the thesis' table 3.3)", figure
+    widest = [row for row in study.resiliency if row.range_m == max(_ranges(study.resiliency))]
+    last = max((row for row in widest if row.published is not None), key=lambda row: row.jammed, default=widest[-1])
+    ours = f"{last.after:.0%} of the nodes are still reached once others are found, {last.left:.0%} before"
+    theirs = f"; published {last.published:.0%}" if last.published is not None else ""
+    return f"With {last.jammed} links jammed {ours} (range {last.range_m:g} m){theirs} (table 3.3)", figure

@@ -1,12 +1,14 @@
-"""The files that a study leaves: report.md, a CSV file for each table, figures; and its table in the terminal."""
+"""The files that a study leaves: report.md, a CSV file for each table, its points as JSON, figures that are drawn from
+them; and its table in the terminal."""
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from headrace.errors import HeadraceError
 from headrace.evaluate.study import Study
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
+
+POINTS = "study.json"
+"""The file of a study's points."""
+
+_DIGITS = 6  # of numbers in it
 
 
 def write(
@@ -33,10 +40,41 @@ def write(
         for name, rows in study.tables.items():
             if rows:
                 _write_csv(folder / f"{name}.csv", rows)
-        figures = draw(study, folder)
+        text = json.dumps(_rounded(study.to_json()), separators=(",", ":"))
+        (folder / POINTS).write_text(text.replace("{", "\n{") + "\n")  # a row a line
+        figures = draw(read(type(study), folder / POINTS), folder)
         (folder / "report.md").write_text(markdown(study, figures))
     except OSError as error:
         raise HeadraceError(f"{error.filename or folder}: {error.strerror}") from None
+
+
+def read(kind: type[AnyStudy], path: Path) -> AnyStudy:
+    """What a study found, out of its points or of what ``--json`` wrote. Raises HeadraceError for another file."""
+    try:
+        found: AnyStudy = _decoded(kind, json.loads(path.read_text()))
+    except OSError as error:
+        raise HeadraceError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HeadraceError(f"{path}: no points of this study: {type(error).__name__}: {error}") from None
+    return found
+
+
+def _decoded(kind: Any, data: Any) -> Any:
+    """Plain data as dataclasses again, by the types of their fields."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = get_type_hints(kind)
+        return kind(**{each.name: _decoded(types[each.name], data[each.name]) for each in fields(kind)})
+    if get_origin(kind) is list:
+        return [_decoded(get_args(kind)[0], each) for each in data]
+    return data
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def report(study: Study, name: str, title: str, known: str, parts: Iterable[str]) -> str:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.evaluate.study.drawing import COLOURS, ONE, OURS, THEIRS, Drawn, bytes_axis, line, panels, save
+from headrace.evaluate.study.drawing import (
+    COLOURS,
+    ONE,
+    OURS,
+    THEIRS,
+    Drawn,
+    bytes_axis,
+    from_to,
+    line,
+    log_axis,
+    panels,
+    save,
+)
 from headrace.evaluate.study.filter_rows import FilterStudy
 
 
@@ -23,10 +35,20 @@ def _insertion(study: FilterStudy) -> Drawn:
     line(axes, rows, lambda row: (int(row.size), row.published_ns), **theirs)
     stored = {"color": "#bbbbbb", "label": "of that, storing the frame (modelled)"}
     line(axes, rows, lambda row: (int(row.size), row.store_ns), **stored)
-    ours = {**OURS, "color": COLOURS[0], "marker": "s", "label": "our card, between its MACs' streams"}
+    ours = {
+        **OURS,
+        "color": COLOURS[0],
+        "marker": "s",
+        "label": "our card, between its MACs' streams (modelled: cycles at 322 MHz)",
+    }
     line(axes, rows, lambda row: (int(row.size), row.ns), **ours)
     bytes_axis(axes, sizes, "frame in bytes")
-    axes.set_yscale("log")
-    axes.set_ylabel("ns")
+    log_axis(axes, "insertion latency in ns")
+    axes.set_ylim(top=8000)  # room for the legend
     axes.legend(fontsize=7)
-    return "Insertion latency (FFShark's figure 11)", figure
+    cycles = [row.latency_cycles for row in rows]
+    added = f"Our card adds {from_to(cycles)} cycle{'s' * (max(cycles) > 1)} to a packet's way"
+    theirs_ns = from_to(row.published_ns or 0 for row in rows)
+    left = sum(row.lost + row.uninspected for row in study.sizes)
+    kept = f"{left:,} packets lost or not inspected at full lines"
+    return f"{added}, FFShark {theirs_ns} ns (published, figure 11); {kept}", figure

@@ -16,6 +16,7 @@ from headrace.evaluate.study.drawing import (
     Drawn,
     bars,
     bytes_axis,
+    digits,
     line,
     log_axis,
     panels,
@@ -26,6 +27,7 @@ from headrace.evaluate.study.host_published import PCIE4_GBIT_S, PCIE4_LINK_GBIT
 from headrace.evaluate.study.host_rows import HostStudy
 
 _GREY = "#777777"
+_FULL = 0.95  # of the most: more reads in flight bring little
 
 
 def draw(study: HostStudy, folder: Path) -> dict[str, str]:
@@ -65,7 +67,15 @@ def _transfers(study: HostStudy) -> Drawn:
     bytes_axis(axes, (row.size for row in study.transfers), "transfer in bytes")
     log_axis(axes, "Gb/s, modelled")
     axes.legend(fontsize=8)
-    return "Transfers over PCIe 3.0 x8 by their size (the thesis' figures 5.8 and 6.1)", figure
+    described = {row.size: row for row in study.transfers if row.published_gbit_s is not None}
+    theirs = ", ".join(
+        f"{r.described_gbit_s:.1f} of {size:,} bytes (published {r.published_gbit_s:.0f})"
+        for size, r in described.items()
+    )
+    best = usual[-1] if usual else study.transfers[-1]
+    rates = f"reads of {best.size:,} bytes get {best.reads_gbit_s:.1f}, writes {best.writes_gbit_s:.1f} Gb/s"
+    caption = f"On PCIe 3.0 x8, {rates}"
+    return f"{caption}; the thesis' way, modelled, {theirs} (figure 6.1)", figure
 
 
 def _windows(study: HostStudy) -> Drawn:
@@ -90,7 +100,11 @@ def _windows(study: HostStudy) -> Drawn:
         axes.set_ylabel("Gb/s, modelled")
         axes.legend(fontsize=8)
     windows.set_ylim(bottom=0)
-    return "Reads in flight (figure 5.8), and the payload of a TLP (figure 5.7), PCIe 3.0 x8", figure
+    shares = {row.window: row.gbit_s / row.limit_gbit_s for row in study.windows}
+    first = next((window for window, share in shares.items() if share >= _FULL * max(shares.values())), max(shares))
+    one = min(shares)
+    caption = f"{first} reads of 512 bytes in flight reach {shares[first]:.0%} of the link's limit"
+    return f"{caption}, {one} reaches {shares[one]:.0%} (PCIe 3.0 x8, modelled; figures 5.8 and 5.7)", figure
 
 
 def _links(study: HostStudy) -> Drawn:
@@ -100,10 +114,10 @@ def _links(study: HostStudy) -> Drawn:
     rows = study.links
     names = [f"{row.generation}.0 x{row.lanes}" for row in rows]
     series = (
-        ("the link", "#dddddd", [row.link_gbit_s for row in rows]),
-        ("limit of payload, writes", "#bbbbbb", [row.limit_writes_gbit_s for row in rows]),
-        ("writes, 512 bits at 250 MHz", COLOURS[1], [row.writes_gbit_s for row in rows]),
-        ("reads, 512 bits at 250 MHz", COLOURS[0], [row.reads_gbit_s for row in rows]),
+        ("the link, by formula", "#dddddd", [row.link_gbit_s for row in rows]),
+        ("limit of payload of writes, by formula", "#bbbbbb", [row.limit_writes_gbit_s for row in rows]),
+        ("writes, modelled: 512 bits at 250 MHz", COLOURS[1], [row.writes_gbit_s for row in rows]),
+        ("reads, modelled: 512 bits at 250 MHz", COLOURS[0], [row.reads_gbit_s for row in rows]),
     )
     bars(axes, names, series, fontsize=7)
     published = [(at, row.published_gbit_s) for at, row in enumerate(rows) if row.published_gbit_s is not None]
@@ -115,7 +129,17 @@ def _links(study: HostStudy) -> Drawn:
         axes.plot([at], [PCIE4_GBIT_S], linestyle="", marker="v", color=_GREY, markerfacecolor="white", label=label)
     axes.set_ylabel("Gb/s each way")
     axes.legend(fontsize=8)
-    return "PCI Express by generation and lanes (the thesis' figure 6.7)", figure
+    shares = [
+        (
+            f"{row.generation}.0 x{row.lanes}",
+            min(row.reads_gbit_s / row.limit_reads_gbit_s, row.writes_gbit_s / row.limit_writes_gbit_s),
+        )
+        for row in rows
+    ]
+    full = sum(share >= _FULL for _, share in shares)
+    name, least = min(shares, key=lambda each: each[1])
+    caption = f"On {full} of {len(rows)} links, reads and writes reach {_FULL:.0%} and more of the limit of payload"
+    return f"{caption}; least on {name}: {least:.0%} (modelled; figure 6.7)", figure
 
 
 def _interrupts(study: HostStudy) -> Drawn:
@@ -126,13 +150,13 @@ def _interrupts(study: HostStudy) -> Drawn:
         f"{packets} / {ns // 1000} us"
         for packets, ns in dict.fromkeys((r.packets, r.time_ns) for r in study.moderations)
     ]
-    for number, gap in enumerate(dict.fromkeys(row.gap_ns for row in study.moderations)):
+    for at, gap in enumerate(dict.fromkeys(row.gap_ns for row in study.moderations)):
         rows = [row for row in study.moderations if row.gap_ns == gap]
         label = f"a packet in {gap / 1000:g} us"
-        style = {**OURS, "color": COLOURS[number], "marker": MARKERS[number], "label": label}
+        style = {**OURS, "color": COLOURS[at], "marker": MARKERS[at], "label": label}
         line(both[0], list(enumerate(rows)), lambda each: (each[0], each[1].interrupts_s / 1000), **style)
         line(both[1], list(enumerate(rows)), lambda each: (each[0], each[1].p99_ns / 1000), **style)
-    for axes, label in zip(both, ("thousands of interrupts a second", "us to the driver, p99"), strict=True):
+    for axes, label in zip(both, ("thousands of interrupts a second", "time to the driver in us, p99"), strict=True):
         axes.set_xticks(range(len(names)), names)
         axes.set_xlabel("packets that an interrupt waits for / at most")
         axes.set_yscale("log")
@@ -140,4 +164,10 @@ def _interrupts(study: HostStudy) -> Drawn:
         axes.yaxis.set_minor_formatter("")
         axes.set_ylabel(label)
         axes.legend(fontsize=8)
-    return "Interrupts and latency by moderation", figure
+    rows = [row for row in study.moderations if row.gap_ns == min(row.gap_ns for row in study.moderations)]
+    ends = [pick(rows, key=lambda row: row.packets) for pick in (min, max)]
+    interrupts = " to ".join(digits(row.interrupts_s / 1000) for row in ends)
+    p99 = " to ".join(digits(row.p99_ns / 1000) for row in ends)
+    caption = f"Waiting for {ends[1].packets} packets instead of {ends[0].packets} takes interrupts"
+    caption += f" from {interrupts} thousand a second and p99 to the driver from {p99} us"
+    return f"{caption} ({rows[0].gap_ns / 1000:g} us between packets)", figure

@@ -103,10 +103,11 @@ def measure(
 @dataclass(frozen=True)
 class _Beside:
     """What Open vSwitch carries on this machine: connections by tables, packets of data and payload; floods of one flow
-    by size."""
+    by size. ``most_ns``: processor time of a packet in the worst run, by either."""
 
     connections: Mapping[tuple[int, int, int], Connections]
     floods: Mapping[int, Flood]
+    most_ns: Mapping[tuple[int, int, int] | int, float]
 
 
 def _beside(full: bool, found: Mapping[str, Sequence[tuple[dict[str, Any], Any]]]) -> tuple[_Beside, str]:
@@ -115,18 +116,25 @@ def _beside(full: bool, found: Mapping[str, Sequence[tuple[dict[str, Any], Any]]
     cases += [(1, arguments["data"], arguments["payload"]) for arguments, _ in found["connections"]]
     sizes = [each.size for _, result in found["small"] for each in result]
     try:
-        connections = _best(ovs_rates.connections, list(dict.fromkeys(cases)))
-        floods = _best(ovs_rates.floods, sizes, 1 << (16 if full else 13))
+        connections, slow_connections = _best(ovs_rates.connections, list(dict.fromkeys(cases)))
+        floods, slow_floods = _best(ovs_rates.floods, sizes, 1 << (16 if full else 13))
     except HeadraceError as error:
-        return _Beside({}, {}), str(error)
+        return _Beside({}, {}, {}), str(error)
     by_case = {(each.tables, each.data, each.payload): each for each in connections}
-    return _Beside(by_case, {each.size: each for each in floods if each.flows == "one"}), ""
+    by_size = {each.size: each for each in floods if each.flows == "one"}
+    most_ns: dict[tuple[int, int, int] | int, float] = {
+        (each.tables, each.data, each.payload): each.cpu_ns for each in slow_connections
+    }
+    most_ns |= {each.size: each.cpu_ns for each in slow_floods if each.flows == "one"}
+    return _Beside(by_case, by_size, most_ns), ""
 
 
-def _best(measured: Callable[..., list[Rate]], *arguments: Any) -> list[Rate]:
-    """Of some runs, that with the least processor time for each case: what else the machine does only adds to it."""
+def _best(measured: Callable[..., list[Rate]], *arguments: Any) -> tuple[list[Rate], list[Rate]]:
+    """Of some runs, that with the least processor time for each case, as what else the machine does only adds to it;
+    and that with the most."""
     runs = [measured(*arguments) for _ in range(_RUNS)]
-    return [min(case, key=lambda each: each.cpu_ns) for case in zip(*runs, strict=True)]
+    cases = [sorted(case, key=lambda each: each.cpu_ns) for case in zip(*runs, strict=True)]
+    return [case[0] for case in cases], [case[-1] for case in cases]
 
 
 def _depths(found: Sequence[tuple[dict[str, Any], Any]], beside: _Beside) -> list[DepthRow]:
@@ -158,6 +166,7 @@ def _connection(arguments: dict[str, Any], carried: Carried, beside: _Beside) ->
         carried.packets_s / 1e3,
         None if ovs is None else ovs.packets_s / 1e3,
         None if ovs is None else 1e6 / ovs.cpu_ns,
+        None if ovs is None else 1e6 / beside.most_ns[1, data, payload],
         None if ovs is None else 1e6 / ovs.again_cpu_ns,
         theirs,
         published,
@@ -172,6 +181,7 @@ def _small(carried: Carried, beside: _Beside) -> SmallRow:
         2 * carried.size / (carried.size + switch_loads.GAP) * switch_loads.LINE / 1e9,
         None if ovs is None else ovs.packets_s * bits / 1e9,
         None if ovs is None else bits / ovs.cpu_ns,
+        None if ovs is None else bits / beside.most_ns[carried.size],
     )
 
 

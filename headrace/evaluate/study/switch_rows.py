@@ -38,13 +38,15 @@ class SizeRow:
 @dataclass(frozen=True)
 class ConnectionRow:
     """Connections that begin and end, thousands of packets a second. ``data``: packets of each beside the two that open
-    it. The card's are modelled, ``ovs`` those of this machine, wall clock and a core's processor time."""
+    it. The card's are modelled, ``ovs`` those of this machine, wall clock and a core's processor time: in the best of
+    some runs, and in the worst."""
 
     data: int
     payload: int
     card_kpps: float
     ovs_kpps: float | None
     ovs_core_kpps: float | None
+    ovs_core_least_kpps: float | None
     ovs_known_core_kpps: float | None
     published_ovs_kpps: float
     published_kpps: float
@@ -53,13 +55,14 @@ class ConnectionRow:
 @dataclass(frozen=True)
 class SmallRow:
     """Packets of a size, Gb/s of frames: the card's two lines are modelled; Open vSwitch's on a core of this machine,
-    of one flow, wall clock and processor time."""
+    of one flow, wall clock and processor time: in the best of some runs, and in the worst."""
 
     size: int
     card_gbit_s: float
     lines_gbit_s: float
     ovs_gbit_s: float | None
     ovs_core_gbit_s: float | None
+    ovs_core_least_gbit_s: float | None
 
 
 @dataclass(frozen=True)
