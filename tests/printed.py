@@ -8,24 +8,53 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from patience import HANG_S, until
 
 from headrace import paths
+from headrace.cache import cache_root
 from headrace.cli.common import READY
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```|^((?:    [^\n]*\n)+)", re.DOTALL | re.MULTILINE)
 _HEADRACE = f"""#!/bin/sh
 exec {sys.executable} -c "import sys; from headrace.cli import main; sys.exit(main())" "$@"
 """
+_CARD = re.compile(r"headrace (\w+) (?:run|--port)\b")
+_CABLES = (
+    "ip netns add far",
+    "for n in 0 1 2; do ip link add eth$n type veth peer name far$n netns far; done",
+    "for n in 0 1 2; do ip link set eth$n up; ip -n far link set far$n up; done",
+    "ip addr add 10.0.0.254/24 dev eth0; ip -n far addr add 10.0.0.1/24 dev far0",
+)
+_SENDER = """
+import itertools, socket, time
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether
+upper = [UDP(sport=53), UDP(dport=53), UDP(dport=9), TCP(dport=80), TCP(sport=443), ICMP()]
+inside = [ARP(), *(IP(dst="10.9.9.9") / each for each in upper)]
+packets = [bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / each) for each in inside]
+sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range(3)]
+for number, each in enumerate(sockets):
+    each.bind((f"far{number}", 0))
+print("sends", flush=True)
+while True:
+    for each, packet in itertools.product(sockets, packets):
+        each.send(packet)
+    time.sleep(0.02)
+"""
 _NETWORK = "mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && echo && exec sleep infinity"
+
+
+def blocks(page: str) -> list[str]:
+    """Those of a page, without what they are set in by."""
+    text = (paths.share() / page).read_text()
+    return [textwrap.dedent(each[1] or each[2]) for each in BLOCK.finditer(text)]
 
 
 def block(page: str, begins: str) -> list[tuple[str, str]]:
     """Lines of the block of a page that begins so, each with what the page shows of its output."""
-    text = (paths.share() / page).read_text()
-    lines = next(found for each in BLOCK.finditer(text) if (found := (each[1] or each[2]).lstrip()).startswith(begins))
+    lines = next(each for each in blocks(page) if each.startswith(begins))
     typed: list[tuple[str, str]] = []
     prompt = lines[:2] if lines[:2] in ("$ ", "# ") else ""
     for line in lines.replace("\\\n", " ").splitlines():
@@ -38,22 +67,25 @@ def block(page: str, begins: str) -> list[tuple[str, str]]:
 
 class Terminals:
     """Each line is typed in a terminal of its own; variables stay. What a line starts and doesn't end, such as a card
-    on live links, runs until all is typed, and then is interrupted."""
+    on live links, runs until all is typed, or until a card is started at the same socket, and then is interrupted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in (".venv/bin", "run", "home"):
+        for name in (".venv/bin", "run", "home/.local/bin"):
             (folder / name).mkdir(parents=True)
         command = folder / ".venv/bin/headrace"
         command.write_text(_HEADRACE)
         command.chmod(0o755)
         self._env = {
             **os.environ,
-            "PATH": f"{command.parent}:{os.environ['PATH']}",
+            "PATH": f"{command.parent}:{folder}/home/.local/bin:{os.environ['PATH']}",
             "PYTHONPATH": str(paths.share()),
             "XDG_RUNTIME_DIR": str(folder / "run"),
+            "HOME": str(folder / "home"),
+            "HEADRACE_CACHE": str(cache_root()),
         }
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._env.pop("XDG_CONFIG_HOME", None)
+        self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
         self._count = 0
         words = ["unshare", "--net", "--mount", "sh", "-c", _NETWORK]
         self._network = subprocess.Popen(words, stdout=subprocess.PIPE)
@@ -63,8 +95,27 @@ class Terminals:
     def __enter__(self) -> Terminals:
         return self
 
+    def cables(self) -> None:
+        """eth0, eth1 and eth2 are there; at their other ends packets of many kinds are sent, for ever, and 10.0.0.1
+        answers behind eth0."""
+        for line in _CABLES:
+            subprocess.run([*self.there, "bash", "-e", "-c", line], check=True)
+        words = [*self.there, "ip", "netns", "exec", "far", sys.executable, "-c", _SENDER]
+        sender = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+        assert sender.stdout is not None and sender.stdout.readline()
+        self._running.append(("", sender))
+
+    def run(self, program: str) -> str:
+        """Gives what a program in Python prints."""
+        (self._folder / "program.py").write_text(program)
+        return self.type(f"{sys.executable} program.py")
+
     def type(self, line: str) -> str:
-        """Gives what a line writes until it has ended well, or is ready (with ``-c``, it ends)."""
+        """Gives what a line writes until it has ended well, or is ready (with ``-c`` or ``--background``, it ends)."""
+        if card := _CARD.search(line):
+            for other in [each for each in self._running if each[0] == card[1]]:
+                self._end(other[1])
+                self._running.remove(other)
         self._count += 1
         path = self._folder / f"home/said{self._count}"
         before, after = ". home/variables 2>/dev/null", "code=$?; declare -p > home/variables; exit $code"
@@ -78,22 +129,25 @@ class Terminals:
         ready = tuple(f"headrace: {word}" for word in READY)
 
         def stays() -> bool:
-            return not re.search(r" -c \d", line) and any(
-                each.startswith(ready) for each in path.read_text().splitlines()
-            )
+            said = path.read_text().splitlines()
+            return not re.search(r" -c \d| --background", line) and any(each.startswith(ready) for each in said)
 
         until(lambda: process.poll() is not None or stays(), line)
         if process.poll() is None:
-            self._running.append(process)
+            self._running.append((card[1] if card else "", process))
         assert not process.returncode, f"{line}: {path.read_text()}"
         return path.read_text()
 
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        process.wait(HANG_S)
+
     def __exit__(self, *_: object) -> None:
         try:
-            for process in reversed(self._running):
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGINT)
-                process.wait(HANG_S)
+            for _, process in reversed(self._running):
+                self._end(process)
         finally:
             self._network.kill()
             self._network.wait()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks of README and manual run as printed: in order, with what they start; outputs are compared where they are the
-same on every machine."""
+same on every machine. Each block has its test, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -8,17 +8,43 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from printed import Terminals, block
+from printed import Terminals, block, blocks
 from soak import soak
 
+from headrace import paths
 from headrace.traffic import realistic_capture
 
 pytestmark = pytest.mark.live
 
 _WALL = re.compile(r".*wall clock.*\n|^╭.*\n|^╰.*\n| +(?=│)", re.MULTILINE)
 """What depends on the machine in what a card reports, and how wide that makes its frame."""
+
+MINE = """#include "core.h"
+struct Desc packet;
+unsigned int count;
+int main(void) {
+  init_slots(8, 0, 4096);
+  set_masks(0x30);
+  while (1)
+    if (in_pkt_ready()) {
+      read_in_pkt(&packet);
+      if (++count > 3) packet.len = 0;
+      packet.port ^= 1;
+      pkt_send(&packet);
+    }
+}
+"""
+FILES = {
+    "mine.c": MINE,
+    "fixed.c": MINE,
+    "drop.txt": "10.0.3.0/24\n10.0.5.7\n",
+    "web.rules": 'alert tcp any any -> any 80 (msg:"shell"; content:"cmd.exe"; nocase; sid:7;)\n',
+    "flows.txt": "in_port=1,actions=output:2\n",
+}
+"""What pages take for granted, beside captures."""
 
 
 @pytest.fixture(scope="module")
@@ -30,55 +56,214 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def terminals(tmp_path: Path, traffic: Path) -> Iterator[Terminals]:
-    """In a folder with what pages take for granted: a capture, the demo's, a program that measures."""
+    """In a folder with what pages take for granted: captures, the demo's, programs, lists."""
     shutil.copy(traffic, tmp_path)
     (tmp_path / "build/demo").mkdir(parents=True)
     shutil.copy(traffic, tmp_path / "build/demo/traffic.pcap")
-    (tmp_path / "source.bpf").write_text("ldh [12]\njne #0x800, other\nldb [29]\nret a\nother: ret #1023\n")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    program = next(each for each in blocks("docs/filter-card.md") if each.startswith("; packets by"))
+    (tmp_path / "source.bpf").write_text(program)
     with Terminals(tmp_path) as found:
         yield found
 
 
 ALL = slice(None)
-
-
-@pytest.mark.parametrize(
-    ("page", "begins", "lines"),
-    [
-        ("README.md", ".venv/bin/headrace filter 'tcp port 80'", ALL),
-        ("README.md", "$ .venv/bin/headrace measure", ALL),
-        ("docs/filter-card.md", "$ headrace measure", ALL),
-        ("docs/filter-card.md", "headrace measure @source", ALL),
-        soak("README.md", "make dashboard", slice(1, None)),
-    ],
+README, FILTER, CAPTURE, LINK, NIC = (
+    "README.md",
+    *(f"docs/{name}-card.md" for name in ("filter", "capture", "link", "nic")),
 )
+BRIDGE, RPU, SWITCH = (f"docs/{name}-card.md" for name in ("bridge", "rpu", "switch"))
+EMULATOR, HARNESS, HOST = "docs/emulator.md", "docs/harness.md", "docs/host-interface.md"
+COMMANDS, EXPORT, REGISTERS, SYNTHESIS = (
+    f"docs/{name}.md" for name in ("command-line", "export", "registers", "synthesis")
+)
+
+END_WELL: list[Any] = [
+    (README, ".venv/bin/headrace filter 'tcp port 80'", ALL),
+    (README, "$ .venv/bin/headrace measure", ALL),
+    (FILTER, "$ headrace measure", ALL),
+    (FILTER, "headrace measure @source", ALL),
+    soak(README, "make dashboard", slice(1, None)),
+    soak(COMMANDS, "headrace --help", ALL),
+    soak(COMMANDS, "headrace docs --man", ALL),
+    soak(COMMANDS, "headrace completion", ALL),
+    soak(CAPTURE, "headrace extcap install", ALL),
+    soak(EMULATOR, "headrace emulate plan", ALL),
+]
+ON_CABLES: list[Any] = [
+    soak(README, ".venv/bin/headrace capture -i iface:eth0", ALL),
+    soak(CAPTURE, "$ headrace capture -i iface:eth0", ALL),
+    soak(CAPTURE, "capture=$(", ALL),
+    soak(FILTER, "headrace filter 'udp port 53'", ALL),
+    soak(LINK, "headrace link --port 0=in.pcap", ALL),
+    soak(NIC, "headrace nic run --port 0=iface:eth1", ALL),
+]
+SHOWN: list[Any] = [
+    (FILTER, "$ headrace filter 'tcp src port 101'"),
+    soak(README, "$ .venv/bin/headrace bridge"),
+    soak(BRIDGE, "$ headrace bridge recv"),
+]
+PINGED: list[Any] = [
+    soak(README, "switch=$("),
+    soak(LINK, "headrace link --port 0=tap:left"),
+    soak(NIC, "headrace nic run --port vf:0=tap:h0 --port vf:1=tap"),
+]
+CARD = "from headrace.card import Card\ncard = Card.open('filter', {'CORES': 4})\n"
+PROGRAMS: list[Any] = [
+    soak(CAPTURE, "from headrace.net import bpf", ""),
+    soak(CAPTURE, "from headrace.cards.capture.run import driver_of", ""),
+    soak(HARNESS, "from headrace.card import Card", ""),
+    soak(HARNESS, "card.send(", CARD),
+    soak(LINK, "from headrace.cards.link.card", ""),
+    soak(NIC, "from headrace.card.functions", ""),
+    soak(REGISTERS, "card.regs.control", CARD),
+]
+ELSEWHERE = {
+    (README, "make demo"): "tests/cli/test_demo.py",
+    (FILTER, "from headrace.net import bpf"): "tests/cli/test_printed.py",
+    (FILTER, "91397"): "tests/cli/test_printed.py",
+    (FILTER, "; packets by"): "tests/cli/test_printed.py",
+    (HARNESS, "hr_card"): "tests/card/test_harness_capture.py",
+    (EMULATOR, "dask scheduler"): "tests/emulator/test_cluster.py",
+}
+"""Tests of other files that follow a block, or blocks that these here take with another one."""
+
+_IN_FULL = (
+    "measures for minutes, and --full for hours, then writes into the pages; tests/cli/test_study*.py measure less"
+)
+CANNOT = {
+    (README, "make test"): "runs all tests, this one too",
+    ("docs/stream.md", "pytest tests/rtl"): "runs other tests",
+    ("docs/architecture.md", ".venv/bin/python tests/mutation"): "v1 and v2 stand for commits of the reader's",
+    (COMMANDS, "pip install"): "changes the environment of the tests",
+    (COMMANDS, "apt install"): "changes the machine",
+    (CAPTURE, "headrace capture -i SOURCE"): "stands for all captures",
+    (FILTER, "headrace filter EXPR"): "stands for all filters",
+    (
+        HOST,
+        "headrace switch run --learn --port vf:0=vhost:/tmp/vf0 ",
+    ): "... stands for the options of the reader's guest",
+    (REGISTERS, "from headrace.registers"): "read_word and write_word stand for functions of the reader's",
+    **{
+        (f"docs/study-{name}.md", f"headrace study {name}"): _IN_FULL
+        for name in ("bridge", "capture", "emulator", "filter", "host", "rpu", "switch")
+    },
+}
+"""Why a block can't run as it is printed."""
+
+NOT_YET = [
+    (README, ".venv/bin/headrace new block"),
+    (LINK, "headrace switch run --learn"),
+    (SWITCH, "headrace switch run --learn"),
+    (HOST, "headrace switch run --learn --port vf:0=tap:h0 -P"),
+    (RPU, "headrace rpu profile"),
+    (RPU, "headrace rpu run forwarder"),
+    (HOST, "headrace switch run --learn --port vf:0=tap:h0 --port"),
+    (RPU, "headrace rpu run nic --units 2 --port 0=tap:wire --port vf:0=tap:h0"),
+    (README, ".venv/bin/headrace switch run --controller"),
+    (README, ".venv/bin/headrace rpu run"),
+    (README, ".venv/bin/headrace filter tcp gen:"),
+    (BRIDGE, "# headrace bridge run"),
+    (BRIDGE, "from headrace"),
+    (CAPTURE, "$ headrace capture -i cut"),
+    (CAPTURE, "tshark"),
+    (EMULATOR, "headrace emulate new"),
+    (EMULATOR, "headrace emulate status"),
+    (EMULATOR, "headrace emulate sweep"),
+    (EMULATOR, "headrace emulate dashboard"),
+    (EMULATOR, "from headrace"),
+    (EMULATOR, "with Emulation"),
+    (EXPORT, "headrace export"),
+    (FILTER, "$ headrace filter tcp cut.pcap"),
+    (HARNESS, "card.memory.map"),
+    (HARNESS, "from headrace.card.packet_memory"),
+    (HARNESS, "card.bind_interrupt"),
+    (HARNESS, "path = card.console"),
+    (HARNESS, "$ .venv/bin/python tests/card/bench_harness.py"),
+    (HOST, "headrace switch run --learn --port vf:0=vhost:/tmp/vf0,trusted"),
+    (LINK, "from headrace.card.control"),
+    (NIC, "headrace nic run --port vf:0=vhost"),
+    (RPU, "headrace rpu stats"),
+    (RPU, "headrace rpu build"),
+    (RPU, "from headrace.cards.rpu.bench"),
+    (RPU, "def test_"),
+    (RPU, "base = card"),
+    (RPU, "headrace rpu run mine"),
+    (RPU, "headrace rpu run nic --units 2 --port 0=tap:wire --port vf:0=vhost"),
+    (RPU, "headrace rpu swap"),
+    (RPU, "from headrace.cards.rpu.swap"),
+    (RPU, "swap(card"),
+    (RPU, "from headrace.cards.rpu import"),
+    (RPU, "with open_rpu_card"),
+    (SWITCH, "ovs-ofctl"),
+    (SWITCH, "headrace switch flows"),
+    (SWITCH, "headrace switch add-flow"),
+    (SYNTHESIS, "headrace synth"),
+]
+"""Blocks that could run as printed, and that no test types."""
+
+FOLLOWED = {"docs/tutorial.md": "tests/cli/test_tutorial.py"}
+"""Pages whose blocks a test of their own follows, all of them."""
+
+_IS_TYPED = re.compile(
+    r"^(?:[$#] )?(?:\w+=\$\()?(?:\.venv/bin/|sudo )?"
+    r"(?:headrace|python|pip|apt|make|dask|tshark|ovs-ofctl|pytest|from|import|with|def)\b"
+    r"|^(?:\w+ = )?card\.|^\w+\(card\b",
+    re.MULTILINE,
+)
+
+
+def test_each_block_is_run_or_says_why_not() -> None:
+    run = [(each.values if hasattr(each, "values") else each)[:2] for each in END_WELL + ON_CABLES + SHOWN + PINGED]
+    run += [(each.values if hasattr(each, "values") else each)[:2] for each in PROGRAMS]
+    known = [*run, *ELSEWHERE, *CANNOT, *NOT_YET]
+    assert len(known) == len(set(known))
+    root = paths.share()
+    found = []
+    for path in [root / README, *sorted((root / "docs").glob("*.md"))]:
+        page = str(path.relative_to(root))
+        for text in blocks(page) if page not in FOLLOWED else []:
+            names = [name for name in known if name[0] == page and text.startswith(name[1])]
+            assert len(names) == 1 or (not names and not _IS_TYPED.search(text)), f"{page}: {names}: {text}"
+            found += names
+    assert sorted(found) == sorted(known), "each name is that of one block"
+    assert all((root / file).exists() for file in [*ELSEWHERE.values(), *FOLLOWED.values()])
+
+
+@pytest.mark.parametrize(("page", "begins", "lines"), END_WELL)
 def test_a_block_ends_well(terminals: Terminals, page: str, begins: str, lines: slice) -> None:
+    if page == EMULATOR:
+        terminals.type("headrace emulate new scenario.toml")
     for line, _ in block(page, begins)[lines]:
         terminals.type(line)
 
 
-@pytest.mark.parametrize(
-    ("page", "begins"),
-    [
-        ("docs/filter-card.md", "$ headrace filter 'tcp src port 101'"),
-        soak("README.md", "$ .venv/bin/headrace bridge"),
-        soak("docs/bridge-card.md", "$ headrace bridge recv"),
-    ],
-)
+@pytest.mark.parametrize(("page", "begins", "lines"), ON_CABLES)
+def test_a_block_ends_well_on_live_interfaces(terminals: Terminals, page: str, begins: str, lines: slice) -> None:
+    terminals.cables()
+    for line, _ in block(page, begins)[lines]:
+        terminals.type(line)
+
+
+@pytest.mark.parametrize(("page", "begins", "before"), PROGRAMS)
+def test_a_program_ends_well(terminals: Terminals, page: str, begins: str, before: str) -> None:
+    terminals.run(before + next(text for text in blocks(page) if text.startswith(begins)))
+
+
+def test_the_filter_cards_program_prints_what_the_page_shows(terminals: Terminals) -> None:
+    shown = next(text for text in blocks(FILTER) if text.startswith("91397"))
+    assert terminals.run(next(text for text in blocks(FILTER) if text.startswith("from "))).endswith(shown)
+
+
+@pytest.mark.parametrize(("page", "begins"), SHOWN)
 def test_a_block_prints_what_the_page_shows(terminals: Terminals, page: str, begins: str) -> None:
     for line, shown in block(page, begins):
         said = _WALL.sub("", terminals.type(line))
         assert all(each in said.splitlines() for each in _WALL.sub("", shown).splitlines()), said
 
 
-@pytest.mark.parametrize(
-    ("page", "begins"),
-    [
-        soak("README.md", "switch=$("),
-        soak("docs/link-card.md", "headrace link --port 0=tap:left"),
-        soak("docs/nic-card.md", "headrace nic run --port vf:0=tap:h0 --port vf:1=tap"),
-    ],
-)
+@pytest.mark.parametrize(("page", "begins"), PINGED)
 def test_hosts_ping_each_other(terminals: Terminals, page: str, begins: str) -> None:
     said = [terminals.type(line) for line, _ in block(page, begins)]
     received = [int(each) for text in said for each in re.findall(r"(\d+) received", text)]
