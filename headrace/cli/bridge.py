@@ -105,8 +105,8 @@ def recv_command(
     )
     common.check_links([link])
     common.become(user)
-    with common.progress_line() as progress:
-        report = receive(job, None if progress is None else lambda part: progress("receiving", part))
+    with common.progress_line() as progress, common.unpacked(job) as inside:
+        report = receive(inside, None if progress is None else lambda part: progress("receiving", part))
     return _show(report, "received", json, quiet or write == "-")
 
 
@@ -147,8 +147,8 @@ def trace_command(
     )
     common.check_links([link])
     common.become(user)
-    with common.progress_line() as progress:
-        report = receive(job, None if progress is None else lambda part: progress("receiving", part))
+    with common.progress_line() as progress, common.unpacked(job) as inside:
+        report = receive(inside, None if progress is None else lambda part: progress("receiving", part))
     if "-" not in (json, write):
         for step, bits_per_s in enumerate(report.trace, 1):
             print(f"{step * timestep_ms / 1e3:10.3f} s {bits_per_s / 1e3:12.1f} kbit/s")
@@ -242,8 +242,8 @@ def run_command(
     common.check_links([link, link1])
     say = common.background(background, json, say=lambda line: print(line, file=sys.stderr, flush=True))
     common.become(user)
-    with common.progress_line():
-        status = run(job, None if quiet and not background else say)
+    with common.progress_line(), common.unpacked(job) as inside:
+        status = run(inside, None if quiet and not background else say)
     if json is not None:
         report.write_json(status, json)
     return 1 if status["missing"] or status["errors"] else 0

@@ -212,7 +212,8 @@ Job = TypeVar("Job")
 
 @contextmanager
 def unpacked(job: Job) -> Iterator[Job]:
-    """A card's job that reads what is in packed captures: of its ``sources``, and ``functions`` if it has some.
+    """A card's job that reads what is in packed captures: of its ``link`` or ``links``, or of its ``sources``, and
+    ``functions`` if it has some.
 
     Raises HeadraceError at the end where not all of one could be unpacked.
     """
@@ -228,8 +229,13 @@ def unpacked(job: Job) -> Iterator[Job]:
             inside.append(opened)
             return opened.source.link
 
-        found = {name: getattr(job, name) for name in ("sources", "functions") if hasattr(job, name)}
-        links = {name: {port: link(text) for port, text in of.items()} for name, of in found.items()}
+        def each(of: Any) -> Any:
+            if isinstance(of, dict):
+                return {port: link(text) for port, text in of.items()}
+            return link(of) if isinstance(of, str) else tuple(map(link, of))
+
+        names = ("link", "links", "sources", "functions")
+        links = {name: each(getattr(job, name)) for name in names if hasattr(job, name)}
         yield replace(job, **links)  # type: ignore[type-var]
         for opened in inside:
             if (fault := opened.fault(None)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import random
@@ -74,6 +75,19 @@ def test_recv_gives_every_packet_to_software(tmp_path: Path, capsys: pytest.Capt
     text = capsys.readouterr().out
     assert text.startswith(f"300 packets received, {data['bytes']:,} bytes, in {data['batches']} batches\n")
     assert "host pcie" in text
+
+
+def test_a_packed_capture_is_unpacked_and_a_broken_one_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, wanted = capture(tmp_path / "in.pcap")
+    packed, out = tmp_path / "in.pcap.gz", tmp_path / "out.pcap"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert run("recv", 8, 1, 1000, "--link", f"pcap:{packed}", "-w", out, "-q") == 0
+    assert frames(out) == wanted
+    packed.write_bytes(packed.read_bytes()[:-9])
+    assert run("recv", 8, 1, 1000, "--link", f"pcap:{packed}", "-w", out, "-q") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"headrace: {packed}: it can't all be unpacked: ") and error.count("\n") == 1
+    assert frames(out) == wanted[: len(frames(out))] and len(frames(out)) > 290
 
 
 def test_recv_ends_after_so_many_packets(tmp_path: Path) -> None:
