@@ -228,6 +228,11 @@ def _filter(words: list[str], file: str | None, snaplen: int | None, optimize: b
 _STOPS = ("duration", "filesize", "files", "packets")
 _SWITCHES = (*_STOPS, "interval")
 _KB = 1000  # dumpcap's
+_INSTEAD = {
+    "printname": "the report has the names of all files: --json FILE",
+    "nametimenum": "a file's number comes before its time; -G 60 -w NAME_%H%M%S has the time",
+}
+"""Of dumpcap's -b: what to use instead."""
 
 
 def _limits(
@@ -276,6 +281,8 @@ def _conditions(texts: list[str], option: str, known: tuple[str, ...]) -> dict[s
     found: dict[str, int] = {}
     for text in texts:
         what, _, number = text.partition(":")
+        if known == _SWITCHES and what in _INSTEAD:
+            raise HeadraceError(f"{option} {text}: {_INSTEAD[what]}", 2)
         if what not in known or not (number.isascii() and number.isdecimal() and 0 < int(number) < 1 << 31):
             raise HeadraceError(f"{option} {text}: not WHAT:N, with WHAT of {', '.join(known)} and N from 1", 2)
         if what in found:
