@@ -51,6 +51,13 @@ def _all_written(row: Mapping[str, Any]) -> bool:
     return row["written"] is None or row["written"] == row["matched"]
 
 
+def _matched_and_written(row: Mapping[str, Any]) -> str:
+    """The packets of a filter: those in its file and, where the card had matched more when it stopped, those too."""
+    if _all_written(row):
+        return f"{row['matched']:,}"
+    return f"{row['written']:,} in the file; {row['matched']:,} matched until the card stopped"
+
+
 def _programs(data: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
@@ -64,7 +71,7 @@ def _programs(data: Mapping[str, Any]) -> Table:
         table.add_row(
             Text(row["expression"] or "(everything)"),
             Text(row["path"] or "counted only"),
-            f"{row['matched']:,}" + ("" if _all_written(row) else f", {row['written']:,} in the file"),
+            _matched_and_written(row),
             _share(row["matched"], data["packets"]),
             _size(row["bytes"]),
             f"{row['errors']:,}",
@@ -82,7 +89,9 @@ def filter_figures(data: Mapping[str, Any]) -> Table:
     table.add_column(style="dim")
     packets, cycles = data["packets"], data["cycles"]
     seconds = cycles / data["clock_hz"]
-    table.add_row("packets", f"{packets:,} ({_size(data['bytes'])}), {data['matched']:,} matched", "measured")
+    # Where not all was written, packets were still on their way through the card: the filters' own counts say more.
+    matched = f", {data['matched']:,} matched" if all(map(_all_written, data["programs"])) else ""
+    table.add_row("packets", f"{packets:,} ({_size(data['bytes'])}){matched}", "measured")
     table.add_row("not inspected", _loss(data["uninspected"], packets), "measured")
     table.add_row("lost", _loss(data["lost"], packets), "measured")
     if data.get("missed"):

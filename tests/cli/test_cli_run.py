@@ -168,7 +168,9 @@ def test_a_report_says_what_a_full_disk_has_taken(tmp_path: Path) -> None:
     for out, program in zip(outs, data["programs"], strict=True):
         assert program["written"] == len(records(out))
     assert 0 < data["programs"][0]["written"] < data["programs"][0]["matched"]
-    assert f"{data['programs'][0]['written']:,} in the file" in result.stderr
+    first = data["programs"][0]
+    assert f"{first['written']:,} in the file; {first['matched']:,} matched until the card stopped" in result.stderr
+    assert result.stderr.count("matched") == 2  # of each filter: no third number beside them
 
 
 def test_a_full_disk_is_one_line_and_exit_code_1(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
