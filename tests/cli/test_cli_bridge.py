@@ -83,6 +83,7 @@ def test_a_packed_capture_is_unpacked_and_a_broken_one_told(tmp_path: Path, caps
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert run("recv", 8, 1, 1000, "--link", f"pcap:{packed}", "-w", out, "-q") == 0
     assert frames(out) == wanted
+    capsys.readouterr()  # the first run of a harness may say that it is built
     packed.write_bytes(packed.read_bytes()[:-9])
     assert run("recv", 8, 1, 1000, "--link", f"pcap:{packed}", "-w", out, "-q") == 1
     error = capsys.readouterr().err
