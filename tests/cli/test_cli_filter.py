@@ -3,6 +3,7 @@
 The card is replaced here by a stand-in that keeps the job; tests/card runs the real one.
 """
 
+import importlib
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,7 @@ class Stand:
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Stand:
     stand = Stand()
+    importlib.import_module("headrace.cards.filter.blocks")  # has the real one, also after this test
     monkeypatch.setattr(filter, "run_filter", stand.run)
     return stand
 
