@@ -53,8 +53,11 @@ def blocks(page: str) -> list[str]:
 
 
 def block(page: str, begins: str) -> list[tuple[str, str]]:
-    """Lines of the block of a page that begins so, each with what the page shows of its output."""
+    """Lines of the block of a page that begins so, each with what the page shows of its output. A program in Python is
+    a line."""
     lines = next(each for each in blocks(page) if each.startswith(begins))
+    if lines.startswith(("from ", "import ")):
+        return [(f"{sys.executable} - <<'END'\n{lines}END", "")]
     typed: list[tuple[str, str]] = []
     prompt = lines[:2] if lines[:2] in ("$ ", "# ") else ""
     for line in lines.replace("\\\n", " ").splitlines():

@@ -214,9 +214,14 @@ _IS_TYPED = re.compile(
 )
 
 
+def session(begins: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The beginnings of the blocks of a page that are typed one after the other."""
+    return (begins,) if isinstance(begins, str) else begins
+
+
 def test_each_block_is_run_or_says_why_not() -> None:
-    run = [(each.values if hasattr(each, "values") else each)[:2] for each in END_WELL + ON_CABLES + SHOWN + PINGED]
-    run += [(each.values if hasattr(each, "values") else each)[:2] for each in PROGRAMS]
+    entries = [getattr(each, "values", each)[:2] for each in END_WELL + ON_CABLES + SHOWN + PINGED + PROGRAMS]
+    run = {(page, each) for page, begins in entries for each in session(begins)}
     known = [*run, *ELSEWHERE, *CANNOT, *NOT_YET]
     assert len(known) == len(set(known))
     root = paths.share()
@@ -232,11 +237,12 @@ def test_each_block_is_run_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize(("page", "begins", "lines"), END_WELL)
-def test_a_block_ends_well(terminals: Terminals, page: str, begins: str, lines: slice) -> None:
+def test_a_block_ends_well(terminals: Terminals, page: str, begins: str | tuple[str, ...], lines: slice) -> None:
     if page == EMULATOR:
         terminals.type("headrace emulate new scenario.toml")
-    for line, _ in block(page, begins)[lines]:
-        terminals.type(line)
+    for each in session(begins):
+        for line, _ in block(page, each)[lines]:
+            terminals.type(line)
 
 
 @pytest.mark.parametrize(("page", "begins", "lines"), ON_CABLES)
@@ -264,7 +270,7 @@ def test_a_block_prints_what_the_page_shows(terminals: Terminals, page: str, beg
 
 
 @pytest.mark.parametrize(("page", "begins"), PINGED)
-def test_hosts_ping_each_other(terminals: Terminals, page: str, begins: str) -> None:
-    said = [terminals.type(line) for line, _ in block(page, begins)]
+def test_hosts_ping_each_other(terminals: Terminals, page: str, begins: str | tuple[str, ...]) -> None:
+    said = [terminals.type(line) for each in session(begins) for line, _ in block(page, each)]
     received = [int(each) for text in said for each in re.findall(r"(\d+) received", text)]
     assert received and min(received) > 0
