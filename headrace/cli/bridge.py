@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from headrace.cli import common
 from headrace.errors import HeadraceError
-from headrace.net.source import parse_rate
+from headrace.net.source import parse_rate, parse_source
 
 if TYPE_CHECKING:
     from headrace.cards.bridge.jobs import Report
@@ -29,6 +30,8 @@ headrace bridge trace 64 10 20 500 --link pcap:triangle.pcap --rate recorded
 headrace bridge send 64 10 1500 -1 1000 -w out.pcap
 
 headrace bridge run --chain crc32,generic --link tap:a --link1 tap:b
+
+headrace bridge run --link iface:eth1 --sink iface:eth1 --link1 iface:eth2 --sink1 iface:eth2
 """
 
 app = typer.Typer(
@@ -42,7 +45,7 @@ app = typer.Typer(
 Buffer = Annotated[int, typer.Argument(metavar="[BUFFER_KB]", help="Size of batches; 1: single packets.")]
 Timeout = Annotated[float, typer.Argument(metavar="[TIMEOUT_MS]", help="Longest wait for a batch to fill; 0: no end.")]
 Link = Annotated[
-    str, typer.Option(metavar="LINK", help="What port 0 receives: gen:SPEC, pcap:FILE, iface:NAME, xdp:NAME, tap:NAME.")
+    str, typer.Option(metavar="LINK", help="What port 0 receives: gen:SPEC, FILE, iface:NAME, xdp:NAME, tap:NAME.")
 ]
 HostName = Annotated[
     str,
@@ -91,6 +94,7 @@ def recv_command(
     from headrace.cards.bridge.jobs import ReceiveJob
     from headrace.cards.bridge.tools import receive
 
+    link = _link(link)
     job = ReceiveJob(
         buffer_kb=buffer_kb,
         timeout_ms=timeout_ms,
@@ -131,6 +135,7 @@ def trace_command(
     from headrace.cards.bridge.jobs import ReceiveJob
     from headrace.cards.bridge.tools import receive
 
+    link = _link(link)
     job = ReceiveJob(
         buffer_kb=buffer_kb,
         timeout_ms=timeout_ms,
@@ -165,7 +170,7 @@ def send_command(
     ] = -1,
     packets: Annotated[int, typer.Argument(metavar="[PACKETS]", min=1, help="How many packets to send.")] = 16384,
     sink: Annotated[
-        str | None, typer.Option(metavar="LINK", help="Where port 0 sends to: pcap:FILE, tap:NAME.")
+        str | None, typer.Option(metavar="LINK", help="Where port 0 sends to: pcap:FILE, or iface:, xdp:, tap:NAME.")
     ] = None,
     host: HostName = "none",
     write: Write = None,
@@ -175,6 +180,7 @@ def send_command(
     quiet: Quiet = False,
 ) -> int:
     """Send packets from software out of port 0, and measure throughput: EmbedNet's app_s2h."""
+    from headrace.cards.bridge.host import is_live
     from headrace.cards.bridge.jobs import SendJob
     from headrace.cards.bridge.tools import send
 
@@ -189,6 +195,7 @@ def send_command(
         packets=packets,
         sink=sink,
     )
+    common.check_links(filter(is_live, filter(None, [sink])))
     common.become(user)
     with common.progress_line() as progress:
         report = send(job, None if progress is None else lambda part: progress("sending", part))
@@ -223,10 +230,12 @@ def run_command(
     `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both what its port
     receives and where it sends to.
     """
+    from headrace.cards.bridge.host import is_live
     from headrace.cards.bridge.service import RunJob, run
     from headrace.evaluate import report
 
     common.check_outputs(json)
+    link, link1 = _link(link), _link(link1)
     job = RunJob(
         chain=tuple(filter(None, chain.split(","))),
         links=(link, link1),
@@ -239,7 +248,7 @@ def run_command(
         control=control,
         parameters=common.parameters(parameter),
     )
-    common.check_links([link, link1])
+    common.check_links([link, link1, *filter(is_live, filter(None, (sink, sink1)))])
     say = common.background(background, json, say=lambda line: print(line, file=sys.stderr, flush=True))
     common.become(user)
     with common.progress_line(), common.unpacked(job) as inside:
@@ -276,6 +285,11 @@ def status_command(control: Control = None, json: common.Json = False) -> int:
 
     print("\n".join(status_lines(status)))
     return 0
+
+
+def _link(text: str) -> str:
+    """A link of a command line, which may be a file's name alone."""
+    return parse_source(text).link if os.path.exists(text) else text
 
 
 def _output(write: str | None, json: str | None) -> str | None:

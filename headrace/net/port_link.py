@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from headrace.errors import HeadraceError
-from headrace.net.source import Source, parse_source
+from headrace.net.source import Source, check_link, parse_source
+
+_SINKS = ("pcap", "iface", "xdp", "tap", "memory", "null")
 
 
 def port_link(text: str) -> Source:
@@ -16,3 +18,11 @@ def port_link(text: str) -> Source:
     if direction is not None:
         raise HeadraceError(f"{text}: a port receives what comes in by its interface: direction=in", 2)
     return link.only("in")
+
+
+def check_sink(text: str) -> None:
+    """Looks at where a port sends to, before a card is built for it. Raises HeadraceError for what can't be."""
+    kind = text.partition(":")[0]
+    if kind not in _SINKS:
+        raise HeadraceError(f"'{text}' is not a sink: use {', '.join(_SINKS)}, as KIND:ARGUMENT", 2)
+    check_link(text, output=kind not in ("iface", "xdp"))

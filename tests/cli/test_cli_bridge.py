@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from network import add_pair, numbered, own_network, send
+from network import add_pair, numbered, own_network, received, send
 from oracle import Packet, make_capture
 from patience import HANG_S, hold, until
 from scapy.utils import RawPcapReader
@@ -81,7 +81,7 @@ def test_a_packed_capture_is_unpacked_and_a_broken_one_told(tmp_path: Path, caps
     path, wanted = capture(tmp_path / "in.pcap")
     packed, out = tmp_path / "in.pcap.gz", tmp_path / "out.pcap"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert run("recv", 8, 1, 1000, "--link", f"pcap:{packed}", "-w", out, "-q") == 0
+    assert run("recv", 8, 1, 1000, "--link", packed, "-w", out, "-q") == 0
     assert frames(out) == wanted
     capsys.readouterr()  # the first run of a harness may say that it is built
     packed.write_bytes(packed.read_bytes()[:-9])
@@ -445,9 +445,8 @@ def test_a_bridge_between_live_links(
     with own_network():
         add_pair("card0", "peer0")
         out = tmp_path / "out.pcap"
-        bridge = Running(
-            tmp_path, "--chain", "crc32,generic", "--link", "iface:card0,direction=in", "--sink1", f"pcap:{out}"
-        )
+        both = ["--link", "iface:card0", "--sink", "iface:card0", "--link1", "gen:count=100,size=100"]
+        bridge = Running(tmp_path, "--chain", "crc32,generic", *both, "--sink1", f"pcap:{out}")
         running.append(bridge)
         rng = random.Random(7)
         wanted = [with_crc(bytes(12) + b"\x88\xb5" + rng.randbytes(rng.randint(42, 1400))) for _ in range(200)]
@@ -459,6 +458,7 @@ def test_a_bridge_between_live_links(
             if number % 50 == 25:
                 assert bridge.map(("crc32", "generic")[number // 50 % 2], "sw" if number < 100 else "hw") == 0
         until(lambda: bridge.status(capsys)["ports"][0]["frames"] == len(wanted), "all frames")
-        bridge.end()
+        until(lambda: received("peer0") == 100, "what port 0 sends")
+        assert "port 0: 200 frames received, 100 sent\n" in bridge.end()
         sender.close()
     assert frames(out) == wanted

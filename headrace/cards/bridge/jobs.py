@@ -10,6 +10,7 @@ from headrace.build.description import load_card
 from headrace.cards.bridge.host import HostProfile, parse_host
 from headrace.cards.bridge.receive import MAX_BATCH
 from headrace.errors import HeadraceError
+from headrace.net.port_link import check_sink
 from headrace.net.source import check_link, check_output
 
 SINGLE_KB = 1  # buffer size that stands for single packets
@@ -123,7 +124,7 @@ class SendJob(Setting):
         if self.rate_kbit is not None:
             within("a rate", self.rate_kbit, 1e-3, _MOST_KBIT, "kbit/s")
         if self.sink is not None:
-            check_link(self.sink, output=True)
+            check_sink(self.sink)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from headrace.cards.bridge.host import Host, is_live
 from headrace.cards.bridge.jobs import Setting
 from headrace.errors import HeadraceError
 from headrace.net import bpf
+from headrace.net.port_link import check_sink, port_link
 from headrace.net.source import check_link
 
 CONTROL = Owner("bridge", "a bridge")
@@ -52,8 +53,9 @@ class RunJob:
         self.blocks()
         for link in self.links:
             check_link(link)
+            _received(link)
         for sink in filter(None, self.sinks):
-            check_link(sink, output=True)
+            check_sink(sink)
 
     def setting(self) -> Setting:
         """What it has in common with other jobs."""
@@ -116,6 +118,11 @@ def _set_up(
     return graph
 
 
+def _received(link: str) -> str:
+    """What a port receives of a link, as the harness takes it."""
+    return link if link.partition(":")[0] in ("null", "port") else port_link(link).link
+
+
 def _connect(job: RunJob, card: Card) -> None:
     lossless = job.rate == "lossless"
     files = []
@@ -123,7 +130,7 @@ def _connect(job: RunJob, card: Card) -> None:
         let_go(card)
     for port, (link, sink) in enumerate(zip(job.links, job.sinks, strict=True)):
         card.flow_control(port, lossless)
-        card.source(port, link, timing="line" if lossless else job.rate)
+        card.source(port, _received(link), timing="line" if lossless else job.rate)
         check_link_type(card)
         target = link if sink is None and link.startswith("tap:") else sink
         if target is not None and is_live(target):
