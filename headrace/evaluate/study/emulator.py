@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -23,7 +24,7 @@ from headrace.evaluate.loads.emulator_healing import Healed, healing
 from headrace.evaluate.points import Progress, quiet
 from headrace.evaluate.study import Point, sweep
 from headrace.evaluate.study import emulator_switching as switching
-from headrace.evaluate.study.emulator_points import CARD, JAMMED_LIVE, RANGE_M, all_points
+from headrace.evaluate.study.emulator_points import CARD, JAMMED_LIVE, RANGE_M, RUNS, all_points
 from headrace.evaluate.study.emulator_published import COVERAGE, RESILIENCY
 from headrace.evaluate.study.emulator_rows import CoverageRow, EmulatorStudy, ResiliencyRow, SingleRow, StreamRow
 from headrace.evaluate.study.emulator_traffic_published import GRID_MBIT_S
@@ -74,10 +75,10 @@ def measure(
 
 
 def with_nodes(full: bool, report: Progress) -> tuple[list[Healed], list[SingleRow], list[StreamRow], str]:
-    """Links found again and bandwidth in nodes on this machine, and why there is none, if so. ``full``: more seeds
-    and seconds."""
+    """Links found again and bandwidth in nodes on this machine, in ``RUNS`` runs each, and why there is none, if so.
+    ``full``: more seeds and seconds."""
     healed: list[Healed] = []
-    singles: list[Single] = []
+    singles: list[SingleRow] = []
     streams: list[StreamRow] = []
     alone_s, beside_s = (2.0, 5.0) if full else (0.5, 2.0)
     try:
@@ -87,30 +88,34 @@ def with_nodes(full: bool, report: Progress) -> tuple[list[Healed], list[SingleR
             healed.append(row)
         for nodes in traffic_loads.NODES:
             report(f"bandwidth among {nodes} nodes", None)
-            singles += traffic_loads.single_streams(nodes, traffic_loads.PAYLOADS, alone_s)
-            streams += [_stream("five streams", nodes, each) for each in traffic_loads.five_streams(nodes, beside_s)]
+            alone = (traffic_loads.single_streams(nodes, traffic_loads.PAYLOADS, alone_s) for _ in range(RUNS))
+            singles += map(_single, zip(*alone, strict=True))
+            five = (traffic_loads.five_streams(nodes, beside_s) for _ in range(RUNS))
+            streams += [_stream("five streams", nodes, runs) for runs in zip(*five, strict=True)]
         report("the streams of table 3.1", None)
-        found = traffic_loads.table_streams(list(GRID_MBIT_S), beside_s)
-        streams += [_stream("table 3.1", 32, each) for each in found]
+        twenty = (traffic_loads.table_streams(list(GRID_MBIT_S), beside_s) for _ in range(RUNS))
+        streams += [_stream("table 3.1", 32, runs) for runs in zip(*twenty, strict=True)]
     except HeadraceError as error:
         return [], [], [], str(error)
-    return healed, [_single(each) for each in singles], streams, ""
+    return healed, singles, streams, ""
 
 
-def _single(found: Single) -> SingleRow:
-    return SingleRow(
-        found.nodes,
-        found.payload,
-        found.between_bps / 1e6,
-        found.within_bps / 1e6,
-        found.within_lost,
-        found.messages_bps / 1e6,
-    )
+def _single(runs: Sequence[Single]) -> SingleRow:
+    rates = ([bps / 1e6 for bps in each] for each in zip(*(_rates(run) for run in runs), strict=True))
+    lost = median(run.within_lost for run in runs)
+    return SingleRow(runs[0].nodes, runs[0].payload, lost, *(f(each) for each in rates for f in (min, median, max)))
 
 
-def _stream(what: str, nodes: int, found: Streamed) -> StreamRow:
-    published, _ = GRID_MBIT_S.get((found.source, found.destination), (None, 0)) if what == "table 3.1" else (None, 0)
-    return StreamRow(what, nodes, found.source, found.destination, found.hops, found.bps / 1e6, found.lost, published)
+def _stream(what: str, nodes: int, runs: Sequence[Streamed]) -> StreamRow:
+    ends = runs[0].source, runs[0].destination
+    published, _ = GRID_MBIT_S.get(ends, (None, 0)) if what == "table 3.1" else (None, 0)
+    rates = [run.bps / 1e6 for run in runs]
+    lost = sum(run.lost for run in runs)
+    return StreamRow(what, nodes, *ends, runs[0].hops, min(rates), median(rates), max(rates), lost, published)
+
+
+def _rates(found: Single) -> tuple[float, float, float]:
+    return found.between_bps, found.within_bps, found.messages_bps
 
 
 def _coverage(point: Point, found: Coverage) -> CoverageRow:

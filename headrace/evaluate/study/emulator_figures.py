@@ -25,6 +25,7 @@ from headrace.evaluate.study.drawing import (
     save,
     spread,
 )
+from headrace.evaluate.study.emulator_points import RUNS
 from headrace.evaluate.study.emulator_rows import EmulatorStudy, SingleRow
 
 
@@ -78,23 +79,31 @@ def _bandwidth(study: EmulatorStudy) -> Drawn:
     if not study.singles:
         return "", None
     figure, [axes] = panels(ONE)
-    kinds: tuple[tuple[str, Callable[[SingleRow], float]], ...] = (
-        ("between nodes, TCP (figure 3.1)", lambda row: row.between_mbit_s),
-        ("within a node, UDP (figure 3.2)", lambda row: row.within_mbit_s),
-        ("whole messages (figure 3.3)", lambda row: row.messages_mbit_s),
+    kinds = (
+        ("between nodes, TCP (figure 3.1)", "between"),
+        ("within a node, UDP (figure 3.2)", "within"),
+        ("whole messages (figure 3.3)", "messages"),
     )
     for nodes, dashes in zip(sorted({row.nodes for row in study.singles}), ("-", "--"), strict=False):
         rows = [row for row in study.singles if row.nodes == nodes]
-        for (what, value), colour, marker in zip(kinds, COLOURS, MARKERS, strict=False):
+        for (what, name), colour, marker in zip(kinds, COLOURS, MARKERS, strict=False):
             style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
-            label = f"{nodes} nodes, {what}"
-            axes.plot([row.payload for row in rows], list(map(value, rows)), **style, label=label)
+            line(axes, rows, _rates(name, "_"), **style, label=f"{nodes} nodes, {what}")
+            spread(axes, rows, _rates(name, "_least_", "_", "_most_"), color=colour)
     bytes_axis(axes, (row.payload for row in study.singles), "payload in bytes")
-    log_axis(axes, "Mb/s of payload, measured here, one run")
+    log_axis(axes, f"Mb/s of payload, measured here: median of {RUNS} runs, bars least to most")
     axes.legend(fontsize=7)
     largest = [row for row in study.singles if row.payload == max(row.payload for row in study.singles)]
-    rates = [f"{from_to(map(value, largest))} Mb/s {what.partition(' (')[0]}" for what, value in kinds]
+    rates = [
+        f"{from_to(getattr(row, f'{name}_mbit_s') for row in largest)} Mb/s {what.partition(' (')[0]}"
+        for what, name in kinds
+    ]
     return f"A stream alone carries {', '.join(rates)}, with {largest[0].payload:,} bytes of payload", figure
+
+
+def _rates(name: str, *parts: str) -> Callable[[SingleRow], Any]:
+    """A row's payload and its rates of a kind: the least of the runs, their median, the most."""
+    return lambda row: (row.payload, *(getattr(row, f"{name}{part}mbit_s") for part in parts))
 
 
 def _streams(study: EmulatorStudy) -> Drawn:
@@ -107,8 +116,9 @@ def _streams(study: EmulatorStudy) -> Drawn:
         [row.mbit_s for row in rows],
         MARKERS[0],
         color=COLOURS[0],
-        label="measured here, one run",
+        label=f"measured here: median of {RUNS} runs, bars least to most",
     )
+    spread(axes, rows, lambda row: (row.hops, row.least_mbit_s, row.mbit_s, row.most_mbit_s), color=COLOURS[0])
     theirs = [row.published_mbit_s or 0.0 for row in rows]
     style: dict[str, Any] = {"color": "#777777", "markerfacecolor": "white", "label": "published, on 20 cores"}
     axes.plot([row.hops + 0.1 for row in rows], theirs, "X", **style)

@@ -17,6 +17,9 @@ JAMMED = (0, 4, 8, 12, 16, 20, 24, 32, 40)
 JAMMED_LIVE = JAMMED[1:7]
 """With nodes: the thesis' 4 to 24."""
 
+RUNS = 3
+"""Of each stream in nodes: wall clock varies."""
+
 SIZES = (100, 256, 512, 1_024, 1_400)
 SAMPLES = (16, 64, 256, 1_024, 2_048)
 SEGMENT = 1_448  # bytes of data in a packet of 1,500

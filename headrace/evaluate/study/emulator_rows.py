@@ -55,27 +55,36 @@ class ResiliencyRow:
 @dataclass(frozen=True)
 class SingleRow:
     """One stream alone, Mb/s of payload on this machine: between two nodes (TCP), within one (UDP: what comes, and the
-    part that doesn't), and of whole messages over both."""
+    part that doesn't), and of whole messages over both. The least of some runs, their median, and the most."""
 
     nodes: int
     payload: int
-    between_mbit_s: float
-    within_mbit_s: float
     within_lost: float
+    between_least_mbit_s: float
+    between_mbit_s: float
+    between_most_mbit_s: float
+    within_least_mbit_s: float
+    within_mbit_s: float
+    within_most_mbit_s: float
+    messages_least_mbit_s: float
     messages_mbit_s: float
+    messages_most_mbit_s: float
 
 
 @dataclass(frozen=True)
 class StreamRow:
-    """A stream of images beside others, Mb/s on this machine. ``what``: "five streams" (figure 3.4) or "table 3.1",
-    whose values are published, on 20 cores."""
+    """A stream of images beside others, Mb/s on this machine: the least of some runs, their median, and the most.
+    ``what``: "five streams" (figure 3.4) or "table 3.1", whose values are published, on 20 cores. ``lost``: messages of
+    all runs."""
 
     what: str
     nodes: int
     source: int
     destination: int
     hops: int
+    least_mbit_s: float
     mbit_s: float
+    most_mbit_s: float
     lost: int
     published_mbit_s: float | None
 
