@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -180,15 +181,21 @@ def capture_command(
     offered, settings = parse_rate(rate), common.parameters(parameter)
     way, file_format = _way(path), _file_format(format, write)
 
-    from headrace.cards.capture.run import CaptureJob, run_capture
-    from headrace.net import packed
+    from headrace.cards.capture.run import DEFAULT_CORES, CaptureJob, run_capture
+    from headrace.net import devices, packed
 
     common.check_source(where)
     common.check_link_type(where)
     common.check_outputs(write if seconds is None else None, json)
     tell = common.background(background, write, json)
     common.become(user)
-    with common.progress_line() as progress, packed.opened(where, tell) as inside, packed.written(write) as into:
+    with ExitStack() as stack:
+        progress = stack.enter_context(common.progress_line())
+        built = {"CORES": (0 if program is None else DEFAULT_CORES) if cores is None else cores, **settings}
+        common.build_before(where, "capture", built, trace is not None, progress is not None)
+        drops = devices.InterfaceDrops(where)
+        inside = stack.enter_context(packed.opened(where, tell))
+        into = stack.enter_context(packed.written(write))
         job = CaptureJob(
             source=inside.source,
             program=program,
@@ -211,7 +218,7 @@ def capture_command(
         named = [write if name == into and write else name for name in report.files]
         report = replace(report, fault=inside.fault(report.fault), files=named)
         if inside.missed is not None:
-            report = replace(report, dropped_by_kernel=inside.missed)
+            report = replace(report, dropped_by_kernel=inside.missed, dropped_by_interface=drops.count)
     return _show(report, json, quiet)
 
 

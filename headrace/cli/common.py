@@ -21,6 +21,7 @@ from headrace.net.source import Source, check_link, check_output, parse_source
 if TYPE_CHECKING:
     from headrace.card.process import Tell
     from headrace.net.bpf import Filter
+    from headrace.net.devices import InterfaceDrops
 
 Interface = Annotated[
     list[str] | None,
@@ -82,6 +83,7 @@ LinkType = Annotated[
 
 FUNCTIONS = range(256)
 _FUNCTION = "vf:"
+_MISSED = re.compile(r"([\d,]+) missed$")
 
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and how much of it is done (0 to 1, or None where that isn't known)."""
@@ -196,6 +198,26 @@ def check_link_type(source: Source) -> None:
                 raise HeadraceError(
                     f"{source.argument}: packets of several link types: headrace filter takes them, -w FILE.pcapng", 2
                 )
+
+
+def build_before(source: Source, card: str, parameters: Mapping[str, Any], trace: bool, progress: bool) -> None:
+    """Builds the card that is to take a live source's packets, before it is opened: what came during the build would
+    fill its buffers. Raises HeadraceError as ``build_card``."""
+    if source.live:
+        from headrace.build import models
+
+        models.build_card(card, parameters, trace=trace, progress=progress)
+
+
+def with_drops(tell: Tell, drops: InterfaceDrops) -> Tell:
+    """``tell``, which says apart how many of the packets that a line calls missed the interface had no room for."""
+
+    def apart(missed: re.Match[str]) -> str:
+        by_interface = drops.count
+        by_kernel = max(0, int(missed[1].replace(",", "")) - by_interface)
+        return f"{by_kernel:,} dropped by kernel, {by_interface:,} dropped by interface" if by_interface else missed[0]
+
+    return lambda line: tell(_MISSED.sub(apart, line))
 
 
 def check_links(links: Iterable[str]) -> None:

@@ -118,7 +118,7 @@ def filter_command(
         common.dump(filters[0], where, linktype, dump)
         return 0
     assert where is not None
-    from headrace.net import packed
+    from headrace.net import devices, packed
 
     if not (blocks := _by_blocks(where, write or [], timestamps, rate, snaplen)):
         filters = [where.compiled(wanted) for wanted in filters]
@@ -137,7 +137,12 @@ def filter_command(
     common.check_outputs(*paths, json)
     tell = common.background(background, *paths, json)
     common.become(user)
-    with common.progress_line() as progress, packed.opened(where, tell) as inside, ExitStack() as files:
+    with ExitStack() as files:
+        progress = files.enter_context(common.progress_line())
+        card = settings if cores is None else {**settings, "CORES": cores}
+        common.build_before(where, "filter", card, trace is not None, progress is not None)
+        drops = devices.InterfaceDrops(where)
+        inside = files.enter_context(packed.opened(where, tell))
         contents, cut = None, None
         if blocks:
             whole, cut = packed.whole(where, files)
@@ -146,12 +151,13 @@ def filter_command(
         outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
         job = FilterJob(outputs, link, offered, cores, timestamps, trace, settings, count)
-        said = None if quiet and not background else tell
+        said = None if quiet and not background else common.with_drops(tell, drops)
         report = run_blocks(job, contents, progress, said) if contents else run_filter(job, progress, said)
         programs = [replace(program, path=path) for program, path in zip(report.programs, paths, strict=True)]
         report = replace(report, fault=cut or inside.fault(report.fault), programs=programs)
-        report = replace(report, missed=inside.missed or report.missed)
-    return _show(report, json, quiet)
+        if inside.missed is not None:
+            report = replace(report, missed=inside.missed + drops.count)
+    return _show(report, drops.count, count, json, quiet)
 
 
 def _positionals(words: list[str], sources: list[str], file: str | None, dump: int) -> tuple[str, list[str]]:
@@ -221,11 +227,11 @@ def _outputs(write: list[str], programs: int, source: str, json: str | None) -> 
     return list(write) or [None] * programs
 
 
-def _show(report: FilterReport, json: str | None, quiet: bool) -> int:
+def _show(report: FilterReport, dropped_by_interface: int, count: int | None, json: str | None, quiet: bool) -> int:
     """Show the report, then what went wrong on the way, and return the exit code."""
     from headrace.evaluate import report as reports
 
-    data = report.to_json()
+    data = {**report.to_json(), "dropped_by_interface": dropped_by_interface, "count": count}
     if json is not None:
         reports.write_json(data, json)
     if not quiet and json != "-":

@@ -107,7 +107,7 @@ def measure_command(
     from rich.live import Live
 
     from headrace.cards.filter.run import run_measure
-    from headrace.net import packed
+    from headrace.net import devices, packed
 
     common.check_source(where)
     common.check_link_type(where)
@@ -116,9 +116,12 @@ def measure_command(
     console = Console()
     counts: Counts = {}
     with ExitStack() as stack:
+        building = stack.enter_context(common.progress_line()) and _no_line
+        card = settings if cores is None else {**settings, "CORES": cores}
+        common.build_before(where, "filter", card, False, building is not None)
+        tell = common.with_drops(tell, devices.InterfaceDrops(where))
         inside = stack.enter_context(packed.opened(where, tell))
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
-        building = stack.enter_context(common.progress_line()) and _no_line
         run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
         live = None
         for counts in run:

@@ -46,16 +46,17 @@ def filter_report(data: Mapping[str, Any]) -> RenderableType:
     return Panel(Group(*parts), title=title, title_align="left", expand=False)
 
 
-def _all_written(row: Mapping[str, Any]) -> bool:
-    """Whether a file has all that its filter matched, or there is none."""
-    return row["written"] is None or row["written"] == row["matched"]
+def _taken(row: Mapping[str, Any], count: int | None) -> str | None:
+    """The packets of a filter that are in its file, or were wanted (``count``), where the card had matched more when
+    it stopped."""
+    if row["written"] is not None:
+        return None if row["written"] == row["matched"] else f"{row['written']:,} in the file"
+    return f"{count:,} wanted" if count is not None and row["matched"] > count else None
 
 
-def _matched_and_written(row: Mapping[str, Any]) -> str:
-    """The packets of a filter: those in its file and, where the card had matched more when it stopped, those too."""
-    if _all_written(row):
-        return f"{row['matched']:,}"
-    return f"{row['written']:,} in the file; {row['matched']:,} matched until the card stopped"
+def _matched(row: Mapping[str, Any], count: int | None) -> str:
+    taken = _taken(row, count)
+    return f"{row['matched']:,}" if taken is None else f"{taken}; {row['matched']:,} matched until the card stopped"
 
 
 def _programs(data: Mapping[str, Any]) -> Table:
@@ -71,7 +72,7 @@ def _programs(data: Mapping[str, Any]) -> Table:
         table.add_row(
             Text(row["expression"] or "(everything)"),
             Text(row["path"] or "counted only"),
-            _matched_and_written(row),
+            _matched(row, data.get("count")),
             _share(row["matched"], data["packets"]),
             _size(row["bytes"]),
             f"{row['errors']:,}",
@@ -89,12 +90,17 @@ def filter_figures(data: Mapping[str, Any]) -> Table:
     table.add_column(style="dim")
     packets, cycles = data["packets"], data["cycles"]
     seconds = cycles / data["clock_hz"]
-    # Where not all was written, packets were still on their way through the card: the filters' own counts say more.
-    matched = f", {data['matched']:,} matched" if all(map(_all_written, data["programs"])) else ""
+    # Where not all was taken, packets were still on their way through the card: the filters' own counts say more.
+    all_taken = all(_taken(row, data.get("count")) is None for row in data["programs"])
+    matched = f", {data['matched']:,} matched" if all_taken else ""
     table.add_row("packets", f"{packets:,} ({_size(data['bytes'])}){matched}", "measured")
     table.add_row("not inspected", _loss(data["uninspected"], packets), "measured")
     table.add_row("lost", _loss(data["lost"], packets), "measured")
-    if data.get("missed"):
+    if by_interface := data.get("dropped_by_interface"):
+        by_kernel, offered = max(0, data["missed"] - by_interface), packets + data["missed"]
+        table.add_row("dropped by kernel", _loss(by_kernel, offered), "measured")
+        table.add_row("dropped by interface", _loss(by_interface, offered), "measured")
+    elif data.get("missed"):
         table.add_row("missed before the card", _loss(data["missed"], packets + data["missed"]), "measured")
     if data["held_ns"]:
         table.add_row("link held off", f"{data['held_ns'] / 1e6:,.3f} ms", "measured")

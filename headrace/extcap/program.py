@@ -165,6 +165,7 @@ def _check_filter(expression: str) -> None:
 
 
 def _capture(card: str, asked: argparse.Namespace) -> None:
+    from headrace.build import models
     from headrace.net import bpf, devices, packed
     from headrace.net.source import parse_rate, parse_source
 
@@ -176,6 +177,8 @@ def _capture(card: str, asked: argparse.Namespace) -> None:
     source = packed.recognised(source)
     devices.check(source)
     program = source.compiled(bpf.Expression(expression, snaplen or None))
+    if source.live:  # what came during a build would fill its buffers
+        models.build_card(card, {"CORES": cores if card == "filter" or expression else 0}, progress=False)
     with packed.opened(source) as inside:
         if card == "filter":
             fault = _run_filter(program, inside.source, asked.fifo, rate, cores, snaplen)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.build.declarations import declared
@@ -16,6 +17,7 @@ from headrace.errors import HeadraceError
 from headrace.net import bpf
 from headrace.net.source import Source
 
+STATISTICS = Path("/sys/class/net")
 _NET_ADMIN, _NET_RAW, _BPF = 12, 13, 39  # capabilities
 _LIBRARIES = ("libpcap.so.0.8", "libpcap.so.1", "libpcap.dylib")
 _DECLARATIONS = """
@@ -104,6 +106,25 @@ def link_types(name: str) -> list[str]:
         finally:
             lib.pcap_free_datalinks(types[0])
     return [f"{bpf.link_name(number)} ({bpf.link_description(number)})" for number in numbers]
+
+
+class InterfaceDrops:
+    """Packets that a source's interface has had no room for since this was made, so that the kernel never had them:
+    what libpcap counts as such; 0 of other sources."""
+
+    def __init__(self, source: Source) -> None:
+        folder = STATISTICS / source.name / "statistics"
+        names = ("rx_missed_errors", "rx_fifo_errors") if source.kind == "iface" else ()
+        self._files = [file for name in names if (file := folder / name).is_file()]
+        self._before = self._sum()
+
+    def _sum(self) -> int:
+        return sum(int(file.read_text()) for file in self._files if file.is_file())
+
+    @property
+    def count(self) -> int:
+        """How many so far; none where the interface has gone."""
+        return max(0, self._sum() - self._before)
 
 
 class NotPermittedError(HeadraceError):

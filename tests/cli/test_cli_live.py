@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from called import call
 from network import (
     add_pair,
     host_behind,
@@ -269,9 +270,12 @@ def test_a_number_of_matches_ends_the_run(tmp_path: Path) -> None:
     assert running.returncode == 0 and frames(out) == numbered(40)[:14:2]
 
 
-def test_a_number_of_matches_ends_the_run_that_only_counts() -> None:
-    result = subprocess.run([*HEADRACE, "filter", "", "gen:size=60", "-c", "5"], capture_output=True, check=False)
-    assert result.returncode == 0
+def test_a_number_of_matches_ends_the_run_that_only_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    counted = call("filter", "", "gen:size=60", "-c", "5")
+    assert counted.returncode == 0
+    told = re.search(r" 5 wanted; ([\d,]+) matched until the card stopped ", counted.stderr)
+    assert told is not None and int(told[1].replace(",", "")) > 5 and counted.stderr.count("matched") == 1
     result = subprocess.run(
         [*HEADRACE, "filter", "tcp", "gen:size=60", "-c", "5", "--also", "udp"],
         capture_output=True,
