@@ -91,7 +91,7 @@ def _bandwidth(study: EmulatorStudy) -> Drawn:
             line(axes, rows, _rates(name, "_"), **style, label=f"{nodes} nodes, {what}")
             spread(axes, rows, _rates(name, "_least_", "_", "_most_"), color=colour)
     bytes_axis(axes, (row.payload for row in study.singles), "payload in bytes")
-    log_axis(axes, f"Mb/s of payload, measured here: median of {RUNS} runs, bars least to most")
+    log_axis(axes, f"Mb/s of payload, measured here:\nmedian of {RUNS} runs, bars least to most")
     axes.legend(fontsize=7)
     largest = [row for row in study.singles if row.payload == max(row.payload for row in study.singles)]
     rates = [
