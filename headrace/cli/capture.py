@@ -167,8 +167,6 @@ def capture_command(
         raise HeadraceError(
             "-i SOURCE is missing: such as -i eth0, or -r FILE; headrace capture -D lists interfaces", 2
         )
-    everything = file is None and not words
-    program = None if everything else where.compiled(wanted)
     for option, value, choices in (
         ("-Q", direction, ("in", "out", "inout")),
         ("--time-stamp-precision", precision, ("micro", "nano")),
@@ -180,12 +178,18 @@ def capture_command(
     _check_files(write, limits, where, json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
     way, file_format = _way(path), _file_format(format, write)
+    several = common.SeveralTypes(
+        where, write is None or file_format == "pcapng", _asked(limits, snaplen, rate, timestamps)
+    )
+    program: Filter | None = None
+    if file is not None or words:
+        program = wanted if several else where.compiled(wanted)
 
+    from headrace.cards.capture.blocks import capture_blocks
     from headrace.cards.capture.run import DEFAULT_CORES, CaptureJob, run_capture
     from headrace.net import devices, packed
 
     common.check_source(where)
-    common.check_link_type(where)
     common.check_outputs(write if seconds is None else None, json)
     tell = common.background(background, write, json)
     common.become(user)
@@ -195,6 +199,7 @@ def capture_command(
         common.build_before(where, "capture", built, trace is not None, progress is not None)
         drops = devices.InterfaceDrops(where)
         inside = stack.enter_context(packed.opened(where, tell))
+        contents, cut = several.contents(inside, stack)
         into = stack.enter_context(packed.written(write))
         job = CaptureJob(
             source=inside.source,
@@ -214,9 +219,10 @@ def capture_command(
             parameters=settings,
         )
         show = None if progress is None else lambda so_far: progress(_so_far(so_far), None)
-        report = run_capture(job, show, None if quiet and not background else tell)
+        said = None if quiet and not background else tell
+        report = run_capture(job, show, said) if contents is None else capture_blocks(job, contents, show, said)
         named = [write if name == into and write else name for name in report.files]
-        report = replace(report, fault=inside.fault(report.fault), files=named)
+        report = replace(report, fault=cut or inside.fault(report.fault), files=named)
         if inside.missed is not None:
             report = replace(report, dropped_by_kernel=inside.missed, dropped_by_interface=drops.count)
     return _show(report, json, quiet)
@@ -303,6 +309,16 @@ def _way(path: str | None) -> Path | None:
         return None
     common.one_of("--path", path, ("wire", "memory"))
     return "wire" if path == "wire" else "memory"
+
+
+def _asked(limits: Limits, snaplen: int | None, rate: str, timestamps: str) -> tuple[str, ...]:
+    """Options with which packets are written anew, or into several files."""
+    return (
+        "-C/-G/-W/-a/-b" * (replace(limits, packets=None) != type(limits)()),
+        "-s" * bool(snaplen),
+        "--rate recorded" * (rate == "recorded"),
+        "--timestamps card" * (timestamps == "card"),
+    )
 
 
 def _file_format(format: str | None, write: str | None) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from headrace.card.process import Tell
     from headrace.net.bpf import Filter
     from headrace.net.devices import InterfaceDrops
+    from headrace.net.link_types import Contents
+    from headrace.net.packed import Opened
 
 Interface = Annotated[
     list[str] | None,
@@ -188,16 +190,47 @@ def check_source(source: Source) -> None:
     devices.check(source)
 
 
-def check_link_type(source: Source) -> None:
-    """Raise HeadraceError for a file with packets of several link types, before a card is built for it."""
-    from headrace.net import packed, pcapng
+class SeveralTypes:
+    """Whether packets of a source are of several link types: of a file that is known at once, of a pipe once it is
+    opened. Raises HeadraceError where they are and can't be taken: not into pcapng files, nor with options that are
+    ``asked`` for (empty: not)."""
 
-    if source.kind == "pcap" and os.path.isfile(source.argument):
-        with packed.beginning(source) as file:
-            if len(pcapng.first_link_types(file)) > 1:
-                raise HeadraceError(
-                    f"{source.argument}: packets of several link types: headrace filter takes them, -w FILE.pcapng", 2
-                )
+    def __init__(self, source: Source, into_pcapng: bool, asked: Iterable[str]) -> None:
+        from headrace.net import packed
+
+        self._source, self._into_pcapng, self._asked = source, into_pcapng, [*filter(None, asked)]
+        self._told = source.kind == "pcap" and os.path.isfile(source.argument) and packed.several_link_types(source)
+        if self._told:
+            self._check()
+
+    def __bool__(self) -> bool:
+        return self._told
+
+    @property
+    def _name(self) -> str:
+        return "standard input" if self._source.argument == "-" else self._source.argument
+
+    def _check(self) -> None:
+        if not self._into_pcapng:
+            raise HeadraceError(f"{self._name}: packets of several link types need pcapng: -w FILE.pcapng", 2)
+        if self._asked:
+            options = " ".join(self._asked)
+            raise HeadraceError(f"{self._name}: packets of several link types: leave {options} out", 2)
+
+    def contents(self, inside: Opened, files: ExitStack, always: bool = False) -> tuple[Contents | None, str | None]:
+        """What is in the opened source if they are, or ``always``, and why not all of it (None: it is all); ``files``
+        closes it."""
+        from headrace.net import packed
+        from headrace.net.link_types import Contents
+
+        where = self._source
+        if not os.path.isfile(where.argument) and packed.several_link_types(inside.source):
+            self._check()
+            self._told, where = True, inside.source
+        if not (self._told or always):
+            return None, None
+        whole, cut = packed.whole(where, files)
+        return Contents(whole, self._name), cut
 
 
 def build_before(source: Source, card: str, parameters: Mapping[str, Any], trace: bool, progress: bool) -> None:

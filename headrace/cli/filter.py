@@ -120,7 +120,11 @@ def filter_command(
     assert where is not None
     from headrace.net import devices, packed
 
-    if not (blocks := _by_blocks(where, write or [], timestamps, rate, snaplen)):
+    asked = _asked(timestamps, rate, snaplen)
+    as_pcapng = all(packed.unpacked_name(path).endswith(".pcapng") for path in write or [])
+    several = common.SeveralTypes(where, as_pcapng, asked)
+    blocks = bool(several) or (bool(write) and as_pcapng and not any(asked) and _is_pcapng(where))
+    if not blocks:
         filters = [where.compiled(wanted) for wanted in filters]
     if count is not None and also:
         raise HeadraceError("-c counts the matches of one filter: leave --also out", 2)
@@ -130,7 +134,7 @@ def filter_command(
         raise HeadraceError("-w: only what is read from pcapng is packed as pcapng; headrace capture does", 2)
     offered, settings = parse_rate(rate), common.parameters(parameter)
 
-    from headrace.cards.filter.blocks import Contents, run_blocks
+    from headrace.cards.filter.blocks import run_blocks
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
 
     common.check_source(where)
@@ -143,10 +147,7 @@ def filter_command(
         common.build_before(where, "filter", card, trace is not None, progress is not None)
         drops = devices.InterfaceDrops(where)
         inside = files.enter_context(packed.opened(where, tell))
-        contents, cut = None, None
-        if blocks:
-            whole, cut = packed.whole(where, files)
-            contents = Contents(whole, where.argument)
+        contents, cut = several.contents(inside, files, blocks)
         into = [files.enter_context(packed.written(path)) for path in paths]
         outputs = [FilterOutput(wanted, path, snaplen or None) for wanted, path in zip(filters, into, strict=True)]
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
@@ -180,30 +181,24 @@ def _positionals(words: list[str], sources: list[str], file: str | None, dump: i
     return ("", words) if file is not None else (words[0], words[1:])
 
 
-def _by_blocks(where: Source, write: list[str], timestamps: str, rate: str, snaplen: int | None) -> bool:
-    """Whether a pcapng file is filtered block by block: into pcapng files, which get all that is in it, or where it
-    begins with interfaces of several link types. Raises HeadraceError where that is asked for what it can't do."""
+def _asked(timestamps: str, rate: str, snaplen: int | None) -> tuple[str, ...]:
+    """Options with which packets are written anew."""
+    return (
+        "-s" * bool(snaplen),
+        "--rate recorded" * (rate == "recorded"),
+        "--timestamps card" * (timestamps == "card"),
+    )
+
+
+def _is_pcapng(where: Source) -> bool:
+    """Whether a source is a pcapng file, which is filtered block by block into pcapng files, that get all that is in
+    it."""
     from headrace.net import packed, pcapng
 
     if where.kind != "pcap" or not os.path.isfile(where.argument):
         return False
     with packed.beginning(where) as file:
-        if not pcapng.is_pcapng(file):
-            return False
-        several = len(pcapng.first_link_types(file)) > 1
-    asked = (
-        "-s" * bool(snaplen),
-        "--rate recorded" * (rate == "recorded"),
-        "--timestamps card" * (timestamps == "card"),
-    )
-    as_pcapng = all(packed.unpacked_name(path).endswith(".pcapng") for path in write)
-    if several and not as_pcapng:
-        raise HeadraceError(f"{where.argument}: packets of several link types need pcapng: -w FILE.pcapng", 2)
-    if several and any(asked):
-        raise HeadraceError(
-            f"{where.argument}: packets of several link types: leave {' '.join(filter(None, asked))} out", 2
-        )
-    return several or (bool(write) and as_pcapng and not any(asked))
+        return pcapng.is_pcapng(file)
 
 
 def _filters(expression: str, file: str | None, also: list[str], snaplen: int | None, optimize: bool) -> list[Filter]:

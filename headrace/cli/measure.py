@@ -101,16 +101,17 @@ def measure_command(
     if plot is not None and (suffix := os.path.splitext(plot)[1][1:].lower()) not in _PLOTS:
         raise HeadraceError(f"{plot}: Format '{suffix}' is not supported: {', '.join(_PLOTS)}", 2)
     offered, settings = parse_rate(rate), common.parameters(parameter)
-    wanted = where.compiled(measurement.program)
+    several = common.SeveralTypes(where, True, ["--rate recorded" * (rate == "recorded")])
+    wanted = measurement.program if several else where.compiled(measurement.program)
 
     from rich.console import Console
     from rich.live import Live
 
+    from headrace.cards.filter.blocks import measure_blocks
     from headrace.cards.filter.run import run_measure
     from headrace.net import devices, packed
 
     common.check_source(where)
-    common.check_link_type(where)
     tell = common.background(background, json)
     common.become(user)
     console = Console()
@@ -122,14 +123,18 @@ def measure_command(
         tell = common.with_drops(tell, devices.InterfaceDrops(where))
         inside = stack.enter_context(packed.opened(where, tell))
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
-        run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
+        contents, cut = several.contents(inside, stack)
+        if contents is None:
+            run = run_measure(wanted, link, offered, cores, settings, building, count=count, tell=tell)
+        else:
+            run = measure_blocks(wanted, contents, offered, cores, settings, building, count=count, tell=tell)
         live = None
         for counts in run:
             if live is None and console.is_terminal and json != "-":  # only now: a build shows a line of its own
                 live = stack.enter_context(Live(console=console, refresh_per_second=4, vertical_overflow="visible"))
             if live is not None:
                 live.update(report.measurement_table(measurement, counts, top, order))
-        fault = inside.fault(None)
+        fault = cut or inside.fault(None)
     if not console.is_terminal and json != "-":
         console.print(report.measurement_table(measurement, counts, top, order))
     if json is not None:

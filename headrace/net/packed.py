@@ -8,6 +8,7 @@ So does Wireshark's dumpcap capture where we may not.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import io
 import os
 import re
@@ -15,8 +16,11 @@ import select
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
+import termios
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,13 +28,14 @@ from types import FrameType
 from typing import IO
 
 from headrace.errors import HeadraceError
-from headrace.net import bpf, devices
+from headrace.net import bpf, devices, pcapng
 from headrace.net.source import Source
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 _BEGINNING = 1 << 16  # bytes, in which interfaces are described
 _LONGEST = max(map(len, _MAGIC))
 _SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4"}
+_LOOK_S = 0.02  # between looks for the first packet
 _COUNTS = re.compile(r"received/dropped on interface .*: \d+/(\d+) ")  # of dumpcap
 _WARNED = 2  # gzip's exit code where it has only warned
 
@@ -174,12 +179,48 @@ def beginning(source: Source) -> IO[bytes]:
         return io.BytesIO(pipe.read(_BEGINNING))
 
 
+def several_link_types(source: Source) -> bool:
+    """Whether an opened capture begins with interfaces of several link types. Of one that comes by a pipe nothing is
+    taken; this waits for its first packet. False where that can't be looked at, as of a FIFO by its name."""
+    if source.kind != "pcap":
+        return False
+    if source.argument == "-":
+        return len(pcapng.first_link_types(io.BytesIO(_until_packet(0)))) > 1
+    if os.path.isfile(source.argument):
+        with beginning(source) as file:
+            return len(pcapng.first_link_types(file)) > 1
+    if not os.path.realpath(source.argument).rpartition("/")[2].startswith("pipe:"):
+        return False
+    with open(source.argument, "rb") as pipe:
+        return len(pcapng.first_link_types(io.BytesIO(_until_packet(pipe.fileno())))) > 1
+
+
+def _until_packet(file: int) -> bytes:
+    """What a file or pipe begins with up to its first packet, or all that can be looked at, without taking it."""
+    poll = select.poll()
+    poll.register(file, 0)
+    while stat.S_ISFIFO(os.fstat(file).st_mode):
+        ended = bool(poll.poll(0))
+        there = struct.unpack("i", fcntl.ioctl(file, termios.FIONREAD, bytes(4)))[0]
+        data = _peek(file, _BEGINNING)
+        if ended or len(data) < there or pcapng.has_packet(io.BytesIO(data)) is not False:
+            return data
+        time.sleep(_LOOK_S)
+    return _peek(file, _BEGINNING)
+
+
 def whole(source: Source, files: ExitStack) -> tuple[IO[bytes], str | None]:
-    """All of a file, unpacked, which ``files`` closes, and why not all of it is there (None: it is). Raises
+    """All of a file, unpacked, or of a pipe; ``files`` closes it. And why not all of it is there (None: it is). Raises
     HeadraceError, OSError."""
-    if not isinstance(source, PackedSource):
+    if not isinstance(source, PackedSource) and os.path.isfile(source.argument):
         return files.enter_context(open(source.argument, "rb")), None
     file = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    if not isinstance(source, PackedSource):
+        stdin = source.argument == "-"
+        with open(0 if stdin else source.argument, "rb", closefd=not stdin) as pipe:
+            shutil.copyfileobj(pipe, file)
+        file.seek(0)
+        return file, None
     with opened(source) as inside, open(inside.source.argument, "rb") as pipe:
         shutil.copyfileobj(pipe, file)
         fault = inside.fault(None)
@@ -204,16 +245,16 @@ def _opened(source: Source) -> Opened:
     return Opened(source)
 
 
-def _peek(file: int) -> bytes:
+def _peek(file: int, most: int = _LONGEST) -> bytes:
     """What a file or pipe begins with, without taking it; nothing of what can't be looked at, such as a terminal."""
     kind = os.fstat(file).st_mode
     if stat.S_ISREG(kind):
-        return os.pread(file, _LONGEST, os.lseek(file, 0, os.SEEK_CUR))
+        return os.pread(file, most, os.lseek(file, 0, os.SEEK_CUR))
     if not stat.S_ISFIFO(kind):
         return b""
     end, into = os.pipe()
     try:
-        count = ctypes.CDLL(None, use_errno=True).tee(file, into, ctypes.c_size_t(_LONGEST), 0)  # waits for the first
+        count = ctypes.CDLL(None, use_errno=True).tee(file, into, ctypes.c_size_t(most), 0)  # waits for the first
         return os.read(end, count) if count > 0 else b""
     finally:
         os.close(end)

@@ -103,13 +103,22 @@ def _block(kind: int, raw: bytes, order: str, interfaces: list[tuple[int, int]])
 def first_link_types(file: IO[bytes]) -> set[int]:
     """Link types (LINKTYPE numbers) of the interfaces that are described before the first packet; none of a file of
     another kind."""
+    return {linktype for linktype, packet in _begin(file) if not packet}
+
+
+def has_packet(file: IO[bytes]) -> bool | None:
+    """Whether there is a packet in what a file begins with; None: it is of another kind."""
+    return any(packet for _, packet in _begin(file)) if is_pcapng(file) else None
+
+
+def _begin(file: IO[bytes]) -> Iterator[tuple[int, bool]]:
+    """Link types of the interfaces that are described before the first packet, then that packet's; with whether it is
+    the packet's."""
     if not is_pcapng(file):
-        return set()
-    found: set[int] = set()
+        return
     with suppress(HeadraceError):
         for block in blocks(file, ""):
-            if block.packet is not None:
-                break
             if block.linktype is not None:
-                found.add(block.linktype)
-    return found
+                yield block.linktype, block.packet is not None
+            if block.packet is not None:
+                return

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
 import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +37,8 @@ ARP = {ETHERNET: bytes(12) + b"\x08\x06" + bytes(28), SLL: struct.pack(">HHHQH",
 @pytest.fixture(scope="module", autouse=True)
 def models() -> None:
     build_card("filter", progress=False)
+    build_card("capture", {"CORES": 0}, progress=False)
+    build_card("capture", {"CORES": 2}, progress=False)
 
 
 class Made(NamedTuple):
@@ -93,6 +102,42 @@ def several(length: int) -> list[Made]:
     return made
 
 
+ORDER = 2 * [
+    ("arp", ETHERNET),
+    ("udp", SLL),
+    ("udp", ETHERNET),
+    ("arp", SLL),
+    ("udp", RAW),
+    ("udp", ETHERNET),
+    ("arp", ETHERNET),
+]
+"""Packets of ``several``."""
+
+
+@contextmanager
+def piped(data: bytes, first: int) -> Iterator[None]:
+    """The standard input is a pipe, which gets the ``first`` bytes a while before the others."""
+    end, into = os.pipe()
+    before = os.dup(0)
+    os.dup2(end, 0)
+    os.close(end)
+
+    def write() -> None:
+        with open(into, "wb", buffering=0) as pipe:
+            pipe.write(data[:first])
+            time.sleep(0.1)
+            pipe.write(data[first:])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        thread.join()
+
+
 def joined(made: list[Made], *wanted: str) -> bytes:
     return b"".join(block.raw for block in made if not block.packet or block.packet in wanted)
 
@@ -127,8 +172,53 @@ def test_so_do_those_of_a_packed_file(cut: int, capture: Path, tmp_path: Path) -
     assert (done.returncode, done.stderr) == expected
     assert joined(several(-1), "udp").startswith((tmp_path / "out.pcapng").read_bytes())
     assert cut or (tmp_path / "out.pcapng").read_bytes() == joined(several(-1), "udp")
-    said = call("capture", "-r", "in.gz", folder=tmp_path).stderr
-    assert said == "headrace: in.gz: packets of several link types: headrace filter takes them, -w FILE.pcapng\n"
+
+
+@pytest.mark.parametrize("line", ["filter udp -", "capture -r - udp --cores 2"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_so_do_those_of_a_pipe(line: str, packed: bool, capture: Path, tmp_path: Path) -> None:
+    """Which gives its first interface long before the others."""
+    data = capture.read_bytes()
+    with piped(gzip.compress(data) if packed else data, 60):
+        done = call(*line.split(), "-q", "-w", "out.pcapng", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out.pcapng").read_bytes() == joined(several(-1), "udp")
+
+
+def test_a_pipe_of_one_link_type_is_read_as_it_comes(tmp_path: Path) -> None:
+    one = Section("<")
+    made = [one.head(-1), one.interface(ETHERNET, "eth0"), one.packet(0, "udp"), one.packet(0, "arp")]
+    with piped(joined(made, "udp", "arp"), 60):
+        counted = call("measure", "udp", "-", "--json", "-")
+    assert json.loads(counted.stdout)["packets"] == 2
+
+
+def test_capture_copies_what_its_filter_accepts(capture: Path, tmp_path: Path) -> None:
+    done = call("capture", "-r", capture, "-w", "out.pcapng", "--json", "-", "--cores", 2, "arp", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out.pcapng").read_bytes() == joined(several(-1), "arp")
+    report = json.loads(done.stdout)
+    assert [report[name] for name in ("captured", "received", "rejected", "missing")] == [6, 14, 8, 0]
+    size = sum(len(ARP[linktype]) for what, linktype in ORDER if what == "arp")
+    assert report["captured_bytes"] == report["wire_bytes"] == size
+    assert report["files"] == ["out.pcapng"]
+
+
+def test_capture_copies_so_many(capture: Path, tmp_path: Path) -> None:
+    done = call("capture", "-r", capture, "-w", tmp_path / "out.pcapng", "-c", "3")
+    counts = "3 packets captured\n14 packets received by filter\n0 packets dropped by card\n"
+    assert (done.returncode, done.stderr) == (0, f"{counts}11 packets captured but not written\n")
+    made = several(-1)
+    third = [number for number, block in enumerate(made) if block.packet][2]
+    assert (tmp_path / "out.pcapng").read_bytes() == joined(made[: third + 1], "udp", "arp")
+
+
+def test_measure_counts_them_in_one_table(capture: Path) -> None:
+    sizes = Counter(len({"udp": UDP, "arp": ARP}[what][linktype]) // 16 for what, linktype in ORDER)
+    counted = json.loads(call("measure", "size", capture, "--json", "-").stdout)
+    assert {each["counter"]: each["packets"] for each in counted["counters"]} == sizes
+    first = json.loads(call("measure", "udp", capture, "-c", "3", "--json", "-").stdout)
+    assert {each["counter"]: each["packets"] for each in first["counters"]} == {0: 1, 1: 2}
 
 
 def test_they_are_counted_without_a_file(capture: Path) -> None:
@@ -182,16 +272,21 @@ def test_what_comes_before_a_fault_is_copied(spoil: object, what: str, tmp_path:
         ("filter udp IN -w out.pcap", "IN: packets of several link types need pcapng: -w FILE.pcapng"),
         ("filter udp IN -s 60", "IN: packets of several link types: leave -s out"),
         ("filter udp IN --rate recorded", "IN: packets of several link types: leave --rate recorded out"),
+        ("capture -r IN -w out.pcap", "IN: packets of several link types need pcapng: -w FILE.pcapng"),
         (
-            "capture -r IN -w out.pcapng",
-            "IN: packets of several link types: headrace filter takes them, -w FILE.pcapng",
+            "capture -r IN -w out.pcapng -C 1 --timestamps card",
+            "IN: packets of several link types: leave -C/-G/-W/-a/-b --timestamps card out",
         ),
-        ("measure size IN", "IN: packets of several link types: headrace filter takes them, -w FILE.pcapng"),
+        ("measure size IN --rate recorded", "IN: packets of several link types: leave --rate recorded out"),
+        (
+            "measure ip-proto IN",
+            "ip-proto: is for EN10MB, but IN has link type LINUX_SLL",
+        ),
     ],
 )
 def test_what_they_can_not_do_is_told(line: str, message: str, capture: Path) -> None:
     done = call(*(capture if word == "IN" else word for word in line.split()))
-    assert (done.returncode, done.stderr) == (2, f"headrace: {message.replace('IN', str(capture))}\n")
+    assert (done.returncode, done.stderr) == (2, "headrace: " + re.sub(r"\bIN\b", str(capture), message) + "\n")
 
 
 def test_a_filter_that_is_wrong_for_one_of_them_says_for_which(capture: Path) -> None:

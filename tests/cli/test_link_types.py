@@ -148,16 +148,16 @@ def test_pcapng_says_the_link_type_as_files_number_it(tmp_path: Path) -> None:
     assert struct.pack("<HHI", 101, 0, 262144) in out.read_bytes()  # of the interface
 
 
-def test_mixed_link_types_from_a_pipe_are_refused_as_tcpdump_does(tmp_path: Path) -> None:
+def test_a_pipes_second_link_type_behind_its_first_packet_is_refused_as_tcpdump_does(tmp_path: Path) -> None:
     def block(kind: int, body: bytes) -> bytes:
         size = struct.pack("<I", len(body) + 12)
         return struct.pack("<I", kind) + size + body + size
 
     section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-    interfaces = b"".join(block(1, struct.pack("<HHI", number, 0, 0)) for number in (1, 101))
-    packet = block(6, struct.pack("<IIIII", 1, 0, 0, 4, 4) + bytes(4))
+    interfaces = [block(1, struct.pack("<HHI", number, 0, 0)) for number in (1, 101)]
+    packets = [block(6, struct.pack("<IIIII", number, 0, 0, 4, 4) + bytes(4)) for number in (0, 1)]
     capture = tmp_path / "in.pcapng"
-    capture.write_bytes(section + interfaces + packet)
+    capture.write_bytes(section + interfaces[0] + packets[0] + interfaces[1] + packets[1])
     words = subprocess.run(
         ["tcpdump", "-r", str(capture), "-w", "/dev/null"], capture_output=True, text=True, check=False
     )

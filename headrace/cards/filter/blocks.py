@@ -1,90 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters a pcapng file into pcapng files block by block: what a filter accepts, and all that isn't a packet, is copied
-as it is. Packets of each link type go through the card by themselves, with the filters' programs for that type.
-
-A packet's time on the way through the card is its number in the file.
-"""
+as it is. Counts packets of several link types. Those of each go through the card by themselves, with the filters'
+programs for that type."""
 
 from __future__ import annotations
 
-import os
-import struct
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
-from typing import IO, Any
+from typing import Any, cast
 
 from headrace.card.process import Tell
-from headrace.cards.filter.run import FilterJob, FilterOutput, FilterReport, Progress, run_filter
+from headrace.cards.filter.run import FilterJob, FilterOutput, FilterReport, Progress, run_filter, run_measure
 from headrace.errors import HeadraceError
-from headrace.net import bpf, pcapng
-
-_MATCHES_NONE = "expression rejects all packets"  # says libpcap, of arp for packets that begin with IP
-_SNAPLEN = 262144
-_MAGIC = 0xA1B2C3D4
-_HEADER, _RECORD = 24, 16  # bytes at the beginning of a file and of a record
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Packets that one program of a filter is for: their link type (LINKTYPE number), and the order of numbers in what
-    has written them."""
-
-    linktype: int
-    order: str
-
-    def header(self) -> bytes:
-        """Of a pcap file with such packets."""
-        return struct.pack(f"{self.order}IHHiIII", _MAGIC, 2, 4, 0, 0, _SNAPLEN, self.linktype)
-
-
-class Contents:
-    """What is in a pcapng file: ``kinds`` of packets with how many there are, ``fault`` where it is broken."""
-
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self.file, self.name = file, name
-        self.kinds: dict[Kind, int] = {}
-        self.fault: str | None = None
-        described: list[Kind] = []
-        for block in self.blocks():
-            if block.linktype is None:
-                continue
-            kind = Kind(block.linktype, block.order)
-            if block.packet is None:
-                described.append(kind)
-            else:
-                self.kinds[kind] = self.kinds.get(kind, 0) + 1
-        if not self.kinds and described:
-            self.kinds[described[0]] = 0
-
-    def blocks(self) -> Iterator[pcapng.Block]:
-        """From the first one on, as far as the file isn't broken."""
-        self.file.seek(0)
-        try:
-            yield from pcapng.blocks(self.file, self.name)
-        except HeadraceError as error:
-            self.fault = str(error)
-
-    def format(self, kind: Kind) -> bpf.LinkFormat:
-        """What filters for packets of a kind are compiled for."""
-        end, into = os.pipe()
-        try:
-            os.write(into, kind.header())
-            return bpf.capture_format(f"/dev/fd/{end}")
-        finally:
-            os.close(end)
-            os.close(into)
-
-    def feed(self, kind: Kind, pipe: IO[bytes]) -> None:
-        """Writes a pcap file with the packets of a kind."""
-        pipe.write(kind.header())
-        numbered = (block for block in self.blocks() if block.packet is not None)
-        for number, block in enumerate(numbered):
-            if (block.linktype, block.order) == (kind.linktype, kind.order):
-                data = block.data
-                pipe.write(struct.pack(f"{kind.order}IIII", number, 0, len(data), block.length) + data)
+from headrace.net import bpf
+from headrace.net.link_types import Contents, copied, mark, pipe, program_for
 
 
 def run_blocks(
@@ -92,86 +23,57 @@ def run_blocks(
 ) -> FilterReport:
     """Runs a job over a file whose outputs are pcapng files; ``job.source`` isn't looked at. Raises HeadraceError as
     ``run_filter``, and for a filter that isn't for packets of one of the link types."""
-    programs = {kind: [_program(output.program, contents, kind) for output in job.outputs] for kind in contents.kinds}
-    accepted = [bytearray(sum(contents.kinds.values())) for _ in job.outputs]
+    programs = {
+        kind: [program_for(output.program, contents, kind) for output in job.outputs] for kind in contents.kinds
+    }
+    accepted = [bytearray(contents.packets) for _ in job.outputs]
     count = job.count if len(contents.kinds) == 1 else None
     reports = []
     for kind in contents.kinds:
         with ExitStack() as stack:
-            source = stack.enter_context(_pipe("wb", partial(contents.feed, kind)))
+            source = stack.enter_context(pipe("wb", partial(contents.feed, kind)))
             outputs = [
-                FilterOutput(program, output.path and stack.enter_context(_pipe("rb", partial(_mark, found=found))))
+                FilterOutput(program, output.path and stack.enter_context(pipe("rb", partial(mark, found=found))))
                 for output, program, found in zip(job.outputs, programs[kind], accepted, strict=True)
             ]
             reports.append(run_filter(replace(job, source=source, outputs=outputs, count=count), progress, tell))
     written = [
-        _write(contents, output.path, found, job.count) for output, found in zip(job.outputs, accepted, strict=True)
+        None if output.path is None else copied(contents, output.path, found, job.count).packets
+        for output, found in zip(job.outputs, accepted, strict=True)
     ]
     return _merged(reports, job, written, contents.fault)
 
 
-def _program(wanted: bpf.Filter, contents: Contents, kind: Kind) -> bpf.Program:
-    """What a filter is for packets of a kind; where there are others too, it may be one that matches none."""
-    link = contents.format(kind)
-    try:
-        return bpf.for_link(wanted, link, contents.name)
-    except bpf.FilterError as error:
-        if len(contents.kinds) == 1:
-            raise
-        if str(error) == _MATCHES_NONE:
-            return bpf.Program((bpf.Instruction(bpf.RET_K, 0, 0, 0),), wanted.source, link.linktype)
-        raise bpf.FilterError(f"{error} (for packets of {bpf.link_name(link.linktype)} in {contents.name})") from None
+def measure_blocks(
+    program: bpf.Filter,
+    contents: Contents,
+    rate: str | float = "lossless",
+    cores: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    count: int | None = None,
+    tell: Tell | None = None,
+) -> Iterator[dict[int, tuple[int, int]]]:
+    """``run_measure`` over a file: of its first ``count`` packets. Raises HeadraceError as that does, and for a program
+    that isn't for packets of one of the link types."""
+    programs = {kind: program_for(program, contents, kind) for kind in contents.kinds}
+    before: dict[int, tuple[int, int]] = {}
+    for kind in contents.kinds:
+        counts = before
+        with pipe("wb", partial(contents.feed, kind, first=count)) as source:
+            run = run_measure(programs[kind], source, rate, cores, parameters, progress, tell=tell)
+            with closing(cast("Generator[dict[int, tuple[int, int]]]", run)):  # before the pipe
+                for now in run:
+                    counts = {each: _plus(before.get(each), now.get(each)) for each in before.keys() | now.keys()}
+                    yield counts
+        before = counts
+    if contents.fault is not None:
+        raise HeadraceError(contents.fault)
 
 
-@contextmanager
-def _pipe(mode: str, work: Callable[[IO[bytes]], None]) -> Iterator[str]:
-    """The path of a pipe, at whose other end a thread works meanwhile, on a file that it reads or writes."""
-    end, into = os.pipe()
-    own, theirs = (into, end) if mode == "wb" else (end, into)
-
-    def run() -> None:
-        with suppress(BrokenPipeError), open(own, mode) as file:  # who reads may have enough
-            work(file)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield f"/dev/fd/{theirs}"
-    finally:
-        os.close(theirs)
-        thread.join()
-
-
-def _mark(pipe: IO[bytes], found: bytearray) -> None:
-    """Marks the packets of a pcap file by their numbers."""
-    pipe.read(_HEADER)
-    while len(header := pipe.read(_RECORD)) == _RECORD:
-        number, _, captured, _ = struct.unpack("=IIII", header)
-        pipe.read(captured)
-        found[number] = 1
-
-
-def _write(contents: Contents, path: str | None, found: bytearray, most: int | None) -> int | None:
-    """Copies the blocks that aren't packets, and up to ``most`` packets that were found; says how many. None: there is
-    no ``path``. Raises HeadraceError."""
-    if path is None:
-        return None
-    number = written = 0
-    try:
-        with open(path, "wb") as out:
-            for block in contents.blocks():
-                if block.packet is None:
-                    out.write(block.raw)
-                    continue
-                if found[number]:
-                    out.write(block.raw)
-                    written += 1
-                    if written == most:
-                        break
-                number += 1
-    except OSError as error:
-        raise HeadraceError(f"{path}: {error.strerror}") from None
-    return written
+def _plus(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int]:
+    packets, size = one or (0, 0)
+    return packets + (other or (0, 0))[0], size + (other or (0, 0))[1]
 
 
 def _merged(
