@@ -56,11 +56,11 @@ def bench_command(
     json: common.Json = False,
     update_docs: common.UpdateDocs = False,
 ) -> int:
-    """Measure what must hold, and compare: line rate, cycles, bandwidth, size, speed of the simulator.
+    """Measure and compare with required values: line rate, cycles, bandwidth, size, speed of the simulator.
 
-    A group takes a few minutes of processor time once its models are built, and is what README and docs show;
+    A group takes a few minutes of processor time once its models are built, and README and docs show its figures;
     --full takes more points, and longer. Those that place and route take hours. cost measures processor time beside
-    another commit of this checkout, in turns. The exit code is 1 when a figure misses what it must be.
+    another commit of this checkout, in turns. The exit code is 1 when a figure misses its required value.
     """
     from headrace.evaluate.bench import groups, page
     from headrace.evaluate.committed import MEASUREMENTS, publish

@@ -43,7 +43,9 @@ app = typer.Typer(
 )
 
 Buffer = Annotated[int, typer.Argument(metavar="[BUFFER_KB]", help="Size of batches; 1: single packets.")]
-Timeout = Annotated[float, typer.Argument(metavar="[TIMEOUT_MS]", help="Longest wait for a batch to fill; 0: no end.")]
+Timeout = Annotated[
+    float, typer.Argument(metavar="[TIMEOUT_MS]", help="Longest wait for a batch to fill; 0: no limit.")
+]
 Link = Annotated[
     str, typer.Option(metavar="LINK", help="What port 0 receives: gen:SPEC, FILE, iface:NAME, xdp:NAME, tap:NAME.")
 ]
@@ -52,15 +54,18 @@ HostName = Annotated[
     typer.Option(
         "--host",
         metavar="NAME|COSTS",
-        help="A model of the host: none, pcie, embednet, or what it takes: message=0.8ms,byte=40.7ns,jitter=10%, "
-        "with s2h-message for the way to hardware and packet for each packet.",
+        help="Model of the host: none, pcie, embednet, or its costs: message=0.8ms,byte=40.7ns,jitter=10%, also "
+        "s2h-message for messages to hardware and packet for each packet.",
     ),
 ]
 Adaptive = Annotated[
     float | None,
-    typer.Option(metavar="TARGET_MS", help="The card chooses batches: 99 of 100 packets in software within this."),
+    typer.Option(
+        metavar="TARGET_MS",
+        help="Let the card choose batches, so that 99 of 100 packets are in software within this time.",
+    ),
 ]
-Express = Annotated[bool, typer.Option("--express", help="Send packets as latency-critical, by the express lane.")]
+Express = Annotated[bool, typer.Option("--express", help="Send packets as latency-critical, over the express lane.")]
 Write = Annotated[str | None, typer.Option("-w", metavar="FILE", help="Write the packets to a pcap file (-: stdout).")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no report.")]
 Control = Annotated[
@@ -118,7 +123,7 @@ def recv_command(
 def trace_command(
     buffer_kb: Buffer = 64,
     timeout_ms: Timeout = 10,
-    duration_s: Annotated[float, typer.Argument(metavar="[DURATION_S]", help="How long, in card time.")] = 180,
+    duration_s: Annotated[float, typer.Argument(metavar="[DURATION_S]", help="Duration, in card time.")] = 180,
     timestep_ms: Annotated[float, typer.Argument(metavar="[TIMESTEP_MS]", help="Time between measurements.")] = 500,
     link: Link = "gen:size=1024,rate=10M",
     rate: common.Rate = "lossless",
@@ -227,8 +232,8 @@ def run_command(
 ) -> int:
     """Keep a bridge up between two links, with a chain of functional blocks that starts in hardware.
 
-    `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both what its port
-    receives and where it sends to.
+    `headrace bridge map` moves its blocks while packets flow, Ctrl-C ends it. A tap: link is both input and output of
+    its port.
     """
     from headrace.cards.bridge.host import is_live
     from headrace.cards.bridge.service import RunJob, run

@@ -70,9 +70,9 @@ def build_command(
     parameter: common.Parameters = None,
     trace: Annotated[bool, typer.Option("--trace", help="Build the model that can record signals.")] = False,
 ) -> None:
-    """Compile a card ahead of its first use, and print where the model lies.
+    """Compile a card before its first use, and print the model's path.
 
-    Commands that run a card build it by themselves; a model is kept until its sources, parameters or tools change.
+    Commands that run a card also build it; a model is kept until its sources, parameters or tools change.
     """
     from headrace.build.models import build_card
 

@@ -37,13 +37,11 @@ Interface = Annotated[
 ]
 ListInterfaces = Annotated[bool, typer.Option("-D", help="List interfaces, and stop.")]
 ListLinkTypes = Annotated[bool, typer.Option("-L", help="List the link types of an interface, and stop.")]
-NotPromiscuous = Annotated[bool, typer.Option("-p", help="Leave a live interface out of promiscuous mode.")]
+NotPromiscuous = Annotated[bool, typer.Option("-p", help="Don't put a live interface into promiscuous mode.")]
 Version = Annotated[bool, typer.Option("-V", "--version", help="Print versions, and stop.")]
 Background = Annotated[
     bool,
-    typer.Option(
-        "--background", help="Go on in the background: returns once it is ready, and prints its process's number."
-    ),
+    typer.Option("--background", help="Run in the background: return once it is ready, and print the process ID."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")]
@@ -64,17 +62,17 @@ Rate = Annotated[
     str,
     typer.Option(
         metavar="lossless|line|recorded|NG",
-        help="How packets are offered: at the line's rate but held off while the card can't keep up (lossless), at the "
-        "line's rate whatever happens (line), at their recorded times, or at N Gb/s. Live packets come when they come.",
+        help="How fast packets reach the card: at the line's rate with flow control (lossless) or without (line), at "
+        "their recorded times, or at N Gb/s. Live packets come as they arrive.",
     ),
 ]
-Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="End after this time of the card, in seconds.")]
+Seconds = Annotated[float | None, typer.Option(min=0, max=1e9, help="Stop after this card time, in seconds.")]
 UpdateDocs = Annotated[
     bool, typer.Option("--update-docs", help="Write the figures into this checkout's README, docs and their images.")
 ]
 Full = Annotated[bool, typer.Option("--full", help="All points, sizes, seeds and seconds: minutes to hours.")]
 SHORT = (
-    "It takes a few minutes of processor time once its models are built, and is what README and docs show; "
+    "It takes a few minutes of processor time once its models are built, and README and docs show its figures; "
     "--full takes more points, and longer."
 )
 """What --help says of measurements."""

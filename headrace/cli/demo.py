@@ -28,10 +28,10 @@ def demo_command(
     folder: Annotated[str, typer.Option(metavar="DIR", help="Where the files go.")] = "build/demo",
     card: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Show this one only; may be given again.", show_default="all of them"),
+        typer.Option(metavar="NAME", help="Show this card only; may be given again.", show_default="all of them"),
     ] = None,
 ) -> int:
-    """Record real traffic, and show each card at its work in a few lines, beside tcpdump or ping.
+    """Record real traffic, and show each card at work in a few lines, compared with tcpdump or ping.
 
     Cards: filter, capture, bridge, rpu, switch, nic, link, and the emulator. Each is shown before the next one is
     built. The exit code is 1 if what a card does is not what tcpdump, ping or the scenario says.

@@ -57,7 +57,7 @@ def lint_command(
 def test_command(
     folder: Annotated[str, typer.Argument(metavar="DIR|FILE", help="Where the tests are.")] = ".",
     select: Annotated[
-        str | None, typer.Option("-k", metavar="WORDS", help="Only tests whose names have them, as pytest takes it.")
+        str | None, typer.Option("-k", metavar="WORDS", help="Run only tests that match, like pytest's -k.")
     ] = None,
 ) -> int:
     """Run the tests and proofs of a block or card of your own: what `headrace new` makes, and you add.
@@ -99,7 +99,7 @@ def docs_command(
 
 
 def version_command() -> None:
-    """Print the versions of Headrace and of what it runs on."""
+    """Print the versions of Headrace and of the tools that it uses."""
     from importlib import metadata
 
     from headrace.net import bpf

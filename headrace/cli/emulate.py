@@ -85,10 +85,16 @@ def _examples(command: str) -> str:
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the emulation.")]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 Fabric = Annotated[
-    str | None, typer.Option(metavar="software|rtl|ovs", help="What joins the nodes.", show_default="the scenario's")
+    str | None,
+    typer.Option(
+        metavar="software|rtl|ovs", help="What carries frames between the nodes.", show_default="the scenario's"
+    ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse files of movement with a part that can't be used, or has a name twice.")
+    bool,
+    typer.Option(
+        "--strict", help="Refuse movement files with a part that can't be used, or with a name that is given twice."
+    ),
 ]
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -111,8 +117,8 @@ def _group() -> None:
 
 
 @app.command("new", epilog=_examples("new"))
-def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario's file, a new one.")]) -> None:
-    """Write an example of a scenario."""
+def new_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="The new scenario's file.")]) -> None:
+    """Write an example scenario."""
     from headrace.emulator.scenario import EXAMPLE
 
     try:
@@ -129,7 +135,7 @@ def check_command(
     fabric: Fabric = None,
     strict: Strict = False,
 ) -> None:
-    """Say what is wrong with a scenario, or what it is; nothing is started."""
+    """Check a scenario: show its errors, or a summary. Nothing is started."""
     from headrace.emulator import keeper, scenario
 
     found = scenario.read(file, fabric, strict)
@@ -189,12 +195,12 @@ def plan_command(
 @app.command("sweep", epilog=_SWEEP_EPILOG)
 def sweep_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
-    phys: Annotated[str, typer.Option(metavar="N,...", help="How many PHYs a node has.")] = "1,2,3,4",
+    phys: Annotated[str, typer.Option(metavar="N,...", help="Numbers of PHYs of a node.")] = "1,2,3,4",
     jam: Annotated[
-        str, typer.Option(metavar="N,...", help="How many links to jam, with the scenario's number of PHYs.")
+        str, typer.Option(metavar="N,...", help="Numbers of links to jam, with the scenario's number of PHYs.")
     ] = "4,8,16,24",
     seeds: Annotated[
-        int, typer.Option(min=1, help="How many seeds, each with movement, shadowing and jamming of its own.")
+        int, typer.Option(min=1, help="Number of seeds; each has its own movement, shadowing and jamming.")
     ] = 20,
     steps: Annotated[int, typer.Option(min=1, help="Time steps of each seed.")] = 11,
     coordinator: Annotated[
@@ -205,7 +211,7 @@ def sweep_command(
     ] = None,
     coordinator_phys: Annotated[int, typer.Option(min=0, help="Its PHYs for links to nodes.")] = 1,
     endpoint: Annotated[
-        list[str] | None, typer.Option(metavar="X,Y[,Z]", help="A routing endpoint; may come several times.")
+        list[str] | None, typer.Option(metavar="X,Y[,Z]", help="Place of a routing endpoint; may be given again.")
     ] = None,
     endpoint_phys: Annotated[int, typer.Option(min=0, help="Its PHYs for links to nodes.")] = 1,
     cluster: Annotated[
@@ -260,9 +266,7 @@ def run_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario's file.")],
     fabric: Fabric = None,
     name: Name = "default",
-    hold: Annotated[
-        bool, typer.Option("--hold", help="Hold time; headrace emulate step goes to the next step.")
-    ] = False,
+    hold: Annotated[bool, typer.Option("--hold", help="Wait at each time step for headrace emulate step.")] = False,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the links of each step, for --replay.")
     ] = None,
@@ -280,7 +284,7 @@ def run_command(
     background: common.Background = False,
     json: common.Json = False,
 ) -> None:
-    """Run a scenario until its end, Ctrl-C or headrace emulate stop. Nothing is left of it then."""
+    """Run a scenario until its end, Ctrl-C or headrace emulate stop. It leaves nothing behind."""
     from headrace.emulator.keeper import EmulationJob, run
 
     job = EmulationJob(file, name, fabric, hold, record, replay, strict=strict)
@@ -421,7 +425,7 @@ def traffic_command(
     name: Name = "default",
     json: common.Json = False,
 ) -> None:
-    """Send messages from a node to another one, and say how they came. Ctrl-C ends the stream."""
+    """Send messages from one node to another, and report how they arrived. Ctrl-C ends the stream."""
     from headrace.emulator.client import interrupt_held, traffic, wait_for_stream
 
     duration = 10.0 if duration is None and count is None else duration
@@ -492,7 +496,7 @@ def step_command(name: Name = "default", json: common.Json = False) -> None:
 def hold_command(
     off: Annotated[bool, typer.Option("--off", help="Let time go on.")] = False, name: Name = "default"
 ) -> None:
-    """Hold the running emulation: headrace emulate step goes to the next step."""
+    """Let the running emulation wait at each time step for headrace emulate step."""
     from headrace.emulator import control
 
     control.ask(name, command="hold", on=not off)
@@ -501,7 +505,7 @@ def hold_command(
 @app.command("exec", epilog=_examples("exec"), context_settings=_PASS_ON)
 def exec_command(
     node: NodeName,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command to run.")],
     name: Name = "default",
 ) -> None:
     """Run a command in a node. Its exit code is the command's."""

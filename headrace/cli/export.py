@@ -49,12 +49,12 @@ def export_command(
             min=0.001, max=10_000, help="Frequency of the clocks in the constraints.", show_default="a card's, or 250"
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has files, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write also into a folder that has files.")] = False,
 ) -> None:
-    """Write a block or card with all that it needs into a folder, for other tools and projects.
+    """Write a block or card with everything that it needs into a folder, for other tools and projects.
 
     RTL with its packages, headers and registers, constraints, a wrapper with plain ports, a template to instantiate it,
-    a README and the licence, and what the tools that are named need.
+    a README and the licence, and the files for the tools that are named.
     """
     from headrace.export import export
 

@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 @extcap.command("install")
 def install_command(folder: Folder = None) -> None:
-    """Let Wireshark know of the cards: puts a small program into its personal extcap folder."""
+    """Add the cards to Wireshark: put a small program into its personal extcap folder."""
     from pathlib import Path
 
     from headrace.extcap import install as extcap_install
@@ -56,7 +56,7 @@ def uninstall_command(folder: Folder = None) -> None:
 
 @extcap.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_command(context: typer.Context) -> int:
-    """Do what Wireshark calls the program for (--extcap-interfaces, --extcap-config, --capture and so on)."""
+    """Answer a call from Wireshark (--extcap-interfaces, --extcap-config, --capture and so on)."""
     from headrace.extcap.program import main
 
     return main(context.args)

@@ -53,7 +53,7 @@ def figures_command(
     """Show the figures of docs/figures.json: what measures them, when it did and what processor time it took, whether
     files have changed since, and which.
 
-    The exit code of --measure is 1 when a command's was not 0: a figure misses what it must be, say.
+    The exit code of --measure is 1 when that of a command was not 0: for example, a figure misses its required value.
     """
     from headrace.errors import HeadraceError
     from headrace.evaluate import committed, figures

@@ -56,7 +56,9 @@ def filter_command(
     write: Annotated[
         list[str] | None,
         typer.Option(
-            "-w", metavar="OUT", help="Write what matches; the first is EXPR's, the next those of --also in turn."
+            "-w",
+            metavar="OUT",
+            help="Write the matches: the first -w is for EXPR, the next ones for each --also in order.",
         ),
     ] = None,
     also: Annotated[
@@ -80,13 +82,13 @@ def filter_command(
         int | None,
         typer.Option("-s", metavar="SNAPLEN", min=0, max=262144, help="Cut packets to this many bytes."),
     ] = None,
-    count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="End with COUNT matches.")] = None,
+    count: Annotated[int | None, typer.Option("-c", metavar="COUNT", min=1, help="Stop after COUNT matches.")] = None,
     plain: Annotated[bool, typer.Option("-O", help="Don't optimise the program.")] = False,
     linktype: common.LinkType = None,
     rate: common.Rate = "lossless",
     cores: common.Cores = None,
     timestamps: Annotated[
-        str, typer.Option(metavar="recorded|card", help="Times in OUT: those of IN, or those of the card's clock.")
+        str, typer.Option(metavar="recorded|card", help="Times in OUT: IN's times, or those of the card's clock.")
     ] = "recorded",
     user: common.User = None,
     not_promiscuous: common.NotPromiscuous = False,

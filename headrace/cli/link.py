@@ -83,7 +83,11 @@ def _group() -> None:
 def run_command(
     port: Annotated[
         list[str],
-        typer.Option("--port", metavar="N=LINK", help="What port N, from 0, receives; a live link sends, too."),
+        typer.Option(
+            "--port",
+            metavar="N=LINK",
+            help="What port N, counted from 0, receives; a live link also gets what the port sends.",
+        ),
     ],
     words: Words = None,
     sender: Annotated[
@@ -149,7 +153,7 @@ def set_command(
     ] = None,
     control: Control = None,
 ) -> None:
-    """Change what the running emulator does; packets that it holds leave when they would have."""
+    """Change the running emulator; packets that it already holds leave at the times that they had."""
     from headrace.engines.netem import parse_netem
 
     parse_netem(words or [])  # wrong ones are told where they were typed
@@ -158,7 +162,7 @@ def set_command(
 
 @app.command("stats", epilog=_STATS_EPILOG)
 def stats_command(control: Control = None, json: common.Json = False) -> None:
-    """Show what the running emulator does and has counted, for both directions of each link."""
+    """Show settings and counters of the running emulator, for both directions of each link."""
     found = common.ask("link", control, command="stats")
     if json:
         print(json_format.dumps(found, indent=2))

@@ -48,7 +48,7 @@ def measure_command(
         ),
     ] = None,
     interface: common.Interface = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the ready measurements and stop.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the ready-made measurements and stop.")] = False,
     dump: Annotated[
         int,
         typer.Option(

@@ -17,7 +17,7 @@ To = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    new = typer.Typer(no_args_is_help=True, help="Begin a block or a card of your own: files to change, which work.")
+    new = typer.Typer(no_args_is_help=True, help="Start a block or a card of your own from a working template.")
     new.command("block", epilog="Example:\n\nheadrace new block gate")(block_command)
     new.command("card", epilog="Example:\n\nheadrace new card mynic")(card_command)
     app.add_typer(new, name="new")

@@ -37,7 +37,7 @@ Values = list[str] | None
 
 app = typer.Typer(
     name="nic",
-    help="A NIC: virtual functions behind Ethernet ports.",
+    help="A NIC with virtual functions behind its Ethernet ports.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -50,7 +50,7 @@ def register(parent: typer.Typer) -> None:
 
 @app.callback()
 def _group() -> None:
-    """A NIC: virtual functions behind Ethernet ports."""
+    """A NIC with virtual functions behind its Ethernet ports."""
 
 
 @app.command("run", epilog=_RUN_EPILOG)
@@ -60,7 +60,8 @@ def run_command(
         typer.Option(
             "--port",
             metavar="N=LINK",
-            help="What Ethernet port N, from 0, receives; a live link sends, too. vf:N=LINK: virtual function N.",
+            help="What Ethernet port N, counted from 0, receives; a live link also gets what the port sends. "
+            "vf:N=LINK: virtual function N.",
         ),
     ],
     write: Annotated[
@@ -72,7 +73,8 @@ def run_command(
     promiscuous: Annotated[
         Values,
         typer.Option(
-            metavar="N", help="Function N gets multicast of all VLANs, and frames to unknown stations from the wire."
+            metavar="N",
+            help="Function N gets multicast of all VLANs, and frames with unknown destinations from the wire.",
         ),
     ] = None,
     rate: common.Rate = "lossless",
@@ -85,8 +87,8 @@ def run_command(
 ) -> int:
     """Run the NIC, with packets from files or interfaces.
 
-    It has as many functions as are named, or -P FUNCTIONS. With live links it runs until Ctrl-C, otherwise until all
-    packets are through.
+    The NIC has as many functions as you name, or -P FUNCTIONS. With live links it runs until Ctrl-C, otherwise until
+    all packets are through.
     """
     from headrace.cards.nic.run import NicJob, run
     from headrace.net.source import parse_rate
@@ -120,7 +122,7 @@ def run_command(
 
 @app.command("stats")
 def stats_command(control: Control = None, json: common.Json = False) -> None:
-    """Show what the running NIC has counted: Ethernet ports, functions, both directions."""
+    """Show the counters of the running NIC: Ethernet ports, functions, both directions."""
     found = common.ask("nic", control, command="stats")
     if json:
         print(json_format.dumps(found, indent=2))

@@ -47,7 +47,7 @@ A program is an ELF file, a C file, or the name of one that comes with Headrace;
 
 app = typer.Typer(
     name="rpu",
-    help="An array of packet processors that run C firmware beside accelerators.",
+    help="An array of packet processors that run C firmware, with accelerators.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -61,7 +61,7 @@ def register(parent: typer.Typer) -> None:
 
 @app.callback()
 def _group() -> None:
-    """An array of packet processors that run C firmware beside accelerators."""
+    """An array of packet processors that run C firmware, with accelerators."""
 
 
 @app.command("build", epilog=_BUILD_EPILOG)
@@ -79,7 +79,7 @@ def build_command(
 ) -> None:
     """Compile firmware into a program for RPUs, and say how much of each memory it takes.
 
-    Firmware of the Rosebud framework compiles unmodified. What the compiler says is shown as it says it.
+    Firmware of the Rosebud framework compiles unmodified. The compiler's messages are shown unchanged.
     """
     from headrace.cards.rpu import elf, program
 
@@ -114,7 +114,8 @@ def run_command(
         typer.Option(
             "--port",
             metavar="N=LINK",
-            help="What port 0, 1 or host receives; a live link sends, too. vf:N=LINK: virtual function N of the host.",
+            help="What port 0, 1 or host receives; a live link also gets what the port sends. "
+            "vf:N=LINK: virtual function N of the host.",
         ),
     ],
     write: Annotated[
@@ -137,7 +138,10 @@ def run_command(
     first: rpu_rules.First = None,
     units: Annotated[int, typer.Option(min=1, max=16, help="Units of the card.")] = 8,
     policy: Annotated[
-        str, typer.Option(metavar="round_robin|least_loaded|flow_hash", help="How units are chosen for packets.")
+        str,
+        typer.Option(
+            metavar="round_robin|least_loaded|flow_hash", help="How the balancer chooses a unit for a packet."
+        ),
     ] = "round_robin",
     rate: common.Rate = "lossless",
     seconds: common.Seconds = None,
@@ -149,7 +153,7 @@ def run_command(
 ) -> int:
     """Run firmware on the RPU card, with packets from files or interfaces.
 
-    Exit status 1: a program did something wrong. `headrace rpu stats`, `debug`, `load` and `gdb`, and `headrace vf`
+    The exit code is 1 if a program fails. `headrace rpu stats`, `debug`, `load` and `gdb`, and `headrace vf`
     for virtual functions, reach the card while it runs.
     """
     from headrace.cards.rpu.run import POLICIES, RpuJob, parse_ports, parse_units, run

@@ -12,7 +12,7 @@ from headrace.cli import common
 if TYPE_CHECKING:
     from headrace.cards.rpu.rules import Rule
 
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="Load the first N rules that can be, and no more.")]
+First = Annotated[int | None, typer.Option(metavar="N", min=1, help="Load only the first N rules that can be loaded.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse a blocklist or rules with a line that can't be used.")]
 
 
@@ -22,9 +22,9 @@ def rules_command(
     strict: Strict = False,
     json: common.Json = False,
 ) -> int:
-    """List rule by rule the pattern that a matcher loads and what else isn't looked at, or why the rule isn't loaded.
+    """List for each rule the pattern that a matcher loads and the options that it ignores, or why it isn't loaded.
 
-    Exit status 1: the matcher doesn't hold them.
+    The exit code is 1 if the rules don't fit into the matcher.
     """
     from headrace.cards.rpu.rules import read_rules
     from headrace.cards.rpu.tables import MATCHER_ROWS, fitting, rows_of

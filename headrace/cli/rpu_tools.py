@@ -71,8 +71,8 @@ def _ask(control: str | None, **request: Any) -> dict[str, Any]:
 
 def stats_command(
     control: Control = None,
-    once: Annotated[bool, typer.Option("--once", help="Show it once.")] = False,
-    interval: Annotated[float, typer.Option(metavar="S", min=0.05, help="Seconds between looks.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Show the units once.")] = False,
+    interval: Annotated[float, typer.Option(metavar="S", min=0.05, help="Seconds between updates.")] = 1.0,
     json: common.Json = False,
 ) -> int:
     """Show the units of the running card as they work: packets, stalls, slots, errors. Ctrl-C ends it."""
@@ -154,12 +154,12 @@ def debug_command(
         str | None, typer.Option(metavar="ADDR:LEN", help="Dump memory, as the unit's software sees it.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the memory's bytes here.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Let a core that a debugger has stopped go on.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a core that a debugger has stopped.")] = False,
     poke: Annotated[bool, typer.Option("--poke", help="Send the poke interrupt.")] = False,
     control: Control = None,
     json: common.Json = False,
 ) -> int:
-    """Show what a unit of the running card is at: registers, errors, its last exception with the source line."""
+    """Show the state of a unit of the running card: registers, errors, its last exception with the source line."""
     if out is not None and memory is None:
         raise HeadraceError("--out needs --memory, which it writes", 2)
     if out != "-":
@@ -276,7 +276,7 @@ def swap_command(
 ) -> int:
     """Change the accelerators of units of the running card, one unit after the other.
 
-    Meanwhile a unit's packets go to others, whose own are neither lost nor delayed. Times are the card's.
+    Meanwhile the unit's packets go to other units, whose own packets are neither lost nor delayed. Times are card time.
     """
     from headrace.cards.rpu import accelerators
     from headrace.cards.rpu.run import load_program, parse_units
@@ -352,10 +352,10 @@ def profile_command(
     parameter: common.Parameters = None,
     json: common.Json = False,
 ) -> int:
-    """Show in which functions of a program a unit's cycles go.
+    """Show how many cycles each function of a program takes.
 
     One unit runs the program, with packets as fast as it takes them; its program counter is read at random distances of
-    some 100 cycles, until all packets are through. An instruction that waits has the cycles that it waits.
+    some 100 cycles, until all packets are through. An instruction that waits is charged with these cycles.
     """
     from dataclasses import asdict
 

@@ -26,7 +26,7 @@ headrace study papers --update-docs
 
 app = typer.Typer(
     name="study",
-    help="Repeat the measurements of a published system on a card, and go beyond them.",
+    help="Repeat the measurements of a published system on a card, and add further ones.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -47,7 +47,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Measure nothing: draw and write what an earlier study found, out of its study.json or what --json wrote.",
+        help="Measure nothing: draw and write an earlier study's results, from its study.json or a file of --json.",
     ),
 ]
 
@@ -88,7 +88,7 @@ class _Said:
 _CYCLES = "Cycles are measured in the RTL, times are modelled: cycles times a nominal clock"
 _STUDIES = {
     "capture": _Said(
-        "Repeat bpfcap's table 5.1 on the capture card, and measure what lies beyond it.",
+        "Repeat bpfcap's table 5.1 on the capture card, and measure more.",
         _CYCLES + ". As root, the packets' way through this machine's kernel is measured as well.",
         "when a captured byte is wrong",
         "--cluster tcp://head:8786 --json study.json",
@@ -99,7 +99,7 @@ _STUDIES = {
         "when a packet is lost, changed or not inspected",
     ),
     "bridge": _Said(
-        "Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure what lies beyond them.",
+        "Repeat EmbedNet's figures 5.2 to 5.10 and its tables on the bridge card, and measure more.",
         _CYCLES + ", and two models of a host.",
         "when a packet is wrong, out of order or missing",
     ),
@@ -119,16 +119,16 @@ _STUDIES = {
         "Repeat what a thesis measured of its DMA engine over PCI Express, on the RTL of rtl/pcie and a modelled link: "
         "its figures 5.7, 5.8, 6.1 and 6.7; and what packets and interrupts of virtual functions take.",
         _CYCLES + ". The processor time of a packet through TAP devices (as root) and vhost-user is this machine's.",
-        "when a byte comes otherwise over PCI Express than it went",
+        "when a byte changes on its way over PCI Express",
     ),
     "emulator": _Said(
         "Repeat what a thesis measured of its emulator of mobile networks: coverage by PHYs and endpoints (table 3.2), "
-        "what is left of it when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and "
+        "coverage when links are jammed (table 3.3), bandwidth (figures 3.1 to 3.4 and table 3.1), and "
         "nodes on the switch card and on Open vSwitch (figures 6.2 to 6.4 and 6.6).",
         "Coverage is counted, by movement and radio; the switch card is modelled; the rest is measured in nodes on "
         "this machine.",
-        "when a cell of table 3.2 comes out otherwise with a range of 450 m, nodes find another number of links than "
-        "counted after a jam, or a message is lost",
+        "when a cell of table 3.2 differs with a range of 450 m, nodes find another number of links than "
+        "was computed after a jam, or a message is lost",
         "--cluster tcp://head:8786",
     ),
 }
@@ -188,9 +188,9 @@ def _add(name: str, said: _Said) -> None:
 
     command.__doc__ = (
         f"{said.repeats}\n\n{said.known} {common.SHORT} Files go to {name}-study unless --out says otherwise; points "
-        "go there as they are found, and a study that was ended goes on with those that are left. --from draws anew "
-        "from study.json there; with --update-docs from the manual's points, docs/points, into its images. The exit "
-        "code is 1 "
+        "are saved there as they are measured, and an interrupted study goes on with the remaining points. --from "
+        "draws again from study.json there; with --update-docs from the manual's points, docs/points, into its images. "
+        "The exit code is 1 "
         f"{said.fails}."
     )
     app.command(name, epilog=f"Examples:\n\n{examples}\n")(command)
@@ -203,15 +203,15 @@ for _name, _said in _STUDIES.items():
 @app.command("papers", epilog=_PAPERS_EPILOG)
 def papers_command(
     page: Annotated[
-        str | None, typer.Argument(metavar="STUDY", help="Of one study's page: filter, capture ...")
+        str | None, typer.Argument(metavar="STUDY", help="Statements of one study's page: filter, capture ...")
     ] = None,
     json: common.JsonFile = None,
     update_docs: common.UpdateDocs = False,
 ) -> int:
-    """Show what the papers behind the cards state, and what ours is: it comes out, doesn't, or can't be tested here.
+    """Show the statements of the papers behind the cards, and whether each comes out here, doesn't, or can't be tested.
 
-    The lists are data, ours are filled in from the committed figures, and nothing is measured. --update-docs writes the
-    tables into the studies' pages. The exit code is 1 when an answer isn't what the figures say, or one is missing.
+    The lists are data, our results come from the committed figures, and nothing is measured. --update-docs writes the
+    tables into the studies' pages. The exit code is 1 when an answer doesn't follow from the figures, or is missing.
     """
     from rich.markdown import Markdown
 

@@ -99,7 +99,8 @@ def run_command(
         typer.Option(
             "--port",
             metavar="N=LINK",
-            help="What port N, from 1, receives; a live link sends, too. vf:N=LINK: virtual function N, from 0.",
+            help="What port N, counted from 1, receives; a live link also gets what the port sends. "
+            "vf:N=LINK: virtual function N, counted from 0.",
         ),
     ],
     write: Annotated[
@@ -112,18 +113,19 @@ def run_command(
         list[str] | None, typer.Option(metavar="ptcp:PORT|pssl:PORT", help="Let controllers connect.")
     ] = None,
     flows: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Flows in ovs-ofctl's syntax, which reads them.")
+        str | None, typer.Option(metavar="FILE", help="Flows in ovs-ofctl's syntax; ovs-ofctl parses them.")
     ] = None,
     link: Annotated[
         list[str] | None,
-        typer.Option(metavar="N=WORDS", help="An emulated link behind port N; each port gets one. See headrace link."),
+        typer.Option(metavar="N=WORDS", help="An emulated link at port N; each port gets one. See headrace link."),
     ] = None,
-    learn: Annotated[bool, typer.Option("--learn", help="Learn where stations are, without a controller.")] = False,
-    datapath_id: Annotated[str, typer.Option(metavar="HEX", help="Datapath ID that controllers are told.")] = "1",
+    learn: Annotated[bool, typer.Option("--learn", help="Learn MAC addresses, without a controller.")] = False,
+    datapath_id: Annotated[str, typer.Option(metavar="HEX", help="Datapath ID of the switch, for controllers.")] = "1",
     private_key: Annotated[str | None, typer.Option(metavar="FILE", help="TLS: the switch's key (PEM).")] = None,
     certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS: its certificate.")] = None,
     ca_cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="TLS: who must have signed a controller's certificate.")
+        str | None,
+        typer.Option(metavar="FILE", help="TLS: certificate of the CA that signs controllers' certificates."),
     ] = None,
     rate: common.Rate = "lossless",
     seconds: common.Seconds = None,
@@ -135,8 +137,8 @@ def run_command(
 ) -> int:
     """Run the switch, with packets from files or interfaces.
 
-    It has as many ports as are named, or -P PORTS. With live links or controllers it runs until Ctrl-C, otherwise until
-    all packets are through and no flow waits for its timeout.
+    The switch has as many ports as you name, or -P PORTS. With live links or controllers it runs until Ctrl-C,
+    otherwise until all packets are through and no flow waits for its timeout.
     """
     from headrace.cards.switch.run import SwitchJob, run
     from headrace.engines.netem import parse_netem
@@ -233,7 +235,9 @@ def add_flow_command(
 
 @app.command("del-flows")
 def del_flows_command(
-    match: Annotated[str, typer.Argument(metavar="[MATCH]", help="Of the flows, in ovs-ofctl's syntax; or all.")] = "",
+    match: Annotated[
+        str, typer.Argument(metavar="[MATCH]", help="Which flows, in ovs-ofctl's syntax; without it, all.")
+    ] = "",
     control: Control = None,
 ) -> None:
     """Delete flows of the running switch."""
@@ -244,7 +248,7 @@ def del_flows_command(
 def fir_command(
     taps: Annotated[list[float], typer.Argument(metavar="A B C D", help="Coefficients, -2 to 2; newest sample first.")],
     carry: Annotated[
-        bool, typer.Option("--carry", help="A packet's samples follow those of the packet before.")
+        bool, typer.Option("--carry", help="Let a packet's samples continue those of the packet before.")
     ] = False,
     control: Control = None,
 ) -> None:
@@ -280,7 +284,7 @@ def link_command(
 
 @app.command("stats")
 def stats_command(control: Control = None, json: common.Json = False) -> None:
-    """Show what the running switch has counted: ports, tables, controllers."""
+    """Show the counters of the running switch: ports, tables, controllers."""
     found = common.ask("switch", control, command="stats")
     if json:
         print(json_format.dumps(found, indent=2))
@@ -301,12 +305,14 @@ def stats_command(control: Control = None, json: common.Json = False) -> None:
 
 @app.command("trace", epilog=_TRACE_EPILOG)
 def trace_command(
-    port: Annotated[int, typer.Argument(metavar="PORT", help="By which it comes.")],
-    packet: Annotated[str, typer.Argument(metavar="HEX|FILE", help="The packet, or a capture whose first one it is.")],
+    port: Annotated[int, typer.Argument(metavar="PORT", help="Port at which the packet arrives.")],
+    packet: Annotated[
+        str, typer.Argument(metavar="HEX|FILE", help="The packet, or a capture whose first packet is taken.")
+    ],
     control: Control = None,
     json: common.Json = False,
 ) -> None:
-    """Say what the running switch would do to a packet, table by table. Nothing is sent."""
+    """Show what the running switch would do with a packet, table by table. Nothing is sent."""
     found = common.ask("switch", control, command="trace", packet=_packet(packet), port=port)
     if json:
         print(json_format.dumps(found, indent=2))

@@ -37,14 +37,14 @@ def synth_command(
     seeds: Annotated[int, typer.Option(min=1, help="ecp5: runs of place and route; the median counts.")] = 3,
     no_pnr: Annotated[bool, typer.Option("--no-pnr", help="ecp5: don't place and route, so no Fmax.")] = False,
     boundaries: Annotated[
-        int, typer.Option(min=0, help="For large designs: keep module boundaries so many levels down.")
+        int, typer.Option(min=0, help="For large designs: number of levels whose module boundaries are kept.")
     ] = 0,
     router: Annotated[
         str,
         typer.Option(metavar="router1|router2", help="ecp5: nextpnr's router; router2 for designs that fill a device."),
     ] = "router1",
     speed_grade: Annotated[
-        str, typer.Option(metavar="6|7|8", help="ecp5: of the device that is placed on; 6 is the slowest.")
+        str, typer.Option(metavar="6|7|8", help="ecp5: speed grade of the device; 6 is the slowest.")
     ] = "6",
     depth: Annotated[int | None, typer.Option(min=0, help="Levels of hierarchy to show.")] = None,
     json: common.Json = False,

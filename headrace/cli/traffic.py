@@ -22,7 +22,7 @@ headrace traffic triangle -s 0x0123456789abcdef -l 100 -u 2000 --interface eth1
 
 app = typer.Typer(
     name="traffic",
-    help="Make traffic: files, or packets on a network interface.",
+    help="Generate traffic: files, or packets on a network interface.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -36,15 +36,15 @@ def register(parent: typer.Typer) -> None:
 @app.command("triangle", epilog=_EPILOG)
 def triangle_command(
     hash: Annotated[
-        str, typer.Option("-s", metavar="HASH", help="64 bits behind the Ethernet header, such as 0x0123456789abcdef.")
+        str, typer.Option("-s", metavar="HASH", help="64 bits after the Ethernet header, such as 0x0123456789abcdef.")
     ] = "0",
     length: Annotated[int, typer.Option("-p", metavar="BYTES", help="Length of packets.")] = 1024,
     lower: Annotated[float, typer.Option("-l", metavar="PPS", help="Lower rate, packets a second.")] = 1000,
     upper: Annotated[float, typer.Option("-u", metavar="PPS", help="Upper rate.")] = 5000,
     first: Annotated[
-        float, typer.Option("-i", metavar="SECONDS", help="From the lower to the upper rate, of triangle 1.")
+        float, typer.Option("-i", metavar="SECONDS", help="Time from the lower to the upper rate, for triangle 1.")
     ] = 10,
-    second: Annotated[float, typer.Option("-I", metavar="SECONDS", help="The same of triangle 2.")] = 3,
+    second: Annotated[float, typer.Option("-I", metavar="SECONDS", help="The same for triangle 2.")] = 3,
     duration: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="How long.", show_default="a file: up and down once; else no end"),

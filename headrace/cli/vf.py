@@ -66,7 +66,7 @@ Control = Annotated[
 
 app = typer.Typer(
     name="vf",
-    help="The virtual functions of a running card: what they are connected with, and what they may do.",
+    help="The virtual functions of a running card: their connections and settings.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EPILOG,
@@ -80,7 +80,7 @@ def register(parent: typer.Typer) -> None:
 
 @app.callback()
 def _group() -> None:
-    """The virtual functions of a running card: what they are connected with, and what they may do."""
+    """The virtual functions of a running card: their connections and settings."""
 
 
 def _ask(control: str | None, **request: Any) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _ask(control: str | None, **request: Any) -> dict[str, Any]:
 
 @app.command("list")
 def list_command(control: Control = None, json: common.Json = False) -> None:
-    """Show the functions: the card's numbers of their ports, what they are connected with, and what they may do."""
+    """Show the functions: their port numbers, connections and settings."""
     from headrace.card.functions.policy import Policy
 
     found = _ask(control, command="vf-list")["functions"]
@@ -143,7 +143,7 @@ def set_command(
     ],
     control: Control = None,
 ) -> None:
-    """Set what a function may send and is to receive; what isn't named stays as it is."""
+    """Set what a function may send and receives; settings that aren't named stay."""
     from headrace.card.functions.policy import parse_settings
 
     _ask(control, command="vf-set", function=function, settings=parse_settings(settings))
@@ -174,7 +174,7 @@ def plug_command(
     link: Annotated[str, typer.Argument(metavar="LINK", help="tap:NAME, vhost:SOCKET, or another of --port.")],
     control: Control = None,
 ) -> None:
-    """Connect a function that is in no use. Its port comes up."""
+    """Connect an unused function. Its port comes up."""
     kind, colon, argument = link.partition(":")
     if not colon or not argument:
         raise HeadraceError(f"{link}: not a link such as tap:NAME or vhost:SOCKET", 2)
@@ -185,5 +185,5 @@ def plug_command(
 
 @app.command("unplug")
 def unplug_command(function: Function, control: Control = None) -> None:
-    """Take a function out of use. Its port goes down; what it may do stays set."""
+    """Disconnect a function. Its port goes down; its settings stay."""
     _ask(control, command="vf-unplug", function=function)
