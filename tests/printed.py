@@ -18,15 +18,16 @@ from headrace.cache import cache_root
 from headrace.cli.common import READY
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```|^((?:    [^\n]*\n)+)", re.DOTALL | re.MULTILINE)
-_HEADRACE = f"""#!/bin/sh
-exec {sys.executable} -c "import sys; from headrace.cli import main; sys.exit(main())" "$@"
-"""
+_COMMANDS = {
+    "headrace": f"""exec {sys.executable} -c "import sys; from headrace.cli import main; sys.exit(main())" "$@"\n""",
+    "python": f"""exec {sys.executable} "$@"\n""",
+}
 _CARD = re.compile(r"headrace (\w+) (?:run|--port)\b")
 _CABLES = (
     "ip netns add far",
     "for n in 0 1 2; do ip link add eth$n type veth peer name far$n netns far; done",
     "for n in 0 1 2; do ip link set eth$n up; ip -n far link set far$n up; done",
-    "ip addr add 10.0.0.254/24 dev eth0; ip -n far addr add 10.0.0.1/24 dev far0",
+    "ip addr add 10.0.0.254/24 dev eth0; ip -n far addr add 10.0.0.1/24 dev far0; ip route add default via 10.0.0.1",
 )
 _SENDER = """
 import itertools, socket, time
@@ -76,12 +77,13 @@ class Terminals:
         self._folder = folder
         for name in (".venv/bin", "run", "home/.local/bin"):
             (folder / name).mkdir(parents=True)
-        command = folder / ".venv/bin/headrace"
-        command.write_text(_HEADRACE)
-        command.chmod(0o755)
+        for name, text in _COMMANDS.items():
+            command = folder / ".venv/bin" / name
+            command.write_text(f"#!/bin/sh\n{text}")
+            command.chmod(0o755)
         self._env = {
             **os.environ,
-            "PATH": f"{command.parent}:{folder}/home/.local/bin:{os.environ['PATH']}",
+            "PATH": f"{folder}/.venv/bin:{folder}/home/.local/bin:{os.environ['PATH']}",
             "PYTHONPATH": str(paths.share()),
             "XDG_RUNTIME_DIR": str(folder / "run"),
             "HOME": str(folder / "home"),
@@ -113,8 +115,9 @@ class Terminals:
         (self._folder / "program.py").write_text(program)
         return self.type(f"{sys.executable} program.py")
 
-    def type(self, line: str) -> str:
-        """Gives what a line writes until it has ended well, or is ready (with ``-c`` or ``--background``, it ends)."""
+    def type(self, line: str, code: int = 0) -> str:
+        """Gives what a line writes until it has ended with this exit code, or is ready (with ``-c`` or
+        ``--background``, it ends)."""
         if card := _CARD.search(line):
             for other in [each for each in self._running if each[0] == card[1]]:
                 self._end(other[1])
@@ -129,7 +132,7 @@ class Terminals:
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self._folder, env=self._env,
                 start_new_session=True,
             )  # fmt: skip
-        ready = tuple(f"headrace: {word}" for word in READY)
+        ready = (*(f"headrace: {word}" for word in READY), "tcpdump: listening on ")
 
         def stays() -> bool:
             said = path.read_text().splitlines()
@@ -138,7 +141,7 @@ class Terminals:
         until(lambda: process.poll() is not None or stays(), line)
         if process.poll() is None:
             self._running.append((card[1] if card else "", process))
-        assert not process.returncode, f"{line}: {path.read_text()}"
+        assert process.returncode in (None, code), f"{line}: {path.read_text()}"
         return path.read_text()
 
     @staticmethod

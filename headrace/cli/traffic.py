@@ -75,7 +75,7 @@ def triangle_command(
         count = _write(load, duration or 2 * max(first, second), write)
     else:
         assert interface is not None
-        count = _send(load, duration, interface)
+        count = _send(load, duration, interface, quiet)
     if not quiet:
         print(f"{count:,} packets of {length} bytes", file=sys.stderr)
     return 0
@@ -91,14 +91,19 @@ def _write(load: object, duration: float, path: str) -> int:
             return triangle.write(load, duration, file, show)
 
 
-def _send(load: object, duration: float | None, interface: str) -> int:
+def _send(load: object, duration: float | None, interface: str, quiet: bool) -> int:
     from headrace.card.process import StopRequests
     from headrace.traffic import triangle
 
     assert isinstance(load, triangle.Triangle)
+    ready = quiet
     with common.progress_line() as progress, StopRequests() as stop:
 
         def show(seconds: float, packets: int) -> None:
+            nonlocal ready
+            if not ready:
+                common.tell(f"ready: packets go out on {interface}")
+                ready = True
             if progress is not None:
                 what = f"{packets:,} packets, {load.rate(seconds):,.0f} a second"
                 progress(what, None if duration is None else min(1.0, seconds / duration))

@@ -101,7 +101,7 @@ def test_a_file_goes_to_standard_output() -> None:
 
 
 @pytest.mark.live
-def test_packets_go_out_on_an_interface(tmp_path: Path) -> None:
+def test_packets_go_out_on_an_interface(capsys: pytest.CaptureFixture[str]) -> None:
     with own_network():
         add_pair("tri0", "tri1")
         listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5))
@@ -111,6 +111,7 @@ def test_packets_go_out_on_an_interface(tmp_path: Path) -> None:
         assert run("-p", 60, "-l", 500, "-u", 500, "--duration", 0.5, "--interface", "tri0") == 0
         got = [listener.recv(2000) for _ in range(250)]
         listener.close()
+    assert "headrace: ready: packets go out on tri0\n" in capsys.readouterr().err
     numbers, times = zip(*(read_frame(data) or (0, 0) for data in got), strict=True)
     assert numbers == tuple(range(250))
     # None goes out before it is due; how late one is, the machine decides.

@@ -57,7 +57,7 @@ def serve(job: DashboardJob, tell: Callable[[str], None]) -> None:
     with _listen(job.host, job.port) as listener:
         port = listener.getsockname()[1]
         shown = _name_of(job.host)
-        tell(f"the dashboard is at http://{shown}:{port}/" + (f"?token={token}" if token else ""))
+        tell(f"ready: the dashboard is at http://{shown}:{port}/" + (f"?token={token}" if token else ""))
         monitor = Monitor(job.name, job.scenario, job.cluster)
         run(monitor, listener, lambda app: Guard(app, token, port, is_loopback(job.host)))
 
