@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 
 from patience import HANG_S, until
@@ -23,6 +24,10 @@ _COMMANDS = {
     "python": f"""exec {sys.executable} "$@"\n""",
 }
 _CARD = re.compile(r"headrace (\w+) (?:run|--port)\b")
+_STAYS = re.compile(
+    rf"^headrace: (?:{'|'.join(READY)})|^tcpdump: listening on |^gdb-multiarch |start packet forwarding$", re.MULTILINE
+)
+"""What a program says that has started, and doesn't end: a card, tcpdump, gdb's server of a card, DPDK's testpmd."""
 _CABLES = (
     "ip netns add far",
     "for n in 0 1 2; do ip link add eth$n type veth peer name far$n netns far; done",
@@ -77,6 +82,7 @@ class Terminals:
         self._folder = folder
         for name in (".venv/bin", "run", "home/.local/bin"):
             (folder / name).mkdir(parents=True)
+        (folder / "run").chmod(0o700)  # or another folder is taken, which all have in common
         for name, text in _COMMANDS.items():
             command = folder / ".venv/bin" / name
             command.write_text(f"#!/bin/sh\n{text}")
@@ -128,15 +134,14 @@ class Terminals:
         line = f"{before}; {line.removesuffix(' &')}\n{after}"
         with path.open("w") as said:
             process = subprocess.Popen(
-                [*self.there, "bash", "-o", "pipefail", "-c", line],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self._folder, env=self._env,
+                ["stdbuf", "-oL", *self.there, "bash", "-o", "pipefail", "-c", line],
+                stdin=subprocess.PIPE if "testpmd" in line else subprocess.DEVNULL,  # it ends with its input
+                stdout=said, stderr=said, cwd=self._folder, env=self._env,
                 start_new_session=True,
             )  # fmt: skip
-        ready = (*(f"headrace: {word}" for word in READY), "tcpdump: listening on ")
 
         def stays() -> bool:
-            said = path.read_text().splitlines()
-            return not re.search(r" -c \d| --background", line) and any(each.startswith(ready) for each in said)
+            return not re.search(r" -c \d| --background", line) and bool(_STAYS.search(path.read_text()))
 
         until(lambda: process.poll() is not None or stays(), line)
         if process.poll() is None:
@@ -155,5 +160,9 @@ class Terminals:
             for _, process in reversed(self._running):
                 self._end(process)
         finally:
-            self._network.kill()
+            own = os.readlink(f"/proc/{self._network.pid}/ns/net")
+            for path in Path("/proc").glob("[0-9]*/ns/net"):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    if os.readlink(path) == own:  # a card in the background, or the network itself
+                        os.kill(int(path.parts[2]), signal.SIGKILL)
             self._network.wait()

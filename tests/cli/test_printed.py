@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -24,31 +25,6 @@ pytestmark = pytest.mark.live
 _WALL = re.compile(r".*wall clock.*\n|^╭.*\n|^╰.*\n| +(?=│)| *[\d.]+ million (?:cycle|packet)s/s", re.MULTILINE)
 """What depends on the machine in what a card and a bench report, and how wide that makes a card's frame."""
 
-MINE = """#include "core.h"
-struct Desc packet;
-unsigned int count;
-int main(void) {
-  init_slots(8, 0, 4096);
-  set_masks(0x30);
-  while (1)
-    if (in_pkt_ready()) {
-      read_in_pkt(&packet);
-      if (++count > 3) packet.len = 0;
-      packet.port ^= 1;
-      pkt_send(&packet);
-    }
-}
-"""
-FILES = {
-    "mine.c": MINE,
-    "fixed.c": MINE,
-    "drop.txt": "10.0.3.0/24\n10.0.5.7\n",
-    "web.rules": 'alert tcp any any -> any 80 (msg:"shell"; content:"cmd.exe"; nocase; sid:7;)\n',
-    "commands": "help\n",
-    "flows.txt": "in_port=1,actions=output:2\n",
-}
-"""What pages take for granted, beside captures."""
-
 
 @pytest.fixture(scope="module")
 def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,10 +39,12 @@ def terminals(tmp_path: Path, traffic: Path) -> Iterator[Terminals]:
     shutil.copy(traffic, tmp_path)
     (tmp_path / "build/demo").mkdir(parents=True)
     shutil.copy(traffic, tmp_path / "build/demo/traffic.pcap")
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    program = next(each for each in blocks("docs/filter-card.md") if each.startswith("; packets by"))
-    (tmp_path / "source.bpf").write_text(program)
+    shutil.copy(traffic, tmp_path / "commands.pcap")
+    (tmp_path / "drop.txt").write_text("10.0.3.0/24\n10.0.5.7\n")
+    for page, begins, name in (("filter", "; packets by", "source.bpf"), ("rpu", "#include", "mine.c")):
+        program = next(each for each in blocks(f"docs/{page}-card.md") if each.startswith(begins))
+        (tmp_path / name).write_text(program)
+    (tmp_path / "commands").write_text("help\n")
     (tmp_path / "tests").symlink_to(paths.share() / "tests")
     with Terminals(tmp_path) as found:
         yield found
@@ -95,6 +73,16 @@ END_WELL: list[Any] = [
     soak(EMULATOR, tuple(f"headrace emulate {name}" for name in ("new", "status", "plan", "sweep", "dashboard")), ALL),
     soak(EMULATOR, ("headrace emulate new", "from headrace.emulator"), slice(1)),
     soak(EXPORT, "headrace export", ALL),
+    soak(RPU, ("echo 10.0.3.0/24", "headrace rpu stats", "$ headrace rpu swap"), ALL),
+    soak(RPU, "headrace rpu profile", ALL),
+    soak(RPU, "headrace rpu run mine", ALL),
+    soak(README, ".venv/bin/headrace new block", ALL),
+    soak(README, ".venv/bin/headrace rpu run", ALL),
+    soak(README, ".venv/bin/headrace switch run --controller", ALL),
+    soak(SWITCH, ("headrace switch run --learn", "ovs-ofctl"), ALL),
+    soak(SWITCH, ("headrace switch run --background", "headrace switch add-flow"), ALL),
+    soak(NIC, "headrace nic run --port vf:0=vhost", ALL),
+    soak(HOST, "headrace switch run --background", ALL),
 ]
 ON_CABLES: list[Any] = [
     soak(README, ".venv/bin/headrace capture -i iface:eth0", ALL),
@@ -115,8 +103,12 @@ SHOWN: list[Any] = [
 ]
 PINGED: list[Any] = [
     soak(README, "switch=$("),
-    soak(LINK, "headrace link --port 0=tap:left"),
-    soak(NIC, "headrace nic run --port vf:0=tap:h0 --port vf:1=tap"),
+    soak(LINK, "link=$("),
+    soak(NIC, "nic=$("),
+    soak(HOST, "switch=$("),
+    soak(HOST, "headrace switch run --learn --port vf:0=vhost:/tmp/vf0,trusted"),
+    soak(RPU, "rpu=$("),
+    soak(RPU, "headrace rpu run nic --units 2 --port 0=tap:wire --port vf:0=vhost"),
 ]
 PRINTS: list[Any] = [
     (FILTER, ("from headrace.net import bpf", "91397")),
@@ -126,6 +118,13 @@ PRINTS: list[Any] = [
 """Blocks, the last of which shows what the others print."""
 BRIDGE_RUNS = "# bridge=$("
 _NUMBER = re.compile(r"[\d.,]+")
+RPU_CARD = """from headrace.cards.rpu import card as opened, elf, program
+card, unit = opened.open_rpu_card(4), 0
+driver = opened.driver_of(card)
+driver.load(elf.read(program.build(["forwarder"])))
+driver.boot()
+driver.ready()
+"""
 CARD = "from headrace.card import Card\ncard = Card.open('filter', {'CORES': 4})\n"
 PROGRAMS: list[Any] = [
     soak(CAPTURE, "from headrace.net import bpf", ""),
@@ -139,10 +138,15 @@ PROGRAMS: list[Any] = [
     soak(LINK, "from headrace.cards.link.card", ""),
     soak(NIC, "from headrace.card.functions", ""),
     soak(REGISTERS, "card.regs.control", CARD),
+    soak(RPU, "base = card", RPU_CARD),
+    soak(RPU, "from headrace.cards.rpu import elf, program\nfrom headrace.cards.rpu.swap", RPU_CARD),
+    soak(RPU, "from headrace.cards.rpu import elf, program\nfrom headrace.cards.rpu.card", ""),
 ]
 ELSEWHERE = {
     (README, "make demo"): "tests/cli/test_demo.py",
     (FILTER, "; packets by"): "tests/cli/test_printed.py",
+    (RPU, "headrace rpu build"): "tests/cli/test_printed.py",
+    (RPU, "from headrace.cards.rpu.bench"): "tests/cli/test_printed.py",
     (HARNESS, "hr_card"): "tests/card/test_harness_capture.py",
     (EMULATOR, "dask scheduler"): "tests/emulator/test_cluster.py",
 }
@@ -172,35 +176,9 @@ CANNOT = {
 """Why a block can't run as it is printed."""
 
 NOT_YET = [
-    (README, ".venv/bin/headrace new block"),
-    (LINK, "headrace switch run --learn"),
-    (SWITCH, "headrace switch run --learn"),
-    (HOST, "headrace switch run --learn --port vf:0=tap:h0 -P"),
-    (RPU, "headrace rpu profile"),
-    (RPU, "headrace rpu run forwarder"),
-    (HOST, "headrace switch run --learn --port vf:0=tap:h0 --port"),
-    (RPU, "headrace rpu run nic --units 2 --port 0=tap:wire --port vf:0=tap:h0"),
-    (README, ".venv/bin/headrace switch run --controller"),
-    (README, ".venv/bin/headrace rpu run"),
     (README, ".venv/bin/headrace filter tcp gen:"),
-    (HOST, "headrace switch run --learn --port vf:0=vhost:/tmp/vf0,trusted"),
+    (LINK, "headrace switch run --background"),
     (LINK, "from headrace.card.control"),
-    (NIC, "headrace nic run --port vf:0=vhost"),
-    (RPU, "headrace rpu stats"),
-    (RPU, "headrace rpu build"),
-    (RPU, "from headrace.cards.rpu.bench"),
-    (RPU, "def test_"),
-    (RPU, "base = card"),
-    (RPU, "headrace rpu run mine"),
-    (RPU, "headrace rpu run nic --units 2 --port 0=tap:wire --port vf:0=vhost"),
-    (RPU, "headrace rpu swap"),
-    (RPU, "from headrace.cards.rpu.swap"),
-    (RPU, "swap(card"),
-    (RPU, "from headrace.cards.rpu import"),
-    (RPU, "with open_rpu_card"),
-    (SWITCH, "ovs-ofctl"),
-    (SWITCH, "headrace switch flows"),
-    (SWITCH, "headrace switch add-flow"),
 ]
 """Blocks that could run as printed, and that no test types."""
 
@@ -274,6 +252,19 @@ def test_the_bridge_between_interfaces_prints_what_the_page_shows_but_for_number
 
     for line, shown in block(BRIDGE, BRIDGE_RUNS):
         until(partial(prints, line, shown), f"{line}: {shown}")
+
+
+@pytest.mark.soak
+def test_gdb_reaches_a_unit_of_the_rpu_card(terminals: Terminals) -> None:
+    said = [terminals.type(line) for line, _ in block(RPU, "headrace rpu build")]
+    assert "\nRemote debugging using :3336\n" in "".join(said)
+
+
+@pytest.mark.soak
+def test_the_rpu_cards_test_of_firmware_passes(terminals: Terminals, tmp_path: Path) -> None:
+    text = next(text for text in blocks(RPU) if text.startswith("from headrace.cards.rpu.bench"))
+    (tmp_path / "test_mine.py").write_text(text)
+    assert "1 passed" in terminals.type(f"{sys.executable} -m pytest test_mine.py")
 
 
 @pytest.mark.parametrize(("page", "begins"), SHOWN)
