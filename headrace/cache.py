@@ -78,6 +78,8 @@ def _refuse_strangers(folder: Path) -> None:
     except OSError:
         return  # who needs it finds that out
     if status.st_uid not in (os.geteuid(), 0):
-        raise HeadraceError(f"the cache {folder} is another user's, who could choose what runs: set HEADRACE_CACHE")
+        raise HeadraceError(
+            f"the cache {folder} belongs to another user, who could change what runs: set HEADRACE_CACHE"
+        )
     if status.st_mode & _OTHERS_WRITE:
-        raise HeadraceError(f"others can write to the cache {folder} and choose what runs: chmod go-w {folder}")
+        raise HeadraceError(f"others can write to the cache {folder} and change what runs: chmod go-w {folder}")

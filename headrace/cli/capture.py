@@ -260,7 +260,7 @@ def _limits(
     if count is not None and "packets" in stop:
         raise HeadraceError("-c and -a packets:N say the same: use one", 2)
     if switch.keys() == {"files"}:
-        raise HeadraceError("-b files:N needs duration:N, filesize:N, packets:N or interval:N beside it", 2)
+        raise HeadraceError("-b files:N needs duration:N, filesize:N, packets:N or interval:N, too", 2)
     if "duration" in switch and "interval" in switch:
         raise HeadraceError("-b duration:N and -b interval:N: use one", 2)
     if "files" in stop and not (switch or size or seconds):

@@ -56,7 +56,7 @@ def _line(rule: Rule) -> str:
     from headrace.cards.rpu.rules import written
 
     what = written(rule.pattern) if rule.reason is None and rule.pattern else f"not loaded: {rule.reason}"
-    unread = f"; not looked at: {', '.join(rule.unread)}" if rule.unread and rule.reason is None else ""
+    unread = f"; ignored: {', '.join(rule.unread)}" if rule.unread and rule.reason is None else ""
     return f"line {rule.line}, sid {rule.sid}: {what}{unread}"
 
 

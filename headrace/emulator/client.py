@@ -73,7 +73,7 @@ def phy_of(name: str, node: str, end: str) -> str:
         if sorted(link["nodes"]) == sorted((node, end)):
             phy: str = link["phys"][link["nodes"].index(node)]
             return phy
-    raise HeadraceError(f"there is no link of {node} and {end}")
+    raise HeadraceError(f"there is no link between {node} and {end}")
 
 
 def stop(name: str) -> None:

@@ -28,7 +28,7 @@ def check(hardware: Sequence[Hardware]) -> None:
     for each in hardware:
         where = f"hardware {each.name}: {each.interface}"
         if os.geteuid() != 0:
-            raise HeadraceError(f"{where}: no permission: an interface of the machine takes root")
+            raise HeadraceError(f"{where}: no permission: using the machine's interfaces needs root")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
             try:
                 found = fcntl.ioctl(link, _SIOCGIFFLAGS, struct.pack("16s24x", each.interface.encode()))

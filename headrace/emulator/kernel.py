@@ -226,7 +226,7 @@ def change_root(folder: Path) -> None:
     """A folder on which something is mounted becomes /, and what was / before is gone. Raises HeadraceError."""
     number = _PIVOT_ROOT.get(os.uname().machine)
     if number is None:
-        raise HeadraceError(f"no root of its own on {os.uname().machine}")
+        raise HeadraceError(f"a root file system of a node is not supported on {os.uname().machine}")
     os.chdir(folder)
     _call("syscall", f"{folder} as /", ctypes.c_long(number), b".", b".")
     _call("umount2", "the machine's /", b".", _MNT_DETACH)

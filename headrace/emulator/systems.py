@@ -32,7 +32,7 @@ def check(systems: Sequence[System]) -> None:
         if system.rootfs is not None and not system.rootfs.is_dir():
             raise HeadraceError(f"{system.key}: {system.rootfs}: not a folder")
         if system.image is not None and shutil.which("podman") is None:
-            raise HeadraceError(f"image {system.image}: podman is not installed, which brings images")
+            raise HeadraceError(f"image {system.image}: podman is not installed, which fetches images")
 
 
 def folders(systems: Sequence[System], tell: Callable[[str], None] = lambda _: None) -> Mapping[int, Path]:

@@ -51,13 +51,13 @@ def read_demand(name: str, table: Mapping[str, Any], nodes: Sequence[str]) -> De
     model = MODELS[kind]
     size = int(_number(table, "size", model.size, 1, MAX_BODY, whole=True))
     if "rate_bps" in table and "interval_s" in table:
-        raise HeadraceError("rate_bps: interval_s is there, too", 2)
+        raise HeadraceError("rate_bps: give either rate_bps or interval_s", 2)
     if "rate_bps" in table:
         interval_s = size * 8 / _number(table, "rate_bps", 0, 1, 1e12)
     else:
         interval_s = _number(table, "interval_s", model.interval_s, 0, _LONGEST_S)
     if not interval_s and not model.reliable:
-        raise HeadraceError(f"interval_s: {kind} isn't acknowledged before the next one: above 0", 2)
+        raise HeadraceError(f"interval_s: {kind} isn't acknowledged before the next message: it must be above 0", 2)
     return Demand(
         name,
         ends[0],

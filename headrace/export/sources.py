@@ -64,7 +64,7 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
         design, values = find_design(found, parameters)
     card = _card(what)
     if design.top.endswith("_pkg"):
-        raise HeadraceError(f"{what} is a package: it goes out with the blocks that use it", 2)
+        raise HeadraceError(f"{what} is a package: it is exported with the blocks that use it", 2)
     generated = [path for rdl in design.registers for path in generate_rtl(rdl, work / rdl.stem)]
     files = _by_unit([*(path for path in generated if path.suffix == ".sv"), *design.files])
     users = {name for name, path in files.items() if not _is_ours(path, generated)}
@@ -72,7 +72,7 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
     own = re.sub(r"\W", "_", design.name)
     sources = {_place(files[name], own, card, generated): files[name] for name in kept}
     if len(sources) != len(kept):
-        raise HeadraceError(f"{what}: two of its files have one name", 2)
+        raise HeadraceError(f"{what}: two of its files have the same name", 2)
     beside = data_files(sources.values())
     note_reads([*design.files, *beside, *(path for rdl in design.registers for path in files_of(rdl))])
     crossings = [path for name in kept for path in _beside(files[name])]
@@ -117,7 +117,7 @@ def _order(tops: set[str], files: Mapping[str, Path]) -> list[str]:
     try:
         order = list(TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)}).static_order())
     except CycleError as error:
-        raise HeadraceError(f"modules use each other in a circle: {' -> '.join(error.args[1])}", 2) from None
+        raise HeadraceError(f"modules use each other in a cycle: {' -> '.join(error.args[1])}", 2) from None
     packages = [name for name in order if name.endswith("_pkg")]
     found = [*packages, *(name for name in order if name not in packages)]
     return list({files[name]: name for name in reversed(found)}.values())[::-1]

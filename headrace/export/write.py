@@ -53,7 +53,7 @@ def export(
     target = Path(folder)
     forms = [form for form in FORMS if form in forms] or [FORMS[0]]
     if target.exists() and not target.is_dir():
-        raise HeadraceError(f"--to {folder}: is no folder", 2)
+        raise HeadraceError(f"--to {folder}: not a folder", 2)
     if target.is_dir() and any(target.iterdir()) and not force:
         raise HeadraceError(f"--to {folder}: the folder is not empty; --force writes into it", 2)
     with tempfile.TemporaryDirectory(prefix="headrace-export-") as work:

@@ -54,7 +54,7 @@ def assemble(text: str, source: str = "program") -> Program:
         rest = raw.split(";")[0].strip()
         while label := re.match(rf"({_LABEL}):\s*", rest):
             if label[1] in labels:
-                raise FilterError(f"{source}: line {number}: label {label[1]} stands twice")
+                raise FilterError(f"{source}: line {number}: label {label[1]} is defined twice")
             labels[label[1]] = len(lines)
             rest = rest[label.end() :]
         if rest:

@@ -122,7 +122,7 @@ class _Dumpcap(Opened):
         command += ["-p"] if source.setting("promiscuous") == "no" else []
         command += ["-y", linktype] if (linktype := source.setting("linktype")) is not None else []
         if (direction := source.setting("direction")) is not None:
-            raise HeadraceError(f"-Q {direction}: takes root or CAP_NET_RAW: dumpcap does not know directions", 2)
+            raise HeadraceError(f"-Q {direction}: needs root or CAP_NET_RAW, since dumpcap can't select a direction", 2)
         self._end, into = os.pipe()
         with open(into, "wb") as pipe:
             self._process = subprocess.Popen(command, stdout=pipe, stderr=subprocess.PIPE, start_new_session=True)

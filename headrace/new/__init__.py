@@ -31,7 +31,7 @@ def new_card(name: str, folder: Path | None = None) -> list[Path]:
     Raises HeadraceError as ``new_block``, and when a card of Headrace has the name.
     """
     if any(card.name == name for card in list_cards()):
-        raise HeadraceError(f"{name}: a card of Headrace is called so", 2)
+        raise HeadraceError(f"{name}: Headrace has a card with this name", 2)
     _check(name, f"{name}_path")
     files = _from("card", {_CARD: name}) | _from("block", {_BLOCK: f"{name}_path"})
     files["card_ports.svh"] = (paths.cards() / "card_ports.svh").read_text()
@@ -42,12 +42,12 @@ def _check(name: str, *others: str) -> None:
     from peakrdl_regblock.identifier_filter import SV_KEYWORDS
 
     if not _NAME.fullmatch(name):
-        raise HeadraceError(f"{name}: no name of a module: a small letter, then letters, digits and _, 40 in all", 2)
+        raise HeadraceError(f"{name}: not a module name: a small letter, then letters, digits and _, 40 in all", 2)
     if name in SV_KEYWORDS:
         raise HeadraceError(f"{name}: a keyword of SystemVerilog", 2)
     for module in (name, *others):
         if any(paths.rtl().rglob(f"{module}.sv")):
-            raise HeadraceError(f"{name}: a module of Headrace is called {module}", 2)
+            raise HeadraceError(f"{name}: Headrace has a module called {module}", 2)
 
 
 def _from(template: str, words: Mapping[str, str]) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _from(template: str, words: Mapping[str, str]) -> dict[str, str]:
 def _make(files: Mapping[str, str], folder: Path) -> list[Path]:
     made = [folder / name for name in files]
     if there := [path for path in made if path.exists()]:
-        raise HeadraceError(f"{there[0]}: is there already", 2)
+        raise HeadraceError(f"{there[0]}: already exists", 2)
     for path, text in zip(made, files.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

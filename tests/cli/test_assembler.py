@@ -89,7 +89,7 @@ def test_ja_may_jump_back() -> None:
         ("frob #1", "mine: line 1: cannot read frob #1"),
         ("ret #0\nldh #1", "mine: line 2: cannot read ldh #1"),
         ("jeq #1, nowhere\nret #0", "mine: line 1: no label nowhere"),
-        ("a: txa\na: ret #0", "mine: line 2: label a stands twice"),
+        ("a: txa\na: ret #0", "mine: line 2: label a is defined twice"),
         ("up: txa\njeq #1, up\nret #0", "mine: line 2: a conditional jump reaches"),
         ("ret #4294967296", "mine: line 1: 4294967296 has more than 32 bits"),
         ("txa", "the last instruction is not a return"),

@@ -65,7 +65,7 @@ def test_a_folder_that_another_has_made_first_is_refused(cache: Path) -> None:
 def test_a_cache_of_another_user_is_refused(cache: Path) -> None:
     cache.mkdir(0o700)
     os.chown(cache, 12345, 12345)
-    with pytest.raises(HeadraceError, match="is another user's, who could choose what runs: set HEADRACE_CACHE"):
+    with pytest.raises(HeadraceError, match="belongs to another user, who could change what runs: set HEADRACE_CACHE"):
         cache_folder("models")
 
 

@@ -98,7 +98,7 @@ def test_a_blocklist_is_what_the_firewall_drops(tmp_path: Path, capture: Path) -
     arguments = ("--blocklist", "drop.txt", "--port", f"0={capture}", "-w", "1=out.pcap", *CARD, "--rate", "1G")
     done = rpu("run", "firewall@2", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "headrace: drop.txt: not looked at: 1 of IPv6\n" in done.stderr
+    assert "headrace: drop.txt: ignored: 1 of IPv6\n" in done.stderr
     passes = [
         bytes(packet)
         for packet in rdpcap(str(capture))
@@ -304,7 +304,7 @@ def test_a_running_card_is_looked_at_and_loaded_anew(run: Callable[..., Running]
     assert len(dump) == 2
 
     refused = card.ask("load", "3", "forwarder")
-    assert refused.returncode == 1 and refused.stderr == "headrace: unit 3 keeps packets: force it, and they are lost\n"
+    assert refused.returncode == 1 and refused.stderr == "headrace: unit 3 keeps packets: with --force they are lost\n"
     assert card.ask("load", "3", "forwarder", "--force").stdout == "forwarder runs on unit 3\n"
     before = card.stats()["units"]
     assert before[3]["fault"] is None
@@ -470,11 +470,11 @@ def test_rules_are_what_the_intrusion_detector_finds(tmp_path: Path) -> None:
     arguments = ("--rules", "web.rules", "--port", "0=in.pcap", "-w", "1=out.pcap", *ONE_UNIT)
     done = rpu("run", "intrusion", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "headrace: web.rules: not looked at: 2 rules' addresses or ports; options pcre (1)\n" in done.stderr
+    assert "headrace: web.rules: ignored: 2 rules' addresses or ports; options pcre (1)\n" in done.stderr
     assert done.stdout.endswith("sid 7: 21 matches, shell\nsid 9: 42 matches\n")
     assert [bytes(packet[Raw]) for packet in rdpcap(str(tmp_path / "out.pcap"))] == [b"nothing" * 3] * 7
     refused = rpu("run", "intrusion", "--rules", "web.rules", "--port", "0=in.pcap", folder=tmp_path)
-    assert refused.stderr == "headrace: web.rules: no unit has the accelerator matcher, which it is for\n"
+    assert refused.stderr == "headrace: web.rules: no unit has the accelerator matcher, which the file is for\n"
     assert refused.returncode == 2
 
 

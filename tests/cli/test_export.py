@@ -430,7 +430,7 @@ def test_a_block_of_a_users_own_goes_out_by_its_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["stream_fifa"], "no card, card folder or module is called stream_fifa; did you mean stream_fifo?"),
-        (["axi_pkg"], "axi_pkg is a package: it goes out with the blocks that use it"),
+        (["axi_pkg"], "axi_pkg is a package: it is exported with the blocks that use it"),
         (["stream_fifo", "-P", "DEEP=3"], "stream_fifo has no parameter DEEP; there are: WIDTH, DEPTH, BLOCK_RAM"),
         (["stream_fifo", "-P", "DEPTH=3"], "stream_fifo: DEPTH must be 4 to 1048576 (for less use stream_reg), not 3"),
         (["filter", "-P", "CORES=65"], "parameter CORES = 65: must be 1 to 64"),
@@ -451,4 +451,4 @@ def test_a_folder_with_files_is_written_into_by_force_alone(tmp_path: Path) -> N
     assert call("export", "stream_reg", "--to", tmp_path, "--force").returncode == 0
     assert (tmp_path / "mine").exists() and (tmp_path / "stream_reg.f").exists()
     result = call("export", "stream_reg", "--to", tmp_path / "mine")
-    assert result.stderr == f"headrace: --to {tmp_path / 'mine'}: is no folder\n"
+    assert result.stderr == f"headrace: --to {tmp_path / 'mine'}: not a folder\n"

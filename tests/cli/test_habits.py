@@ -304,7 +304,7 @@ def test_files_end_as_asked(options: str, expected: list[range], seconds: Path, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("-w out -b files:2", "-b files:N needs duration:N, filesize:N, packets:N or interval:N beside it"),
+        ("-w out -b files:2", "-b files:N needs duration:N, filesize:N, packets:N or interval:N, too"),
         ("-w out -a files:2", "-a files:N needs -b, -C or -G, which begin new files"),
         ("-w out -b packets:2 -C 1", "-b does what -C, -G and -W do: use either -b or these"),
         ("-w out -c 1 -a packets:2", "-c and -a packets:N say the same: use one"),

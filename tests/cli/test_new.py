@@ -20,13 +20,21 @@ from headrace.new import new_block, new_card
 @pytest.mark.parametrize(
     ("kind", "name", "line"),
     [
-        ("block", "Gate", "Gate: no name of a module: a small letter, then letters, digits and _, 40 in all"),
-        ("block", "../gate", "../gate: no name of a module: a small letter, then letters, digits and _, 40 in all"),
-        ("block", "g" * 41, f"{'g' * 41}: no name of a module: a small letter, then letters, digits and _, 40 in all"),
+        ("block", "Gate", "Gate: not a module name: a small letter, then letters, digits and _, 40 in all"),
+        (
+            "block",
+            "../gate",
+            "../gate: not a module name: a small letter, then letters, digits and _, 40 in all",
+        ),
+        (
+            "block",
+            "g" * 41,
+            f"{'g' * 41}: not a module name: a small letter, then letters, digits and _, 40 in all",
+        ),
         ("block", "module", "module: a keyword of SystemVerilog"),
-        ("block", "stream_reg", "stream_reg: a module of Headrace is called stream_reg"),
-        ("card", "filter", "filter: a card of Headrace is called so"),
-        ("card", "nic", "nic: a card of Headrace is called so"),
+        ("block", "stream_reg", "stream_reg: Headrace has a module called stream_reg"),
+        ("card", "filter", "filter: Headrace has a card with this name"),
+        ("card", "nic", "nic: Headrace has a card with this name"),
     ],
 )
 def test_a_name_that_cannot_be_one_is_refused(kind: str, name: str, line: str, tmp_path: Path) -> None:
@@ -38,7 +46,7 @@ def test_a_name_that_cannot_be_one_is_refused(kind: str, name: str, line: str, t
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "gate.sv").write_text("mine")
     done = call("new", "block", "gate", "--to", tmp_path)
-    assert (done.returncode, done.stderr) == (2, f"headrace: {tmp_path}/gate.sv: is there already\n")
+    assert (done.returncode, done.stderr) == (2, f"headrace: {tmp_path}/gate.sv: already exists\n")
     assert [path.name for path in tmp_path.iterdir()] == ["gate.sv"]
 
 

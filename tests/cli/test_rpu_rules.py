@@ -52,13 +52,13 @@ def test_a_line_that_is_no_prefix_is_named(tmp_path: Path, line: str) -> None:
     found = read_blocklist(path)
     assert found.prefixes == [IPv4Network("1.2.3.4/32")]
     left_out = blocklist_left_out(found)
-    assert left_out is not None and left_out.startswith(f"{path}: not looked at: 1 line (line 2: ")
+    assert left_out is not None and left_out.startswith(f"{path}: ignored: 1 line (line 2: ")
 
 
 def test_what_is_not_looked_at_of_a_blocklist_is_told_and_nothing_left_is_an_error(tmp_path: Path) -> None:
     found = read_blocklist(write(tmp_path, b"\xef\xbb\xbf1.2.3.4\n2001:db8::/32\n::1\n"))
     assert found.prefixes == [IPv4Network("1.2.3.4/32")]
-    assert blocklist_left_out(found) == f"{tmp_path}/list: not looked at: 2 of IPv6"
+    assert blocklist_left_out(found) == f"{tmp_path}/list: ignored: 2 of IPv6"
     path = write(tmp_path, "2001:db8::/32\n")
     with pytest.raises(HeadraceError, match="no address of IPv4; 1 of IPv6"):
         read_blocklist(path)
@@ -92,10 +92,10 @@ def test_a_blocklist_may_be_in_any_of_the_forms_that_users_have(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("add bad 10.0.0.0/8 nomatch", "10.0.0.0/8: an exception (nomatch), which is not looked at"),
+        ("add bad 10.0.0.0/8 nomatch", "10.0.0.0/8: an exception (nomatch), which is not supported"),
         ("add bad 10.0.0.1,tcp:80", "'10.0.0.1,tcp:80'"),
         ("example.org,10.0.0.1", "'example.org'"),
-        ('{"address": "10.0.0.1"}', "neither a text nor an object with cidr, prefix, ip"),
+        ('{"address": "10.0.0.1"}', "neither a string nor an object with cidr, prefix, ip"),
         ("17", "17"),
         ('{"cidr":' * 100_000, "JSON, nested too deep"),
         ('"', "'\"'"),
@@ -189,16 +189,16 @@ def test_a_content_that_the_matcher_does_not_take_is_left_out_or_counted(tmp_pat
         ('alert (content:"a"; sid:1;', "no rule"),
         ('(content:"a"; sid:1;)', "no rule"),
         ('alert (content:"a; sid:1;)', "is not closed"),
-        ("alert (content:a; sid:1;)", "content: its value must stand between"),
+        ("alert (content:a; sid:1;)", "content: its value must be in quotes"),
         ('alert (content:""; sid:1;)', "content: it is empty"),
         ('alert (content:"|4|"; sid:1;)', "content: |4| is not hexadecimal"),
         ('alert (content:"|41"; sid:1;)', "content: a | is not closed"),
-        ('alert (content:"a" b; sid:1;)', "'b' stands behind the closing"),
+        ('alert (content:"a" b; sid:1;)', "'b' comes after the closing"),
         ("alert (nocase; sid:1;)", "nocase: there is no content before it"),
         ('alert (content:"a"; sid:x;)', "sid: 'x' is no number"),
         ('alert (content:"a";)', "the rule has no sid"),
         ('alert (content:"a"; sid:1)', "option sid: there is no ; after it"),
-        ("alert (msg:hello; sid:1;)", "msg: its value must stand between"),
+        ("alert (msg:hello; sid:1;)", "msg: its value must be in quotes"),
     ],
 )
 def test_a_broken_rule_is_named_with_the_reason(tmp_path: Path, line: str, reason: str) -> None:
@@ -258,9 +258,9 @@ broken
     path = write(tmp_path, RULES + more)
     assert cli.main(["rpu", "rules", str(path)]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        'line 4, sid 2000001: "|0D 0A|Host|3A| "; not looked at: tcp, $EXTERNAL_NET any -> $HOME_NET 80, '
+        'line 4, sid 2000001: "|0D 0A|Host|3A| "; ignored: tcp, $EXTERNAL_NET any -> $HOME_NET 80, '
         'content:"cmd.exe" nocase, flow:established,to_server, http_uri, depth:20',
-        'line 6, sid 7: "User-Agent" nocase; not looked at: http, offset 4, content:!"Mozilla"',
+        'line 6, sid 7: "User-Agent" nocase; ignored: http, offset 4, content:!"Mozilla"',
         "line 7, sid 8: not loaded: it has no content",
         "line 8, sid 11: not loaded: its packets are to pass",
         'line 9, sid 12: "plain"',
@@ -305,7 +305,7 @@ def test_of_rules_that_are_too_many_the_first_are_loaded(tmp_path: Path, capsys:
 def test_rules_that_let_packets_pass_are_not_loaded(tmp_path: Path) -> None:
     found = read_rules(write(tmp_path, 'pass tcp any any -> any any (content:"a"; sid:1;)'))
     assert (found.rules, found.passing) == ([], 1)
-    assert unread("x", found) == "x: not looked at: 1 rules that let packets pass"
+    assert unread("x", found) == "x: ignored: 1 rules that let packets pass"
 
 
 def test_a_table_can_be_part_of_a_program() -> None:

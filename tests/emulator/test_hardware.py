@@ -105,7 +105,7 @@ def test_hardware_takes_root(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert main(["emulate", "run", str(with_hardware(tmp_path, "", '[hardware.box]\ninterface = "lo"\n'))]) == 1
-    assert "hardware box: lo: no permission: an interface of the machine takes root" in capsys.readouterr().err
+    assert "hardware box: lo: no permission: using the machine's interfaces needs root" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_without_podman_an_image_is_told_before_anything_begins(
 ) -> None:
     monkeypatch.setattr(systems.shutil, "which", lambda *_, **__: None)
     assert main(["emulate", "run", str(scenario(tmp_path, PLACES, 'image = "alpine"'))]) == 1
-    assert capsys.readouterr().err == "headrace: image alpine: podman is not installed, which brings images\n"
+    assert capsys.readouterr().err == "headrace: image alpine: podman is not installed, which fetches images\n"
 
 
 def test_a_root_that_is_no_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,7 @@ def test_a_capture_of_a_link_is_at_the_phy_that_it_joins(tmp_path: Path) -> None
             assert capture.returncode == 0
         more = [emulation.name, "n1:n3", "-w", str(tmp_path / "none.pcap")]
         done = subprocess.run([*words, *more], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (1, "headrace: there is no link of n1 and n3\n")
+        assert (done.returncode, done.stderr) == (1, "headrace: there is no link between n1 and n3\n")
 
 
 def test_a_link_is_held_to_its_rate(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def _time_ns(key: str, value: str, wrong: str) -> float:
     match = _TIME.fullmatch(value)
     time_ns = float(match[1]) * _UNITS[match[2]] if match else -1.0
     if not 0 <= time_ns <= _LONGEST_NS:
-        raise HeadraceError(f"{wrong}{key}={value} is no time of at most 10 s such as 800us or 0.8ms", 2)
+        raise HeadraceError(f"{wrong}{key}={value} is not a time of at most 10 s such as 800us or 0.8ms", 2)
     return time_ns
 
 
@@ -109,7 +109,7 @@ def _percent(value: str, wrong: str) -> float:
     match = _PERCENT.fullmatch(value)
     share = float(match[1]) / 100 if match else -1.0
     if not 0 <= share <= 1:
-        raise HeadraceError(f"{wrong}jitter={value} is no share from 0% to 100%", 2)
+        raise HeadraceError(f"{wrong}jitter={value} is not a share from 0% to 100%", 2)
     return share
 
 

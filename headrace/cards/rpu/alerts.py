@@ -91,4 +91,4 @@ def unread(path: str, found: RuleFile) -> str | None:
         parts.append(f"options {listed}")
     if found.skipped:
         parts.append(told(found.skipped))
-    return f"{path}: not looked at: {'; '.join(parts)}" if parts else None
+    return f"{path}: ignored: {'; '.join(parts)}" if parts else None

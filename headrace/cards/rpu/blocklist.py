@@ -58,7 +58,7 @@ def read_blocklist(path: str | Path, strict: bool = False) -> Blocklist:
                 ipaddress.IPv6Network(entry, strict=False)
                 blocklist.ipv6 += 1
                 if strict:
-                    raise ValueError("IPv6, which is not looked at")
+                    raise ValueError("IPv6, which is not supported")
             elif "-" in entry:
                 begin, end = (ipaddress.IPv4Address(side.strip()) for side in entry.split("-"))
                 found.update(dict.fromkeys(ipaddress.summarize_address_range(begin, end)))
@@ -72,7 +72,7 @@ def read_blocklist(path: str | Path, strict: bool = False) -> Blocklist:
     if not found and blocklist.skipped:
         raise nothing(path, blocklist.skipped)
     if not found and blocklist.ipv6:
-        raise HeadraceError(f"{path}: no address of IPv4; {blocklist.ipv6} of IPv6, which are not looked at")
+        raise HeadraceError(f"{path}: no address of IPv4; {blocklist.ipv6} of IPv6, which are not supported")
     return blocklist
 
 
@@ -88,7 +88,7 @@ def blocklist_words(found: Blocklist) -> list[tuple[int, int]]:
 def blocklist_left_out(found: Blocklist) -> str | None:
     """What of a blocklist is not looked at; None: nothing."""
     parts = [f"{found.ipv6} of IPv6"] * bool(found.ipv6) + [told(found.skipped)] * bool(found.skipped)
-    return f"{found.path}: not looked at: {'; '.join(parts)}" if parts else None
+    return f"{found.path}: ignored: {'; '.join(parts)}" if parts else None
 
 
 def _entry(line: str) -> str:
@@ -107,7 +107,7 @@ def _entry(line: str) -> str:
         return ""
     if len(words) > 2 and words[0] in ("add", "-A"):
         if "nomatch" in words[3:]:
-            raise ValueError(f"{words[2]}: an exception (nomatch), which is not looked at")
+            raise ValueError(f"{words[2]}: an exception (nomatch), which is not supported")
         return words[2]
     return next(csv.reader([whole]))[0].strip() if "," in whole else whole
 
@@ -118,7 +118,7 @@ def _json_entry(found: object) -> str:
             return ""
         found = next((found[key] for key in _KEYS if key in found), None)
     if not isinstance(found, str):
-        raise ValueError(f"JSON, but neither a text nor an object with {', '.join(_KEYS)}")
+        raise ValueError(f"JSON, but neither a string nor an object with {', '.join(_KEYS)}")
     return found.strip()
 
 
@@ -129,7 +129,7 @@ def _array(path: str | Path, text: str) -> Iterator[tuple[int, str]]:
     except (ValueError, RecursionError) as error:
         raise HeadraceError(f"{path}:{getattr(error, 'lineno', 1)}: JSON: {error}") from None
     if not all(isinstance(entry, str) for entry in texts):
-        raise HeadraceError(f"{path}:1: JSON: an array, but not of texts alone")
+        raise HeadraceError(f"{path}:1: JSON: an array, but not only of strings")
     for entry, place in zip(texts, _JSON_TEXT.finditer(text), strict=True):
         yield text.count("\n", 0, place.start()) + 1, entry
 

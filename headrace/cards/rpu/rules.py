@@ -220,7 +220,7 @@ def _content(value: str) -> tuple[Pattern, bool, list[str]]:
     end = quoted.rfind('"') + 1
     modifiers = [modifier.strip() for modifier in quoted[end:].split(",")]
     if modifiers[0] and end:
-        raise ValueError(f'content: {modifiers[0]!r} stands behind the closing "')
+        raise ValueError(f'content: {modifiers[0]!r} comes after the closing "')
     content = _bytes(_unquoted(quoted[:end], "content"))
     if not content:
         raise ValueError("content: it is empty")
@@ -231,7 +231,7 @@ def _content(value: str) -> tuple[Pattern, bool, list[str]]:
 
 def _unquoted(value: str, name: str) -> str:
     if len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        raise ValueError(f'{name}: its value must stand between "')
+        raise ValueError(f'{name}: its value must be in quotes, "..."')
     return value[1:-1]
 
 

@@ -149,7 +149,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
     words = accelerator_tables(job.accelerators, blocklist, rule_file)
     count = count_of((*job.functions, *job.function_sinks), job.parameters)
     if count and (HOST in job.sources or HOST in job.sinks):
-        raise HeadraceError("host: the card has functions in place of the host port's rings, vf:N=LINK", 2)
+        raise HeadraceError("host: the card has virtual functions instead of the host port's rings: use vf:N=LINK", 2)
     say = tell or (lambda _: None)
     if rule_file is not None and (left_out := unread(str(job.rules), rule_file)) is not None:
         say(left_out)
@@ -197,7 +197,7 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         for function, path in job.function_sinks.items():
             number = plugs.port(function) if function in job.functions else None
             if number is None:
-                raise HeadraceError(f"-w vf:{function}={path}: no such link, or another process is there", 2)
+                raise HeadraceError(f"-w vf:{function}={path}: no such link, or its driver is another process", 2)
             card.sink(number, f"pcap:{path}", precision="nano", timestamps="card")
         if HOST in job.sinks:
             rings.receive(f"pcap:{job.sinks[HOST]}")
@@ -293,7 +293,7 @@ def accelerator_tables(
 def _with(accelerators: Mapping[int, str], name: str, path: str) -> list[int]:
     chosen = [unit for unit, found in accelerators.items() if found == name]
     if not chosen:
-        raise HeadraceError(f"{path}: no unit has the accelerator {name}, which it is for", 2)
+        raise HeadraceError(f"{path}: no unit has the accelerator {name}, which the file is for", 2)
     return chosen
 
 

@@ -102,7 +102,7 @@ class Service:
             enabled = driver.disable([unit])
             if not force and not driver.empty(unit):
                 driver.enable(enabled)
-                raise HeadraceError(f"unit {unit} keeps packets: force it, and they are lost")
+                raise HeadraceError(f"unit {unit} keeps packets: with --force they are lost")
             driver.load(program, [unit])
             if unit in self._debuggers:
                 self._debuggers.pop(unit).forget()
@@ -124,7 +124,7 @@ class Service:
     ) -> SwapReport:
         """Gives a unit another accelerator, and a program with its name (None: the one it has): ``swap.swap``."""
         if program is None and unit not in self.programs:
-            raise HeadraceError(f"unit {unit} has no program: which is it to run?", 2)
+            raise HeadraceError(f"unit {unit} has no program: choose one by --program", 2)
         chosen = program or self.programs[unit]
         (report,) = swap(self.card, self.driver, [unit], accelerator, chosen[1], table, force=force)
         if unit in self._debuggers:

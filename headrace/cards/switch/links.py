@@ -17,7 +17,7 @@ class SwitchLinks:
     def __init__(self, card: Card, seed: int = 1) -> None:
         """Raises HeadraceError when the card has none."""
         if not int(card.parameters["LINKS"]):
-            raise HeadraceError("the switch has no emulated links: it is to be built with -P LINKS=1", 2)
+            raise HeadraceError("the switch has no emulated links: build it with -P LINKS=1", 2)
         count = int(card.parameters["PORTS"]) + int(card.parameters["FUNCTIONS"])
         self._links = Links(card, [card.regs.links[number] for number in range(count)], seed)
         for number in range(count):

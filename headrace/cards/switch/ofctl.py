@@ -28,7 +28,7 @@ def load_flows(switch: OpenFlowSwitch, path: Path) -> None:
     except FileNotFoundError:
         raise HeadraceError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise HeadraceError(f"{path}: {error.strerror if isinstance(error, OSError) else 'not a text'}") from None
+        raise HeadraceError(f"{path}: {error.strerror if isinstance(error, OSError) else 'not a text file'}") from None
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder) / path.name
         noted.write_text(_noted(text))
@@ -77,7 +77,7 @@ class _FailedError(Exception):
 def _tell(switch: OpenFlowSwitch, command: str, *words: str) -> None:
     program = shutil.which("ovs-ofctl")
     if program is None:
-        raise HeadraceError("ovs-ofctl is not there to read flows: install openvswitch-common")
+        raise HeadraceError("ovs-ofctl, which parses flows, is missing: apt install openvswitch-common")
     with tempfile.TemporaryDirectory() as folder, open(f"{folder}/said", "w+") as said:
         with Controllers(switch, listens=[f"punix:{folder}/switch"]) as controllers:
             line = [program, "--protocols=OpenFlow13", command, controllers.listening[0], *words]

@@ -329,7 +329,11 @@ def test_captures_of_the_wire_and_of_a_function(tmp_path: Path) -> None:
         ({0: "null"}, {"sources": {2: "in.pcap"}}, "the card has functions in place of the host port's rings"),
         ({0: "serial:x"}, {}, "serial:x"),
         ({}, {"parameters": {"FUNCTIONS": "x"}}, "-P FUNCTIONS=x: not a number"),
-        ({0: "null"}, {"function_sinks": {1: "x.pcap"}}, "-w vf:1=x.pcap: no such link, or another process is there"),
+        (
+            {0: "null"},
+            {"function_sinks": {1: "x.pcap"}},
+            "-w vf:1=x.pcap: no such link, or its driver is another process",
+        ),
     ],
 )
 def test_what_can_not_be(tmp_path: Path, functions: dict[int, str], others: dict[str, object], message: str) -> None:

@@ -138,7 +138,7 @@ def test_matches_are_told_by_rule(tmp_path: Path) -> None:
     found = read_rules(tmp_path / "web.rules")
     left_out = unread("web.rules", found)
     assert (
-        left_out == "web.rules: not looked at: 1 rules without content; 4 rules' addresses or ports; "
+        left_out == "web.rules: ignored: 1 rules without content; 4 rules' addresses or ports; "
         "options pcre (2), depth (1)"
     )
     rng = random.Random(8)

@@ -171,7 +171,7 @@ def test_what_a_program_does_wrong_is_told_and_costs_only_its_own_packets(
     path = str(program.build(["forwarder"]))
     request = {"command": "load", "units": [BAD], "program": "forwarder", "path": path}
     if units[BAD]["outstanding"]:
-        with pytest.raises(HeadraceError, match=f"^unit {BAD} keeps packets: force it, and they are lost$"):
+        with pytest.raises(HeadraceError, match=f"^unit {BAD} keeps packets: with --force they are lost$"):
             service.answer(request)
     service.answer({**request, "force": True})
     more = frames(100)
