@@ -407,12 +407,16 @@ def traffic_command(
     ] = "telemetry",
     size: Annotated[
         int | None,
-        typer.Option(metavar="BYTES", help="Size of a message, at most 65,000 bytes.", show_default="the kind's"),
+        typer.Option(
+            metavar="BYTES", help="Size of a message, at most 65,000 bytes.", show_default="depends on the kind"
+        ),
     ] = None,
     rate: Annotated[float | None, typer.Option(metavar="BPS", help="Rate of the messages in bits per second.")] = None,
     interval: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Seconds between messages; 0: one after the other.", show_default="the kind's"),
+        typer.Option(
+            metavar="S", help="Seconds between messages; 0: one after the other.", show_default="depends on the kind"
+        ),
     ] = None,
     count: Annotated[
         int | None, typer.Option(metavar="N", help="How many messages to send.", show_default="no end")

@@ -23,7 +23,7 @@ class Jams:
             self._switch = ui.switch("A click jams").props("dense color=pink").props("data-testid=click-jams")
             self._loss = ui.slider(min=0.05, max=1, step=0.05, value=1).classes("w-28").props("data-testid=loss")
             ui.label().bind_text_from(
-                self._loss, "value", lambda loss: "no link" if loss >= 1 else f"loses {loss:.0%}"
+                self._loss, "value", lambda loss: "no link" if loss >= 1 else f"loss {loss:.0%}"
             ).classes("text-caption w-16")
             self._chips = ui.row().classes("gap-1")
         self._shown: list[Any] = []

@@ -32,7 +32,7 @@ class LinkDialog:
             with ui.row().classes("w-full items-center"):
                 ui.label(f"{a} - {b}").classes("text-h6")
                 ui.space()
-                ui.button("Jam, or no longer", icon="wifi_off", on_click=lambda: self._turn_jam(f"{a}:{b}")).props(
+                ui.button("Jam or end the jam", icon="wifi_off", on_click=lambda: self._turn_jam(f"{a}:{b}")).props(
                     "dense no-caps color=pink"
                 ).props("data-testid=jam-link")
                 ui.button(icon="close", on_click=self._dialog.close).props("flat dense round")

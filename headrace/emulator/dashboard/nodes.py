@@ -36,9 +36,7 @@ class Nodes:
             "data-testid=routing-table"
         )
         self._programs = new_table("Programs", name="program", state="state")
-        self._processes = new_table(
-            "Processes of the node's own", role="process", peers="connected to", counts="counts"
-        )
+        self._processes = new_table("The node's own processes", role="process", peers="connected to", counts="counts")
         self._own_routes = new_table("Their routes", to="to node", via="via", phy="PHY", hops="hops")
 
     def select(self, node: int | None) -> None:
@@ -98,7 +96,7 @@ class Nodes:
             [
                 {
                     "to": names.get(route.destination, f"{route.destination}/{route.prefix}"),
-                    "via": names.get(route.gateway, route.gateway) or "beside it",
+                    "via": names.get(route.gateway, route.gateway) or "direct",
                     "phy": route.interface,
                     "metric": route.metric,
                 }

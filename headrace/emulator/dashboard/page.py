@@ -68,7 +68,7 @@ class Page:
             self._hold = _button("pause", "Hold", self._toggle_hold).props("data-testid=hold")
             self._next = _button("skip_next", "Next step", self._step).props("data-testid=step")
             self._stop = _button("stop", "Stop the emulation", self._ask_stop).props("data-testid=stop")
-            _button("dark_mode", "Dark or light", self._toggle_dark)
+            _button("dark_mode", "Dark or light mode", self._toggle_dark)
         self._body = ui.element("div").classes("w-full")
         self._dialog.build()
         await ui.context.client.connected()
@@ -178,12 +178,12 @@ class Page:
 
     async def _ask_stop(self) -> None:
         with ui.dialog() as dialog, ui.card():
-            ui.label(f"Stop the emulation {self._monitor.name}, with all that runs in it?")
+            ui.label(f"Stop the emulation {self._monitor.name}, with everything that runs in it?")
             with ui.row():
-                ui.button("Stop it", on_click=lambda: dialog.submit(True)).props("color=negative no-caps").props(
+                ui.button("Stop", on_click=lambda: dialog.submit(True)).props("color=negative no-caps").props(
                     "data-testid=sure"
                 )
-                ui.button("Leave it", on_click=lambda: dialog.submit(False)).props("flat no-caps")
+                ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat no-caps")
         if await dialog:
             await self._tried(self._monitor.stop)
 

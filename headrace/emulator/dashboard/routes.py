@@ -37,7 +37,7 @@ class Routes:
                 for label, value in (("From", source), ("To", destination))
             ]
         self._way = ui.label().classes("text-body1 q-mt-sm").props("data-testid=way")
-        ui.label("By the routing tables of the nodes' kernels, as they are now.").classes("text-caption opacity-70")
+        ui.label("From the present routing tables of the nodes' kernels.").classes("text-caption opacity-70")
 
     def _choose(self) -> None:
         source, destination = (end.value for end in self._ends)

@@ -20,7 +20,7 @@ class Start:
         with ui.card().classes("mx-auto mt-8 w-full max-w-lg").props("data-testid=start-card"):
             if monitor.scenario is None:
                 ui.label(f"No emulation {monitor.name} runs.").classes("text-h6")
-                ui.label("Start one, and it shows here:")
+                ui.label("Start one, and it appears here:")
                 ui.code(f"headrace emulate run SCENARIO --name {monitor.name}", language="bash").classes("w-full")
                 return
             ui.label(monitor.scenario.name).classes("text-h6")

@@ -30,13 +30,13 @@ class Traffic:
                 for label in ("From", "To")
             )
             kind = ui.select(["telemetry", "command", "image"], value="telemetry", label="Kind").classes("w-28")
-            size = ui.number("Bytes", min=1, max=65000, format="%d", placeholder="the kind's").classes("w-24")
-            rate = ui.number("kb/s", min=0.01, placeholder="the kind's").classes("w-24")
+            size = ui.number("Bytes", min=1, max=65000, format="%d", placeholder="default").classes("w-24")
+            rate = ui.number("kb/s", min=0.01, placeholder="default").classes("w-24")
             lasts = ui.number("Seconds", min=0.1, value=30).classes("w-20")
 
             async def send() -> None:
                 if source.value is None or to.value is None:
-                    ui.notify("From which node, and to which?", type="warning")
+                    ui.notify("Choose the nodes From and To.", type="warning")
                     return
                 names = self._monitor.names
                 asked: dict[str, Any] = {
