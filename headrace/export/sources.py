@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +17,7 @@ from headrace.cache import note_reads
 from headrace.errors import HeadraceError
 from headrace.registers.compile import files_of, generate_header, generate_rtl
 from headrace.synth.own import described
-from headrace.synth.sources import Design, find_design
+from headrace.synth.sources import Design, find_design, module_design
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _UNIT = re.compile(r"^\s*(?:module|package)\s+(?:automatic\s+)?(\w+)", re.MULTILINE)
@@ -61,7 +62,11 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
     Raises HeadraceError when there is no such thing or it has no such parameter.
     """
     with described(str(what), parameters) as found:
-        design, values = find_design(found, parameters)
+        try:
+            design, values = find_design(found, parameters)
+        except HeadraceError:
+            _check_name(str(what))
+            raise
     card = _card(what)
     if design.top.endswith("_pkg"):
         raise HeadraceError(f"{what} is a package: it is exported with the blocks that use it", 2)
@@ -88,6 +93,19 @@ def collect(what: str | Path, parameters: Mapping[str, object], work: Path) -> C
         crossings,
         [name for name in kept if name not in {"cdc_sync", *having} and "cdc_sync" in named_in(files[name])],
     )
+
+
+def _check_name(what: str) -> None:
+    """Raises HeadraceError for a name of nothing that is nearer to a card's than to a module's."""
+    try:
+        module_design(what, paths.share())
+    except HeadraceError:
+        cards = [path.stem for path in paths.cards().glob("*.toml")]
+        modules = [path.stem for path in sorted((paths.share() / "rtl").rglob("*.sv"))]
+        near = get_close_matches(what, [*cards, *modules], n=1)
+        if what not in cards and near and near[0] in cards:
+            message = f"no card, card folder or module is called {what}; did you mean {near[0]}?"
+            raise HeadraceError(message, 2) from None
 
 
 def _card(what: str | Path) -> CardDescription | None:

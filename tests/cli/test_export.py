@@ -430,6 +430,7 @@ def test_a_block_of_a_users_own_goes_out_by_its_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["stream_fifa"], "no card, card folder or module is called stream_fifa; did you mean stream_fifo?"),
+        (["filtr"], "no card, card folder or module is called filtr; did you mean filter?"),
         (["axi_pkg"], "axi_pkg is a package: it is exported with the blocks that use it"),
         (["stream_fifo", "-P", "DEEP=3"], "stream_fifo has no parameter DEEP; there are: WIDTH, DEPTH, BLOCK_RAM"),
         (["stream_fifo", "-P", "DEPTH=3"], "stream_fifo: DEPTH must be 4 to 1048576 (for less use stream_reg), not 3"),
