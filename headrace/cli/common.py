@@ -266,7 +266,7 @@ Job = TypeVar("Job")
 @contextmanager
 def unpacked(job: Job) -> Iterator[Job]:
     """A card's job that reads what is in packed captures: of its ``link`` or ``links``, or of its ``sources``, and
-    ``functions`` if it has some.
+    ``functions`` if it has some. The emulated links of a switch's job stay as they are.
 
     Raises HeadraceError at the end where not all of one could be unpacked.
     """
@@ -284,7 +284,7 @@ def unpacked(job: Job) -> Iterator[Job]:
 
         def each(of: Any) -> Any:
             if isinstance(of, dict):
-                return {port: link(text) for port, text in of.items()}
+                return {port: link(text) if isinstance(text, str) else text for port, text in of.items()}
             return link(of) if isinstance(of, str) else tuple(map(link, of))
 
         names = ("link", "links", "sources", "functions")

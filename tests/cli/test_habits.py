@@ -27,7 +27,9 @@ from headrace.build.description import CardDescription, load_card
 from headrace.build.models import build_card
 from headrace.card.control import ControlSocket
 from headrace.cards.nic.service import CONTROL as NIC
+from headrace.cards.switch.run import SwitchJob
 from headrace.cli import common
+from headrace.engines.netem import parse_netem
 from headrace.errors import HeadraceError
 from headrace.net import devices
 from headrace.net.packed import Opened, opened
@@ -456,6 +458,12 @@ def test_a_packed_capture_is_read_by_what_it_begins_with(packed: Path, capture: 
     assert f"pcap:{packed}".encode() in (tmp_path / "out.pcapng").read_bytes()
     counted = typed("measure size IN --json -", packed, tmp_path)
     assert sum(each["packets"] for each in json.loads(counted.stdout)["counters"]) == COUNT
+
+
+def test_emulated_links_of_a_switch_are_no_captures() -> None:
+    job = SwitchJob(sources={1: "null"}, links={2: parse_netem("delay 20ms")})
+    with common.unpacked(job) as inside:
+        assert inside == job
 
 
 @pytest.mark.parametrize("by", ["cat IN |", ""])

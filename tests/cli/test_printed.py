@@ -79,6 +79,8 @@ END_WELL: list[Any] = [
     soak(README, ".venv/bin/headrace new block", ALL),
     soak(README, ".venv/bin/headrace rpu run", ALL),
     soak(README, ".venv/bin/headrace switch run --controller", ALL),
+    soak(README, ".venv/bin/headrace filter tcp gen:", ALL),
+    soak(LINK, ("headrace switch run --background", "from headrace.card.control"), ALL),
     soak(SWITCH, ("headrace switch run --learn", "ovs-ofctl"), ALL),
     soak(SWITCH, ("headrace switch run --background", "headrace switch add-flow"), ALL),
     soak(NIC, "headrace nic run --port vf:0=vhost", ALL),
@@ -175,13 +177,6 @@ CANNOT = {
 }
 """Why a block can't run as it is printed."""
 
-NOT_YET = [
-    (README, ".venv/bin/headrace filter tcp gen:"),
-    (LINK, "headrace switch run --background"),
-    (LINK, "from headrace.card.control"),
-]
-"""Blocks that could run as printed, and that no test types."""
-
 FOLLOWED = {"docs/tutorial.md": "tests/cli/test_tutorial.py"}
 """Pages whose blocks a test of their own follows, all of them."""
 
@@ -202,7 +197,7 @@ def test_each_block_is_run_or_says_why_not() -> None:
     entries = [getattr(each, "values", each)[:2] for each in END_WELL + ON_CABLES + SHOWN + PRINTS + PINGED + PROGRAMS]
     run = {(page, each) for page, begins in entries for each in session(begins)}
     run.add((BRIDGE, BRIDGE_RUNS))
-    known = [*run, *ELSEWHERE, *CANNOT, *NOT_YET]
+    known = [*run, *ELSEWHERE, *CANNOT]
     assert len(known) == len(set(known))
     root = paths.share()
     found = []
