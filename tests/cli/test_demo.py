@@ -38,7 +38,7 @@ def shown(part: str, setting: demo.Setting) -> str:
 def test_flows_count_what_tcpdump_finds_and_hosts_ping(monkeypatch: pytest.MonkeyPatch, setting: demo.Setting) -> None:
     monkeypatch.setattr(switch, "CARD", dict(PARAMETERS))
     text = shown("switch", setting)
-    assert "1,000 packets came by port 1" in text and "5 of 5 pings answered" in text
+    assert "1,000 packets came in at port 1" in text and "5 of 5 pings answered" in text
 
 
 @pytest.mark.live
@@ -51,7 +51,7 @@ def test_a_live_capture_is_tcpdumps(monkeypatch: pytest.MonkeyPatch, setting: de
 
 def test_adaptive_batches_are_in_time(monkeypatch: pytest.MonkeyPatch, setting: demo.Setting) -> None:
     monkeypatch.setattr(bridge, "SECONDS", 0.005)
-    assert "adaptive, 0.2 ms wanted" in shown("bridge", setting)
+    assert "adaptive, target 0.2 ms" in shown("bridge", setting)
     monkeypatch.setattr(bridge, "TARGET_MS", 0.0)
     fixed: dict[str, Any] = {"buffer_kb": 64, "timeout_ms": 1, "adaptive_ms": 1e-3}
     monkeypatch.setattr(bridge, "MODES", {"never": fixed})
@@ -76,7 +76,7 @@ def test_hosts_ping_each_other(
 def test_what_can_not_be_here_is_left_out(monkeypatch: pytest.MonkeyPatch, setting: demo.Setting) -> None:
     monkeypatch.setattr(live, "why_not", lambda *_: "network namespaces need root")
     for part in ("capture", "nic", "link"):
-        assert shown(part, setting) == "left out: network namespaces need root\n"
+        assert shown(part, setting) == "skipped: network namespaces need root\n"
 
 
 def test_the_command_shows_the_parts_that_are_named(tmp_path: Path) -> None:

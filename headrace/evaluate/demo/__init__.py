@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 PARTS = {
-    "filter": "Filter card: four filters at once, each file beside tcpdump's",
-    "capture": "Capture card: a live interface, beside tcpdump",
-    "bridge": "Bridge card: batches that adapt, beside fixed ones",
+    "filter": "Filter card: four filters at once, each file compared with tcpdump's",
+    "capture": "Capture card: a live interface, compared with tcpdump",
+    "bridge": "Bridge card: adaptive batches, compared with fixed ones",
     "rpu": "RPU card: a firewall in C on RISC-V packet processors",
     "switch": "Switch card: OpenFlow flows, and a ping through it",
     "nic": "NIC card: two virtual functions, and a ping between them",

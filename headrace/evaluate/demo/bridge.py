@@ -19,7 +19,7 @@ SECONDS = 0.015  # of card time
 MODES: dict[str, dict[str, Any]] = {
     "packets one by one": {"buffer_kb": 1},
     "64 KB, 10 ms": {"buffer_kb": 64, "timeout_ms": 10},
-    f"adaptive, {TARGET_MS} ms wanted": {"buffer_kb": 64, "timeout_ms": 10, "adaptive_ms": TARGET_MS},
+    f"adaptive, target {TARGET_MS} ms": {"buffer_kb": 64, "timeout_ms": 10, "adaptive_ms": TARGET_MS},
 }
 
 
@@ -45,8 +45,8 @@ def run(setting: Setting) -> Shown:
     return Shown(
         same,
         Group(
-            f"Packets of {TRAFFIC.length} bytes come at {least:.0f} to {most:.0f} Mb/s, up and down. Each batch costs "
-            f"the host a message. The card fills them as far as 99 of 100 packets are there within {TARGET_MS} ms.",
+            f"Packets of {TRAFFIC.length} bytes come at {least:.0f} to {most:.0f} Mb/s, rising and falling. Each batch "
+            f"costs the host a message. Adaptive ones grow as long as 99 of 100 packets come within {TARGET_MS} ms.",
             "",
             rows,
         ),

@@ -42,7 +42,7 @@ def run(setting: Setting) -> Shown:
     return Shown(
         same,
         Group(
-            f"{len(packets):,} packets come by an interface: {counts['captured']:,} captured, {dropped}.",
+            f"{len(packets):,} packets came in at an interface: {counts['captured']:,} captured, {dropped}.",
             Text.assemble(f"{ours}: times and bytes ", verdict(same, "= tcpdump's", "not tcpdump's")),
         ),
     )

@@ -15,10 +15,12 @@ def run(setting: Setting) -> Shown:
     """At each step, every node pings every other one. Raises HeadraceError."""
     setting.tell("running")
     found = emulations.reached(emulations.SMALL, ["software"])
-    columns = ["step", "pairs with a way", "pairs that answer"]
+    columns = ["step", "pairs in reach", "pairs that answer"]
     rows = table(*columns, "", numbers=columns)
     for number, (expected, reached) in enumerate(zip(found.expected, found.reached["software"], strict=True)):
         right = verdict(expected == reached, "the same pairs", "not the same pairs")
         rows.add_row(str(number), f"{len(expected)} of 15", str(len(reached)), right)
-    text = "Which pairs have a way is computed from where the nodes are; programs in the nodes ping each other."
+    text = (
+        "Which pairs can reach each other is computed from the nodes' positions; programs in the nodes ping each other."
+    )
     return Shown(found.same == len(found.expected), Group(Text(text), "", rows))

@@ -83,8 +83,8 @@ def _limits(found: FilterReport) -> RenderableType:
     for length, inspected in find_limits().items():
         rows.add_row(str(length), f"{inspected:.1%}", Bar(1.0, 0, inspected, width=40))
     return Group(
-        f"64-byte packets at 100 Gb/s (148.8 million a second), {found.cores} cores: a packet may cost {smallest:.1f} "
-        f"instructions, one of 800 bytes {average:.0f}. What is over goes by uninspected and is counted; "
+        f"64-byte packets at 100 Gb/s (148.8 million a second), {found.cores} cores: there is time for {smallest:.1f} "
+        f"instructions a packet, for {average:.0f} with 800 bytes. Packets beyond that are not inspected, and counted; "
         "every packet is passed on.",
         rows,
     )

@@ -31,7 +31,7 @@ def run(setting: Setting) -> Shown:
             ask(CONTROL, control, {"command": "set", "port": None, "words": ["delay", f"{delay}ms"]})
             answered, ms = live.round_trip(one, other)
             right = answered == live.PINGS and ms > _LEAST * 2 * delay
-            equal = verdict(right, f"twice {delay} ms, and the host's turns", "wrong")
+            equal = verdict(right, f"twice {delay} ms, plus the host's own time", "wrong")
             rows.add_row(f"delay {delay}ms", f"{ms:.1f} ms", f"{answered} of {live.PINGS}", equal)
             same &= right
     text = "In card time a delay is exact to 0.1 us; ping's clock is the host's, which the card follows."

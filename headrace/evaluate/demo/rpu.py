@@ -49,7 +49,7 @@ def run(setting: Setting) -> Shown:
     return Shown(
         same,
         Group(
-            f"What {blocked} sends is dropped; flows stay on their unit and in order.",
+            f"Packets from {blocked} are dropped; flows stay on their unit and in order.",
             "",
             rows,
             "",

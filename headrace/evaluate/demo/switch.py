@@ -59,7 +59,7 @@ def run(setting: Setting) -> Shown:
     setting.tell("pinging through it")
     answered, ping = pinged(folder)
     view = Group(
-        f"{ports[0].rx_frames:,} packets came by port 1, {ports[1].tx_frames:,} left by port 2 into {output}.",
+        f"{ports[0].rx_frames:,} packets came in at port 1, {ports[1].tx_frames:,} left at port 2 into {output}.",
         "",
         rows,
         "",
@@ -71,7 +71,7 @@ def run(setting: Setting) -> Shown:
 def pinged(folder: Path) -> tuple[bool, RenderableType]:
     """Two hosts, in network namespaces at the ports' TAP devices: whether all pings are answered, and in which time."""
     if reason := live.why_not("ping"):
-        return True, Text(f"ping through the card: left out: {reason}", "yellow")
+        return True, Text(f"ping through the card: skipped: {reason}", "yellow")
     flows = folder / "between.txt"
     flows.write_text("in_port=1,actions=output:2\nin_port=2,actions=output:1\n")
     words = ["switch", "run", "--flows", str(flows), "--port", "1=tap:h1", "--port", "2=tap:h2"]

@@ -26,4 +26,4 @@ def verdict(right: bool, good: str, bad: str) -> Text:
 
 def left_out(reason: str) -> Shown:
     """A part that can't be here."""
-    return Shown(True, Text(f"left out: {reason}", "yellow"))
+    return Shown(True, Text(f"skipped: {reason}", "yellow"))
