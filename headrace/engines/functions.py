@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from headrace.card.functions import Functions, Plugs, Policy, Side
 from headrace.errors import HeadraceError
-from headrace.net.source import KINDS, parse_source
+from headrace.net.port_link import port_link
+from headrace.net.source import KINDS
 
 _KINDS = ("vhost", *KINDS)
 _NO_SOURCES = ("vhost", "null")  # links of functions that parse_source doesn't know
@@ -29,8 +30,9 @@ def count_of(named: Iterable[int], parameters: Mapping[str, Any], least: int = 0
 
 
 def link_of(text: str) -> str:
-    """What ``Plugs.plug`` takes for a link of a command line: a file may be named without ``pcap:``."""
-    return text if text.partition(":")[0] in _NO_SOURCES else parse_source(text).link
+    """What ``Plugs.plug`` takes for a link of a command line: a file may be named without ``pcap:``, and a function at
+    an interface sends only what comes in there. Raises HeadraceError as ``port_link``."""
+    return text if text.partition(":")[0] in _NO_SOURCES else port_link(text).link
 
 
 class Totals(NamedTuple):
@@ -116,7 +118,7 @@ class FunctionPorts:
         self._functions().check(function)
         if link.partition(":")[0] not in _KINDS:
             raise HeadraceError(f"{link}: no link: use one of {', '.join(f'{kind}:' for kind in _KINDS)}", 2)
-        self.plugs.plug(function, link)
+        self.plugs.plug(function, link_of(link))
         self.changed(function)
 
     def unplug(self, function: int) -> None:

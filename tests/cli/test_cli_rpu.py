@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ from typing import Any
 
 import pytest
 from called import call
+from network import add_pair, numbered, own_network, received, send
+from patience import until
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -27,6 +31,7 @@ from headrace.cards.rpu import elf, program
 from headrace.cards.rpu import run as rpu_run
 from headrace.cards.rpu.card import open_rpu_card
 from headrace.cards.rpu.service import CONTROL
+from headrace.cli import common
 
 # The models that tests/card/rpu builds
 MATCHER = ["--accel", "matcher"]
@@ -84,6 +89,28 @@ def test_the_host_port_takes_and_gives_packets(tmp_path: Path, capture: Path) ->
     host = rdpcap(str(tmp_path / "host.pcap"))
     assert [len(packet) for packet in host] == [200] * 300
     assert [packet.time for packet in host] == sorted(packet.time for packet in host)
+
+
+@pytest.mark.live
+def test_the_host_port_has_an_interface_in_both_directions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--port", "0=gen:size=200,count=30", "--port", "1=iface:card1", "--port", "host=iface:card0"]
+
+    def use() -> None:
+        until(lambda: received("peer0") == 30, "what comes to the host")
+        send("peer0", numbered(20))
+        until(lambda: received("peer1") == 20, "what the host sends")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=use)
+    monkeypatch.setattr(common, "tell", lambda line: user.start() if line.startswith("ready: ") else None)
+    with own_network():
+        add_pair("card0", "peer0")
+        add_pair("card1", "peer1")
+        done = rpu("run", str(BOTH_WAYS), *words, *CARD, "-Z", "root", "--json", folder=tmp_path)
+        user.join()
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["received"], report["from_host"], report["to_host"]) == (50, 20, 30)
 
 
 def test_without_a_sink_packets_to_the_host_are_dropped_and_counted(tmp_path: Path, capture: Path) -> None:

@@ -184,6 +184,8 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
         for port, link in links.items():
             if port == HOST:
                 rings.send(link.link, link.live)
+                if link.live and HOST not in job.sinks:
+                    rings.receive(link.link)
                 continue
             card.flow_control(port, lossless)
             card.source(port, link.link, timing="line" if link.live or lossless else job.rate)
@@ -201,8 +203,6 @@ def run(job: RpuJob, progress: Callable[[int], None] | None = None, tell: Tell |
             card.sink(number, f"pcap:{path}", precision="nano", timestamps="card")
         if HOST in job.sinks:
             rings.receive(f"pcap:{job.sinks[HOST]}")
-        elif HOST in links and links[HOST].kind == "tap":
-            rings.receive(links[HOST].link)
         plugs.begin("line" if lossless else job.rate)
         service = Service(
             card, driver, {unit: (name, loaded[name]) for unit, name in job.programs.items()}, words, functions

@@ -9,7 +9,8 @@ import struct
 import pytest
 from function_card import FUNCTIONS, FunctionCard
 from host.segments import TCPV4, TCPV6, segments
-from network import own_network
+from network import add_pair, numbered, own_network, received, send
+from patience import until
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -20,6 +21,7 @@ from headrace.cards.switch.card import CardHardware
 from headrace.cards.switch.fields import NARROW_FIELDS
 from headrace.cards.switch.flows import Action, ActionKind, Flow, Instructions, RefusedError
 from headrace.cards.switch.hardware import HardwareDatapath
+from headrace.engines.functions import link_of
 from headrace.errors import HeadraceError
 
 SOL_PACKET, PACKET_VNET_HDR = 263, 15  # linux/if_packet.h
@@ -147,3 +149,20 @@ def test_a_host_leaves_segmentation_to_the_card(functions: FunctionCard) -> None
     source = expected[0][6:12]
     assert [frame for frame in functions.frames(other) if frame[6:12] == source] == expected
     assert functions.functions.counters(Side.TRANSMIT, 0).packets < len(expected) / 10
+
+
+@pytest.mark.live
+def test_a_function_at_an_interface_sends_what_comes_in_there_and_not_what_it_has_received(
+    functions: FunctionCard,
+) -> None:
+    other, there, here = functions.link(1), numbered(30), numbered(20)
+    with own_network():
+        add_pair("card0", "peer0")
+        functions.plugs.plug(0, link_of("iface:card0"))
+        functions.card.send(other, there)
+        until(lambda: functions.card.run(wall_s=0.05) and received("peer0") == 30, "what the function receives")
+        send("peer0", here, "card0")
+        functions.card.stop_sources()
+        functions.card.run()
+    assert functions.frames(other) == here
+    assert functions.functions.counters(Side.TRANSMIT, 0).packets == 20
