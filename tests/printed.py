@@ -22,12 +22,15 @@ BLOCK = re.compile(r"^```\w*\n(.*?)^```|^((?:    [^\n]*\n)+)", re.DOTALL | re.MU
 _COMMANDS = {
     "headrace": f"""exec {sys.executable} -c "import sys; from headrace.cli import main; sys.exit(main())" "$@"\n""",
     "python": f"""exec {sys.executable} "$@"\n""",
+    "sudo": """exec "$@"\n""",  # of root, where there need not be one
 }
 _CARD = re.compile(r"headrace (\w+) (?:run|--port)\b")
 _STAYS = re.compile(
-    rf"^headrace: (?:{'|'.join(READY)})|^tcpdump: listening on |^gdb-multiarch |start packet forwarding$", re.MULTILINE
+    rf"^headrace: (?:{'|'.join(READY)})|^tcpdump: listening on |^gdb-multiarch |start packet forwarding$"
+    "|  Scheduler at: |  Registered to: ",
+    re.MULTILINE,
 )
-"""What a program says that has started, and doesn't end: a card, tcpdump, gdb's server of a card, DPDK's testpmd."""
+"""What a program says that has started, and doesn't end: a card, tcpdump, gdb's server of a card, testpmd, Dask."""
 _CABLES = (
     "ip netns add far",
     "for n in 0 1 2; do ip link add eth$n type veth peer name far$n netns far; done",

@@ -4,6 +4,7 @@ same on every machine. Each block has its test, or a reason why it has none."""
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import sys
@@ -118,7 +119,6 @@ PRINTS: list[Any] = [
     soak(SYNTHESIS, ("headrace synth", " " * 17 + "stream_fifo")),
 ]
 """Blocks, the last of which shows what the others print."""
-BRIDGE_RUNS = "# bridge=$("
 _NUMBER = re.compile(r"[\d.,]+")
 RPU_CARD = """from headrace.cards.rpu import card as opened, elf, program
 card, unit = opened.open_rpu_card(4), 0
@@ -145,14 +145,30 @@ PROGRAMS: list[Any] = [
     soak(RPU, "from headrace.cards.rpu import elf, program\nfrom headrace.cards.rpu.card", ""),
 ]
 ELSEWHERE = {
-    (README, "make demo"): "tests/cli/test_demo.py",
-    (FILTER, "; packets by"): "tests/cli/test_printed.py",
-    (RPU, "headrace rpu build"): "tests/cli/test_printed.py",
-    (RPU, "from headrace.cards.rpu.bench"): "tests/cli/test_printed.py",
-    (HARNESS, "hr_card"): "tests/card/test_harness_capture.py",
-    (EMULATOR, "dask scheduler"): "tests/emulator/test_cluster.py",
+    (README, "make demo"): ("tests/cli/test_demo.py::test_the_command_shows_the_parts_that_are_named", "demo"),
+    (FILTER, "; packets by"): ("tests/cli/test_printed.py::terminals", "; packets by"),
+    (RPU, "headrace rpu build"): (
+        "tests/cli/test_printed.py::test_gdb_reaches_a_unit_of_the_rpu_card",
+        "headrace rpu build",
+    ),
+    (RPU, "from headrace.cards.rpu.bench"): (
+        "tests/cli/test_printed.py::test_the_rpu_cards_test_of_firmware_passes",
+        "from headrace.cards.rpu.bench",
+    ),
+    (HARNESS, "hr_card"): (
+        "tests/card/test_harness_capture.py::test_the_c_program_of_the_manual_copies_a_capture",
+        "/path/of/the/model.so",
+    ),
+    (BRIDGE, "# bridge=$("): (
+        "tests/cli/test_printed.py::test_the_bridge_between_interfaces_prints_what_the_page_shows_but_for_numbers",
+        "# bridge=$(",
+    ),
+    (EMULATOR, "dask scheduler"): (
+        "tests/cli/test_printed.py::test_a_scenario_runs_on_a_cluster_of_another_host",
+        "dask scheduler",
+    ),
 }
-"""Tests of other files that follow a block, or blocks that these here take with another one."""
+"""Functions that follow a block in their own way, each with words that it shares with the block."""
 
 _IN_FULL = (
     "measures for minutes, and --full for hours, then writes into the pages; tests/cli/test_study*.py measure less"
@@ -177,8 +193,8 @@ CANNOT = {
 }
 """Why a block can't run as it is printed."""
 
-FOLLOWED = {"docs/tutorial.md": "tests/cli/test_tutorial.py"}
-"""Pages whose blocks a test of their own follows, all of them."""
+FOLLOWED = {"docs/tutorial.md": "tests/cli/test_tutorial.py::test_each_block_of_the_page_is_a_step"}
+"""Pages whose blocks a test of their own follows, all of them, and what asserts that."""
 
 _IS_TYPED = re.compile(
     r"^(?:[$#] )?(?:\w+=\$\()?(?:\.venv/bin/|sudo )?"
@@ -193,10 +209,17 @@ def session(begins: str | tuple[str, ...]) -> tuple[str, ...]:
     return (begins,) if isinstance(begins, str) else begins
 
 
+def source_of(test: str) -> str:
+    """What a function is, by its file and name."""
+    file, name = test.split("::")
+    text = (paths.share() / file).read_text()
+    (found,) = (each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return ast.get_source_segment(text, found) or ""
+
+
 def test_each_block_is_run_or_says_why_not() -> None:
     entries = [getattr(each, "values", each)[:2] for each in END_WELL + ON_CABLES + SHOWN + PRINTS + PINGED + PROGRAMS]
     run = {(page, each) for page, begins in entries for each in session(begins)}
-    run.add((BRIDGE, BRIDGE_RUNS))
     known = [*run, *ELSEWHERE, *CANNOT]
     assert len(known) == len(set(known))
     root = paths.share()
@@ -207,8 +230,10 @@ def test_each_block_is_run_or_says_why_not() -> None:
             names = [name for name in known if name[0] == page and text.startswith(name[1])]
             assert len(names) == 1 or (not names and not _IS_TYPED.search(text)), f"{page}: {names}: {text}"
             found += names
+            for test, words in [ELSEWHERE[name] for name in names if name in ELSEWHERE]:
+                assert words in text and words in source_of(test), f"{test}: {words}"
     assert sorted(found) == sorted(known), "each name is that of one block"
-    assert all((root / file).exists() for file in [*ELSEWHERE.values(), *FOLLOWED.values()])
+    assert all(page in source_of(test) for page, test in FOLLOWED.items())
 
 
 @pytest.mark.parametrize(("page", "begins", "lines"), END_WELL)
@@ -245,8 +270,19 @@ def test_the_bridge_between_interfaces_prints_what_the_page_shows_but_for_number
     def prints(line: str, shown: str) -> bool:
         return set(_NUMBER.sub("N", shown).splitlines()) <= set(_NUMBER.sub("N", terminals.type(line)).splitlines())
 
-    for line, shown in block(BRIDGE, BRIDGE_RUNS):
+    for line, shown in block(BRIDGE, "# bridge=$("):
         until(partial(prints, line, shown), f"{line}: {shown}")
+
+
+@pytest.mark.soak
+def test_a_scenario_runs_on_a_cluster_of_another_host(terminals: Terminals) -> None:
+    terminals.cables()
+    terminals.type("cp /etc/hosts hosts; echo 10.0.0.254 head >> hosts; mount --bind hosts /etc/hosts")
+    terminals.type("headrace emulate new scenario.toml")
+    scheduler, worker, run = (line for line, _ in block(EMULATOR, "dask scheduler"))
+    terminals.type(scheduler)
+    terminals.type(f"ip netns exec far {worker}")
+    assert "ready: the emulation default is up on 1 host after" in terminals.type(run)
 
 
 @pytest.mark.soak

@@ -10,12 +10,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from called import call
+from printed import blocks
 
 from headrace import paths
 from headrace.build.style import faults
@@ -44,6 +46,10 @@ class Step(NamedTuple):
 
 STEPS = [Step(before, kind, text or lines) for before, kind, text, lines in _STEP.findall(TUTORIAL)]
 FILES = {step.file: step.text for step in STEPS if step.kind in ("systemverilog", "python")}
+
+
+def test_each_block_of_the_page_is_a_step() -> None:
+    assert [textwrap.dedent(step.text) for step in STEPS] == blocks("docs/tutorial.md")
 
 
 def test_it_has_files_changes_and_commands() -> None:
