@@ -263,7 +263,7 @@ def _evaluate(text: str, statement: Statement, figures: Figures) -> Any:
 
 def table(study: str, figures: Figures, folder: Path = FOLDER) -> str:
     """The statements of a study's page, in Markdown. Raises HeadraceError where a figure isn't there."""
-    lines = ["| where | published | ours | |", "|---|---|---|---|"]
+    lines = ["| where | published | ours | does it come out here? |", "|---|---|---|---|"]
     for paper in papers(folder):
         for each in paper.statements:
             if each.study == study:
