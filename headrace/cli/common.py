@@ -55,7 +55,7 @@ User = Annotated[
         "-Z",
         metavar="USER",
         help="As root: become USER once interfaces are open.",
-        show_default="who has called sudo",
+        show_default="the user who called sudo",
     ),
 ]
 Rate = Annotated[

@@ -25,9 +25,9 @@ def lint_command(
         typer.Argument(metavar="[CARD|FILE]...", help="Cards, their folders, files of modules; default: all cards."),
     ] = None,
 ) -> int:
-    """Lint the RTL of cards and modules with Verilator; without any, check the style of all RTL of the tree, too.
+    """Lint the RTL of cards and modules with Verilator.
 
-    The exit code is 1 when there is a fault.
+    Without arguments, lint all cards, and check the style of all RTL. The exit code is 1 when there is a fault.
     """
     from headrace import paths
     from headrace.build.description import list_cards, load_card
@@ -60,9 +60,10 @@ def test_command(
         str | None, typer.Option("-k", metavar="WORDS", help="Run only tests that match, like pytest's -k.")
     ] = None,
 ) -> int:
-    """Run the tests and proofs of a block or card of your own: what `headrace new` makes, and you add.
+    """Run the tests and proofs of a block or card of your own.
 
-    pytest runs them, benches in cocotb on Verilator, proofs by Yosys and z3. The exit code is 1 when one fails.
+    These are the tests that `headrace new` makes, and those that you add. pytest runs them, benches in cocotb on
+    Verilator, proofs by Yosys and z3. The exit code is 1 when one fails.
     """
     from pathlib import Path
 
@@ -77,11 +78,11 @@ def docs_command(
         str | None, typer.Option("--man", metavar="DIR", help="Write man pages of all commands there instead.")
     ] = None,
 ) -> None:
-    """Make the reference of the cards' registers, HTML pages and C headers, and of the blocks of rtl/, Markdown pages
-    in DIR/blocks; or the man pages.
+    """Make the reference of the cards' registers and of the blocks of rtl/, or the man pages.
 
-    Browsers show the pages from a web server only: python3 -m http.server -d build/registers. In a checkout,
-    `make docs` makes the manual as a site that opens from the disk, registers included.
+    Registers are HTML pages and C headers, blocks are Markdown pages in DIR/blocks. Browsers show the HTML pages
+    from a web server only: python3 -m http.server -d build/registers. In a checkout, `make docs` makes the manual as a
+    site that opens from disk, registers included.
     """
     from pathlib import Path
 

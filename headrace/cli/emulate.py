@@ -220,8 +220,7 @@ def sweep_command(
     strict: Strict = False,
     json: common.Json = False,
 ) -> None:
-    """Count the nodes that a coordinator reaches, for each number of PHYs, and how many it still reaches when links are
-    jammed. No node is started."""
+    """Count the nodes that a coordinator reaches, by numbers of PHYs and of jammed links. No node is started."""
     from headrace.evaluate import sweep
 
     with common.long_progress() as progress:

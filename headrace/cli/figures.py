@@ -50,9 +50,9 @@ def figures_command(
     fit: Annotated[bool, typer.Option("--fit", help="With --measure: only the figures of place and route.")] = False,
     json: common.Json = False,
 ) -> int:
-    """Show the figures of docs/figures.json: what measures them, when it did and what processor time it took, whether
-    files have changed since, and which.
+    """Show the figures of docs/figures.json, and which of them are stale.
 
+    Each command's figures have their date, the processor time that they took, and the files that have changed since.
     The exit code of --measure is 1 when that of a command was not 0: for example, a figure misses its required value.
     """
     from headrace.errors import HeadraceError
