@@ -14,9 +14,12 @@ from pathlib import Path
 
 from headrace import paths
 from headrace.build.description import load_card, rtl_sources
+from headrace.build.processor import PROCESSOR
 from headrace.errors import HeadraceError
 from headrace.synth.sources import Design, needed, parameter_names
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PROCESSOR = re.compile(r"\bVexRiscv\b")
 _ADDRMAP = re.compile(r"^\s*addrmap\s+(\w+)", re.MULTILINE)
 
 
@@ -25,8 +28,9 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
     """The description of a card whose top is the module that ``file`` holds and is named after, for as long as needed.
 
     Its sources are those of the modules beside it and of Headrace's that it needs, its registers those whose address
-    maps they name, of descriptions beside it and of Headrace's. ``parameters`` are the card's, with their values as
-    defaults. What Headrace's packages have and the module doesn't need is no fault.
+    maps they name, of descriptions beside it and of Headrace's, and VexRiscv its processor where one names it.
+    ``parameters`` are the card's, with their values as defaults. What Headrace's packages have and the module doesn't
+    need is no fault.
 
     Raises HeadraceError when there is no such file, or no such parameter of the module.
     """
@@ -50,9 +54,13 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
             parts = [f"    {name} of_{name};" for name in maps]
             registers.write_text("\n".join([*includes, f"addrmap all_of_{top} {{", *parts, "};"]) + "\n")
             table["registers"] = registers.name
+        waivers = []
+        if "VexRiscv" not in names and any(_PROCESSOR.search(_COMMENT.sub("", path.read_text())) for path in sources):
+            table["processor"] = PROCESSOR
+            waivers = [os.path.relpath(paths.rtl() / "rpu" / "vexriscv.vlt", folder)]
         waiver = folder / f"{top}.vlt"
         waiver.write_text(f'`verilator_config\nlint_off -rule UNUSEDPARAM -file "{paths.rtl()}/*_pkg.sv"\n')
-        table["waivers"] = [waiver.name]
+        table["waivers"] = [waiver.name, *waivers]
         lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
         for key, value in (parameters or {}).items():
             lines += [f"[parameters.{key}]", f"default = {json.dumps(value)}"]

@@ -122,6 +122,10 @@ def test_registers_that_a_file_needs_are_made(block: str) -> None:
     assert call("lint", paths.rtl() / f"{block}.sv").stdout == f"{Path(block).name}: clean\n"
 
 
+def test_a_file_that_uses_a_core_gets_the_processor() -> None:
+    assert call("lint", paths.rtl() / "rpu" / "rpu_core.sv").stdout == "rpu_core: clean\n"
+
+
 def test_without_the_tools_of_tests_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(headrace.testing, "find_spec", lambda name: None if name == "cocotb" else name)
     with pytest.raises(headrace.testing.HeadraceError, match=r"tests need cocotb: pip install 'headrace\[test\]'"):
