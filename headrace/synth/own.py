@@ -57,7 +57,7 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
         waivers = []
         if "VexRiscv" not in names and any(_PROCESSOR.search(_COMMENT.sub("", path.read_text())) for path in sources):
             table["processor"] = PROCESSOR
-            waivers = [os.path.relpath(paths.rtl() / "rpu" / "vexriscv.vlt", folder)]
+            waivers = [glob.escape(os.path.relpath((paths.rtl() / "rpu" / "vexriscv.vlt").resolve(), folder))]
         waiver = folder / f"{top}.vlt"
         waiver.write_text(f'`verilator_config\nlint_off -rule UNUSEDPARAM -file "{paths.rtl()}/*_pkg.sv"\n')
         table["waivers"] = [waiver.name, *waivers]
