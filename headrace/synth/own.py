@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from headrace.errors import HeadraceError
 from headrace.synth.sources import Design, needed, parameter_names
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_PROCESSOR = re.compile(r"\bVexRiscv\b")
+_PROCESSOR = "VexRiscv"
+_USE = re.compile(rf"\b{_PROCESSOR}\b")
 _ADDRMAP = re.compile(r"^\s*addrmap\s+(\w+)", re.MULTILINE)
 
 
@@ -55,7 +56,7 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
             registers.write_text("\n".join([*includes, f"addrmap all_of_{top} {{", *parts, "};"]) + "\n")
             table["registers"] = registers.name
         waivers = []
-        if "VexRiscv" not in names and any(_PROCESSOR.search(_COMMENT.sub("", path.read_text())) for path in sources):
+        if lacks_processor(sources):
             table["processor"] = PROCESSOR
             waivers = [glob.escape(os.path.relpath((paths.rtl() / "rpu" / "vexriscv.vlt").resolve(), folder))]
         waiver = folder / f"{top}.vlt"
@@ -67,6 +68,12 @@ def as_card(file: Path, parameters: Mapping[str, object] | None = None) -> Itera
         description = folder / f"{top}.toml"
         description.write_text("\n".join(lines) + "\n")
         yield description
+
+
+def lacks_processor(sources: Sequence[Path]) -> bool:
+    """Whether modules use VexRiscv, but none of their files holds it."""
+    texts = (_COMMENT.sub("", path.read_text()) for path in sources)
+    return not any(path.stem.startswith(_PROCESSOR) for path in sources) and any(map(_USE.search, texts))
 
 
 def _maps(*folders: Path) -> Iterator[tuple[str, Path]]:

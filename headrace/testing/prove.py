@@ -17,8 +17,10 @@ from importlib import metadata
 from pathlib import Path
 
 from headrace import cache, paths
+from headrace.build.processor import vexriscv
 from headrace.build.toolchain import contents, digest
 from headrace.errors import HeadraceError
+from headrace.synth.own import lacks_processor
 from headrace.synth.sources import needed
 from headrace.synth.yosys import run_script, write_read_options
 
@@ -61,6 +63,8 @@ def model(
     if all(path.stem != top for path in known):
         raise HeadraceError(f"there is no {top}.sv")
     files = needed(top, [replaced if replaced and path.name == replaced.name else path for path in known])
+    if lacks_processor(files):
+        files.append(vexriscv())
     # Memories as registers: formulas without arrays are for the SAT solver in z3, which is up to ten times as fast.
     commands = [
         "read_slang -f sources.f",
