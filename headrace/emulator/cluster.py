@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -228,7 +229,7 @@ class _Controller:
         """Raises HeadraceError."""
         began = time.monotonic()
         shares = {worker: str(share) for worker, share in zip(self._workers, self._shares, strict=True)}
-        self._ask(_start, str(self._job.scenario.resolve()), shares)
+        self._ask(_start, str(self._job.scenario.resolve()), shares, _network())
         if len(self._alive) < len(self._workers):
             raise HeadraceError("a host was lost while it was built")
         self._built_s = time.monotonic() - began
@@ -454,11 +455,22 @@ class _Held:
 _HELD: dict[str, _Held] = {}
 
 
-def _start(name: str, scenario: str, shares: Mapping[str, str], dask_worker: Any) -> None:
-    emulation = Emulation(
-        scenario, name=name, fabric="software", hold=True, share=Share.read(shares[dask_worker.address])
-    )
-    _HELD[name] = _Held(name, emulation)
+def _network() -> str:
+    """The network of this process: its host's, where the names of emulations are taken."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}/{os.stat('/proc/thread-self/ns/net').st_ino}"
+
+
+def _start(name: str, scenario: str, shares: Mapping[str, str], controller: str, dask_worker: Any) -> None:
+    share = Share.read(shares[dask_worker.address])
+    own = f"{name}/share" if _network() == controller else name
+    _HELD[name] = _Held(name, Emulation(scenario, name=own, fabric="software", hold=True, share=share))
+
+
+def share_name(name: str) -> str:
+    """By which the share of an emulation is reached on this worker's host: another one where its controller is there,
+    too."""
+    return _HELD[name].emulation.name if name in _HELD else name
 
 
 def _held(name: str) -> Emulation:

@@ -18,6 +18,7 @@ from typing import Any
 
 from headrace.emulator import workers
 from headrace.emulator.client import Elsewhere, entering
+from headrace.emulator.cluster import share_name
 from headrace.emulator.terminal import Size, raw, session
 from headrace.errors import HeadraceError
 
@@ -245,7 +246,8 @@ _COMMANDS: dict[str, _Command] = {}
 async def _begin(
     token: str, name: str, node: str | None, words: Sequence[str], files: bool, reads: bool, size: Size | None
 ) -> None:
-    inside = [*entering(name, node, files=files), *words] if node is not None else [sys.executable, "-P", *words]
+    before = [sys.executable, "-P"] if node is None else entering(share_name(name), node, files=files)
+    inside = [*before, *words]
     try:
         _COMMANDS[token] = await (_with_pipes(token, inside, reads) if size is None else _on_tty(token, inside, size))
     except OSError as error:

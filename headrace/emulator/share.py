@@ -78,10 +78,11 @@ class SharedFabric(SoftwareFabric):
 
     def join(self, lost: Sequence[Ends], found: Sequence[Ends]) -> None:
         """Raises HeadraceError."""
-        super().join(*([ends for ends in each if len(self._own(ends)) == 2] for each in (lost, found)))
         gone, new = ([link for ends in each for link in self._cross(ends)] for each in (lost, found))
+        # first: the next link of such a port may be on this host
         batch("tc", [f"filter del dev {port_name(port)} ingress pref 1" for port, _, _ in gone])
         batch("ip", [f"link del {_tunnel(port)}" for port, _, _ in gone])
+        super().join(*([ends for ends in each if len(self._own(ends)) == 2] for each in (lost, found)))
         batch("ip", [self._vxlan(*link) for link in new], within=self._within)
         lines = []
         for port, _, _ in new:

@@ -164,7 +164,7 @@ ELSEWHERE = {
         "# bridge=$(",
     ),
     (EMULATOR, "dask scheduler"): (
-        "tests/cli/test_printed.py::test_a_scenario_runs_on_a_cluster_of_another_host",
+        "tests/cli/test_printed.py::test_a_scenario_of_moving_nodes_runs_over_hosts",
         "dask scheduler",
     ),
 }
@@ -275,14 +275,22 @@ def test_the_bridge_between_interfaces_prints_what_the_page_shows_but_for_number
 
 
 @pytest.mark.soak
-def test_a_scenario_runs_on_a_cluster_of_another_host(terminals: Terminals) -> None:
+def test_a_scenario_of_moving_nodes_runs_over_hosts(terminals: Terminals) -> None:
     terminals.cables()
     terminals.type("cp /etc/hosts hosts; echo 10.0.0.254 head >> hosts; mount --bind hosts /etc/hosts")
     terminals.type("headrace emulate new scenario.toml")
     scheduler, worker, run = (line for line, _ in block(EMULATOR, "dask scheduler"))
     terminals.type(scheduler)
-    terminals.type(f"ip netns exec far {worker}")
-    assert "ready: the emulation default is up on 1 host after" in terminals.type(run)
+    for before in ("", "ip netns exec far "):
+        terminals.type(f"{before}{worker}")
+    assert "ready: the emulation default is up on 2 hosts after" in terminals.type(run)
+
+    def steps() -> int:
+        return int(re.findall(r", step (\d+),", terminals.type("headrace emulate status"))[0])
+
+    until(lambda: steps() >= 10, "links that come, go and change hosts")
+    for node in ("n1", "n31"):  # one on each
+        assert terminals.type(f"headrace emulate exec {node} hostname").endswith(f"{node}\n")
 
 
 @pytest.mark.soak

@@ -23,11 +23,12 @@ from playwright.sync_api import expect
 from terminal import talk_to_shell
 
 from headrace.cli import main
-from headrace.emulator import cluster, control, remote
+from headrace.emulator import cluster, control, remote, share
 from headrace.emulator.client import Elsewhere, Emulation, entering, traffic, wait_for_stream
 from headrace.emulator.cluster import split
 from headrace.emulator.dashboard import colours
 from headrace.emulator.dashboard.monitor import Monitor, Port
+from headrace.emulator.fabric import port_name, software
 from headrace.emulator.share import outside
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads.emulations import scenario_file
@@ -392,6 +393,16 @@ def test_a_share_takes_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(HeadraceError, match="joined by VXLAN, which takes root on each of them$"):
         outside()
+
+
+def test_a_port_whose_next_link_is_on_its_own_host_keeps_the_filter_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    for module in (share, software):
+        monkeypatch.setattr(module, "batch", lambda _, lines, **__: said.extend(lines))
+    fabric = share.SharedFabric(share.Share(0, ("10.9.0.1", "10.9.0.2"), (0, 0, 1), 0), 1, -1)
+    fabric.join([(0, 2)], [(0, 1)])
+    filters = [line for line in said if f" dev {port_name(0)} " in line]
+    assert [line.split()[1] for line in filters] == ["del", "replace"]
 
 
 def test_neighbours_are_on_the_same_host_and_hosts_are_even() -> None:
