@@ -120,7 +120,8 @@ def measure_command(
         building = stack.enter_context(common.progress_line()) and _no_line
         card = settings if cores is None else {**settings, "CORES": cores}
         common.build_before(where, "filter", card, False, building is not None)
-        tell = common.with_drops(tell, devices.InterfaceDrops(where))
+        drops = devices.InterfaceDrops(where)
+        tell = common.with_drops(tell, drops)
         inside = stack.enter_context(packed.opened(where, tell))
         link = inside.source.argument if inside.source.kind == "pcap" else where.link
         contents, cut = several.contents(inside, stack)
@@ -134,6 +135,8 @@ def measure_command(
                 live = stack.enter_context(Live(console=console, refresh_per_second=4, vertical_overflow="visible"))
             if live is not None:
                 live.update(report.measurement_table(measurement, counts, top, order))
+        if inside.missed is not None:
+            tell(f"{inside.missed + drops.count:,} missed")
         fault = cut or inside.fault(None)
     if not console.is_terminal and json != "-":
         console.print(report.measurement_table(measurement, counts, top, order))

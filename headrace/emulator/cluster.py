@@ -76,7 +76,7 @@ def run(job: EmulationJob, cluster: str, tell: Callable[[str], None]) -> dict[st
         tell(line)
     with located(scenario.file):
         if scenario.fabric != "software":
-            raise HeadraceError(f"fabric: {scenario.fabric}: several hosts have the software fabric", 2)
+            raise HeadraceError(f"fabric: {scenario.fabric}: several hosts need the software fabric", 2)
         for each in scenario.hardware:
             if each.host is None:
                 what = f"no key host: which one of several {each.interface} is at"
@@ -324,7 +324,9 @@ class _Controller:
                 return {**place, "cluster": self._client.scheduler.address}, None
             case {"command": "step"}:
                 if not self._hold:
-                    raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
+                    raise HeadraceError(
+                        "the emulation makes its steps by itself: hold it first, or start it with --hold", 2
+                    )
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self._status(), None

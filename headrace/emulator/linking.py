@@ -103,10 +103,10 @@ class Linking:
                 continue
             others = [index_of(names, second)] if colon else [each for each in range(len(names)) if each != a]
             if others == [a]:
-                raise HeadraceError(f"jam {target}: A:B, a node, or its PHY, A:phy0", 2)
+                raise HeadraceError(f"jam {target}: expected a link A:B, a node, or its PHY (A:phy0)", 2)
             pairs += [(min(a, b), max(a, b)) for b in others]
         if not 0 <= loss <= 1:
-            raise HeadraceError(f"jam {loss}: a loss from 0 to 1", 2)
+            raise HeadraceError(f"jam {loss}: the loss must be from 0 to 1", 2)
         if loss > 0:
             self.jams |= dict.fromkeys(pairs, float(loss))
             self.lost.update(phys)

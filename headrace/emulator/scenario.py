@@ -335,7 +335,7 @@ class _Reader:
     def _names(self) -> tuple[str, ...]:
         given = self._table.get("nodes")
         if given is None:
-            raise HeadraceError(f"{self._path}: no key nodes: a number of nodes, or their names", 2)
+            raise HeadraceError(f"{self._path}: the key nodes is missing: a number of nodes, or their names", 2)
         if isinstance(given, int) and not isinstance(given, bool):
             if not 1 <= given <= MAX_NODES:
                 raise self._wrong((), "nodes", f"{given} is not from 1 to {MAX_NODES}")
@@ -348,7 +348,7 @@ class _Reader:
         hosts = [name.lower() for name in given]  # names of hosts have no case
         if len(set(hosts)) < len(given):
             twice = next(name for name, host in zip(given, hosts, strict=True) if hosts.count(host) > 1)
-            raise self._wrong((), "nodes", f"{twice} is there twice")
+            raise self._wrong((), "nodes", f"{twice} is given twice")
         if "localhost" in hosts:
             raise self._wrong((), "nodes", "localhost is each node's name for itself")
         if len(given) > MAX_NODES:
@@ -431,7 +431,7 @@ class _Reader:
             if not isinstance(interface, str) or not re.fullmatch(r"[^\s/]{1,15}", interface):
                 raise self._wrong(where, "interface", "not the name of an interface")
             if (host, interface) in [(each.host, each.interface) for each in found]:
-                raise self._wrong(where, "interface", f"{interface} is there twice")
+                raise self._wrong(where, "interface", f"{interface} is given twice")
             if phy is None:
                 if name not in names:
                     raise self._wrong(("hardware",), name, 'no node of that name, and no phy = "NODE:NUMBER"')

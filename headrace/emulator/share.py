@@ -44,7 +44,7 @@ class Share:
 def outside() -> int:
     """A file descriptor of this process's network. Raises HeadraceError where there is no way back into it."""
     if os.geteuid() != 0:
-        raise HeadraceError("no permission: several hosts are joined by VXLAN, which takes root on each of them")
+        raise HeadraceError("no permission: several hosts are joined by VXLAN, which needs root on each of them")
     return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 

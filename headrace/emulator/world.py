@@ -357,7 +357,9 @@ class World:
                 return self.status(), None
             case {"command": "step"}:
                 if not self._hold:
-                    raise HeadraceError("steps come by themselves: hold it first, or use --hold", 2)
+                    raise HeadraceError(
+                        "the emulation makes its steps by itself: hold it first, or start it with --hold", 2
+                    )
                 if not self._advance():
                     raise HeadraceError("there are no more steps")
                 return self.status(), None

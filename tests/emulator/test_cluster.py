@@ -198,7 +198,9 @@ class TestWithOneEmulation:
         before = control.ask(line.name, command="step")["step"]
         control.ask(line.name, command="hold", on=False)
         until(lambda: line.status()["step"] > before + 1, "steps that come by themselves")
-        with pytest.raises(HeadraceError, match="^steps come by themselves: hold it first, or use --hold$"):
+        with pytest.raises(
+            HeadraceError, match="^the emulation makes its steps by itself: hold it first, or start it with --hold$"
+        ):
             control.ask(line.name, command="step")
         control.ask(line.name, command="hold", on=True)
         held = line.status()["step"]
@@ -391,7 +393,7 @@ def test_a_command_ends_a_minute_after_its_caller_was_heard_of() -> None:
 
 def test_a_share_takes_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(HeadraceError, match="joined by VXLAN, which takes root on each of them$"):
+    with pytest.raises(HeadraceError, match="joined by VXLAN, which needs root on each of them$"):
         outside()
 
 
@@ -422,7 +424,7 @@ def test_a_node_whose_host_is_given_changes_places_with_one_that_is_nearer() -> 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('fabric = "ovs"', ":2: fabric: ovs: several hosts have the software fabric\n"),
+        ('fabric = "ovs"', ":2: fabric: ovs: several hosts need the software fabric\n"),
         ('[hardware.n1]\ninterface = "eth7"', ":2: hardware.n1: no key host: which one of several eth7 is at\n"),
         ("", "cluster nowhere: "),
     ],

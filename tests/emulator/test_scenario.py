@@ -35,9 +35,9 @@ command = "echo hello"
         ("phys = 2", "phys = 0", "2: phys: 0 is not a whole number from 1 to 16"),
         ("phys = 2", "phys = true", "2: phys: True is not a whole number"),
         ("phys = 2", "phy = 2", "2: phy: no such key"),
-        ("nodes = 3", 'nodes = ["a", "a", "b"]', "1: nodes: a is there twice"),
+        ("nodes = 3", 'nodes = ["a", "a", "b"]', "1: nodes: a is given twice"),
         ("nodes = 3", "nodes = 0", "1: nodes: 0 is not from 1 to"),
-        ("nodes = 3", 'nodes = ["A", "a", "b"]', "1: nodes: A is there twice"),
+        ("nodes = 3", 'nodes = ["A", "a", "b"]', "1: nodes: A is given twice"),
         ("nodes = 3", 'nodes = ["a", "localhost", "b"]', "1: nodes: localhost is each node's name for itself"),
         ("nodes = 3", 'nodes = ["a", "b\\u0000", "c"]', "1: nodes: it holds a NUL character"),
         ('"echo hello"', '"echo \\u0000"', "9: programs.hello.command: it holds a NUL character"),
@@ -52,7 +52,7 @@ command = "echo hello"
             'kind = "random-waypoint"\narea_m = [9, 9]\nspeed_mps = [1, 2]\nduration_s = 1e17',
             "7: movement.duration_s: more than 1,000,000 waypoints",
         ),
-        ("nodes = 3", "", "no key nodes"),
+        ("nodes = 3", "", "the key nodes is missing"),
         ("nodes = 3", "nodes =", "line 1"),
         ("positions = [[0, 0], [1, 0], [2, 0]]", "positions = [[0, 0]]", "5: movement.positions: not 3 places"),
         ('kind = "static"', 'kind = "still"', "4: movement.kind: 'still'"),
@@ -140,7 +140,7 @@ def test_names_that_files_have_are_taken_or_told_what_they_become(
         with pytest.raises(HeadraceError, match="1: nodes: .* is no name: letters, digits, -, _ and ."):
             read(path)
     path.write_text(NAMED.replace("sat_1", "ISS ZARYA"))
-    with pytest.raises(HeadraceError, match="1: nodes: ISS-ZARYA is there twice"):
+    with pytest.raises(HeadraceError, match="1: nodes: ISS-ZARYA is given twice"):
         read(path)
 
 

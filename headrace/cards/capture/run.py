@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,7 +23,7 @@ from headrace.cards.capture.feeds import Feed, MemoryFeed, WireFeed
 from headrace.cards.capture.savefiles import Limits, SaveFiles
 from headrace.engines.filter import FilterDriver, Slot, longest_run_s, not_inspected, stopped
 from headrace.errors import HeadraceError
-from headrace.net import bpf
+from headrace.net import bpf, devices
 from headrace.net.bpf import Expression, Filter, LinkFormat, Program, filter_of, for_link
 from headrace.net.source import Path, Source, listening
 
@@ -32,7 +31,6 @@ DEFAULT_CORES = 4
 DEFAULT_RING = 1 << 22  # bytes
 LINE_RATE = 100e9  # bit/s
 
-STATISTICS = pathlib.Path("/sys/class/net")
 _SLICE_S = 0.05  # of wall time: how long packets wait at most until the host looks into the ring by itself
 _SHOW_S = 0.2
 
@@ -202,7 +200,7 @@ class _Capture:
         self._progress = progress
         self._tell = tell
         self._shown = 0.0
-        self._interface_before = _interface_drops(job.source)
+        self._interface_drops = devices.InterfaceDrops(job.source)
         self._way = job.way or job.source.usual_path
         self._driver = driver_of(card)
         self._filter = self._make_filter()
@@ -358,7 +356,7 @@ class _Capture:
         whole = self._job.rate == "lossless" and not self._job.source.live
         if whole and fault is None:
             fault = "; ".join(gaps) or None
-        of_interface = _interface_drops(self._job.source) - self._interface_before
+        of_interface = self._interface_drops.count
         return CaptureReport(
             captured=files.packets,
             received=counters.received,
@@ -405,13 +403,6 @@ class _Capture:
         if self._filter is not None and (errors := self._filter.counters().programs[0].errors):
             gaps.append(f"the filter: {stopped(errors)}")
         return gaps
-
-
-def _interface_drops(source: Source) -> int:
-    """Packets that an interface had no room for, so that the kernel never had them: what libpcap counts as such."""
-    folder = STATISTICS / source.name / "statistics"
-    files = [folder / name for name in ("rx_missed_errors", "rx_fifo_errors")] if source.kind == "iface" else []
-    return sum(int(file.read_text()) for file in files if file.is_file())
 
 
 def _settings(job: CaptureJob) -> CaptureSettings:

@@ -197,8 +197,9 @@ def run_measure(
     """Runs a measurement over a source; gives what its counters hold every ``interval_s`` of wall time and at the end.
 
     Each snapshot maps a counter to (packets, bytes on the wire). The end comes after ``count`` packets, with the
-    source's own, or for a live source by SIGINT or SIGTERM. ``tell``: as for ``run_filter``. Raises HeadraceError after
-    the last snapshot if the capture is broken, or if runs of the program were stopped.
+    source's own, or for a live source by SIGINT or SIGTERM. ``tell``: as for ``run_filter``, and at the end of a live
+    source it has the packets that were missed. Raises HeadraceError after the last snapshot if the capture is broken,
+    or if runs of the program were stopped.
     """
     catch = parse_source(source).live
     with (
@@ -222,6 +223,8 @@ def run_measure(
                 card.run(cycles=10_000, until=None)
                 done = True
             yield driver.measurement()
+        if catch and tell is not None:
+            tell(", ".join(_counted(card.stats())))
         if fault is None and (errors := driver.counters().programs[0].errors):
             fault = HeadraceError(stopped(errors))
         if fault is not None:
@@ -259,14 +262,20 @@ def _watch(card: Card, stop: StopRequests, progress: Progress | None, tell: Tell
         elif stop:
             card.stop_sources()
             drain.show(card.stats().ports[WEST].rx_waiting)
-        counts = [f"{west.rx_frames:,} packets", f"{stats.ports[MONITOR].tx_frames:,} matched"]
-        missed = f"{west.rx_missed:,} missed"
+        counted = _counted(stats)
         if stop.counts_wanted() and tell is not None:
-            tell(", ".join([*counts, missed]))
+            tell(", ".join(counted))
         if progress is not None:
-            progress(", ".join([*counts, missed] if west.rx_missed else counts), None)
+            progress(", ".join(counted if west.rx_missed else counted[:-1]), None)
 
     return watch
+
+
+def _counted(stats: Stats) -> list[str]:
+    """What a run has come to, the last of it what a live link missed."""
+    west = stats.ports[WEST]
+    matched = stats.ports[MONITOR].tx_frames
+    return [f"{west.rx_frames:,} packets", f"{matched:,} matched", f"{west.rx_missed:,} missed"]
 
 
 def _report(job: FilterJob, card: Card, driver: FilterDriver, fault: str | None) -> FilterReport:
