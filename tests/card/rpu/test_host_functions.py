@@ -326,7 +326,7 @@ def test_captures_of_the_wire_and_of_a_function(tmp_path: Path) -> None:
     ("functions", "others", "message"),
     [
         ({3: "null"}, {}, "function 3: the card has 3, from 0"),
-        ({0: "null"}, {"sources": {2: "in.pcap"}}, "the card has functions in place of the host port's rings"),
+        ({0: "null"}, {"sources": {2: "in.pcap"}}, "the card has virtual functions instead of the host port's rings"),
         ({0: "serial:x"}, {}, "serial:x"),
         ({}, {"parameters": {"FUNCTIONS": "x"}}, "-P FUNCTIONS=x: not a number"),
         (
