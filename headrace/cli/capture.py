@@ -178,9 +178,9 @@ def capture_command(
     _check_files(write, limits, where, json)
     offered, settings = parse_rate(rate), common.parameters(parameter)
     way, file_format = _way(path), _file_format(format, write)
-    several = common.SeveralTypes(
-        where, write is None or file_format == "pcapng", _asked(limits, snaplen, rate, timestamps)
-    )
+    several_files = "-C/-G/-W/-a/-b" * (replace(limits, packets=None) != type(limits)())
+    asked = (several_files, *common.anew(rate, timestamps, snaplen))
+    several = common.SeveralTypes(where, write is None or file_format == "pcapng", asked)
     program: Filter | None = None
     if file is not None or words:
         program = wanted if several else where.compiled(wanted)
@@ -309,16 +309,6 @@ def _way(path: str | None) -> Path | None:
         return None
     common.one_of("--path", path, ("wire", "memory"))
     return "wire" if path == "wire" else "memory"
-
-
-def _asked(limits: Limits, snaplen: int | None, rate: str, timestamps: str) -> tuple[str, ...]:
-    """Options with which packets are written anew, or into several files."""
-    return (
-        "-C/-G/-W/-a/-b" * (replace(limits, packets=None) != type(limits)()),
-        "-s" * bool(snaplen),
-        "--rate recorded" * (rate == "recorded"),
-        "--timestamps card" * (timestamps == "card"),
-    )
 
 
 def _file_format(format: str | None, write: str | None) -> str:

@@ -231,6 +231,15 @@ class SeveralTypes:
         return Contents(whole, self._name), cut
 
 
+def anew(rate: str, timestamps: str = "", snaplen: int | None = None) -> tuple[str, ...]:
+    """Options that are given with which packets are written anew; an empty one for each that isn't."""
+    return (
+        "-s" * bool(snaplen),
+        "--rate recorded" * (rate == "recorded"),
+        "--timestamps card" * (timestamps == "card"),
+    )
+
+
 def build_before(source: Source, card: str, parameters: Mapping[str, Any], trace: bool, progress: bool) -> None:
     """Builds the card that is to take a live source's packets, before it is opened: what came during the build would
     fill its buffers. Raises HeadraceError as ``build_card``."""

@@ -122,7 +122,7 @@ def filter_command(
     assert where is not None
     from headrace.net import devices, packed
 
-    asked = _asked(timestamps, rate, snaplen)
+    asked = common.anew(rate, timestamps, snaplen)
     as_pcapng = all(packed.unpacked_name(path).endswith(".pcapng") for path in write or [])
     several = common.SeveralTypes(where, as_pcapng, asked)
     blocks = bool(several) or (bool(write) and as_pcapng and not any(asked) and _is_pcapng(where))
@@ -181,15 +181,6 @@ def _positionals(words: list[str], sources: list[str], file: str | None, dump: i
     if len(words) == len(wanted) > 1 and os.path.isfile(words[0]) and not (os.path.exists(words[1]) or ":" in words[1]):
         raise HeadraceError(f"{words[0]} is a file and {words[1]} isn't: EXPR comes before IN", 2)
     return ("", words) if file is not None else (words[0], words[1:])
-
-
-def _asked(timestamps: str, rate: str, snaplen: int | None) -> tuple[str, ...]:
-    """Options with which packets are written anew."""
-    return (
-        "-s" * bool(snaplen),
-        "--rate recorded" * (rate == "recorded"),
-        "--timestamps card" * (timestamps == "card"),
-    )
 
 
 def _is_pcapng(where: Source) -> bool:

@@ -101,7 +101,7 @@ def measure_command(
     if plot is not None and (suffix := os.path.splitext(plot)[1][1:].lower()) not in _PLOTS:
         raise HeadraceError(f"{plot}: Format '{suffix}' is not supported: {', '.join(_PLOTS)}", 2)
     offered, settings = parse_rate(rate), common.parameters(parameter)
-    several = common.SeveralTypes(where, True, ["--rate recorded" * (rate == "recorded")])
+    several = common.SeveralTypes(where, True, common.anew(rate))
     wanted = measurement.program if several else where.compiled(measurement.program)
 
     from rich.console import Console
