@@ -20,6 +20,7 @@ CASES = [
     *(Case("stream_broadcast", {"OUTPUTS": outputs}) for outputs in (1, 3)),
     Case("stream_cdc_fifo", {"DEPTH": 4}, induction=6, cover=50, clocks=2),
     *(Case("keep_bytes", {"KEEP_W": width}, induction=1, cover=2) for width in (1, 8, 16)),
+    *(Case("clock_gate", {"HOLD": hold}, induction=2, clocks=2) for hold in (1, 2)),
 ]
 # The same logic in further sizes
 LARGER = [
@@ -62,6 +63,8 @@ BUGS = [
     Bug("stream_width", {}, "stream_width", ": up_q;", ": 1'b1;"),
     Bug("stream_broadcast", {}, "stream_broadcast", "done_q <= valid && !ready ? done_d", "done_q <= valid ? done_d"),
     Bug("keep_bytes", {}, "keep_bytes", "bytes = BYTES_W'(KEEP_W)", "bytes = '1", 2),
+    Bug("clock_gate", {}, "clock_gate", "always_ff @(negedge clk)", "always_ff @(posedge clk)", clocks=2),
+    Bug("clock_gate", {}, "clock_gate", "work_q[HOLD-1:0], work || rst", "work_q[HOLD-1:0], work", clocks=2),
     Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "pointer_t'(3) <<", "pointer_t'(2) <<", 40, 2),
     Bug("stream_cdc_fifo", {}, "stream_cdc_fifo", "return binary ^ (binary >> 1)", "return binary", 40, 2),
 ]

@@ -46,6 +46,7 @@ def test_lint_of_a_block_by_itself_is_clean(block: str) -> None:
 @pytest.mark.parametrize(
     ("block", "parameters"),
     [
+        ("clock_gate", {"GATED": 1}),
         ("virtq_fetch", {"DATA_W": 128, "QUEUES": 3, "PAIRS": 3}),
         ("switch_parser", {"DATA_W": 128}),
         ("switch_parser", {"DATA_W": 512, "NARROW": 1}),

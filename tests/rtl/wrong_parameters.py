@@ -3,6 +3,8 @@
 WRONG: list[tuple[str, dict[str, int], *tuple[str, ...]]] = [
     ("stream_reg", {"WIDTH": 0}),
     ("keep_bytes", {"KEEP_W": 48}),
+    ("clock_gate", {"HOLD": 0}),
+    ("clock_gate", {"WATCHED": 0}),
     ("stream_fifo", {"WIDTH": 0}),
     ("stream_fifo", {"DEPTH": 3}),
     ("stream_fifo", {"DEPTH": 2**20 + 1}),
