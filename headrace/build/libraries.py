@@ -18,6 +18,7 @@ from headrace.errors import HeadraceError
 
 # Of Verilator's runtime: what each model needs, and what few do, which is not worth a compiler each.
 _RUNTIME, _TRACE_RUNTIME = ("verilated",), ("verilated", "verilated_fst_c")
+_BUNDLE = 60_000  # bytes of the harness that are worth a compiler of their own: a part takes 5 s for its headers
 _SELDOM = ("verilated_dpi", "verilated_probdist", "verilated_random", "verilated_threads")
 
 
@@ -40,9 +41,13 @@ def harness_library(progress: bool = False) -> Path:
 
     def make(workshop: Workshop, show: Show) -> None:
         toolchain.check_headers(workshop.compiler, toolchain.HARNESS_HEADERS)
-        sources = sorted((p for p in files if p.suffix == ".cpp"), key=lambda p: p.stat().st_size, reverse=True)
-        flags = [*toolchain.COMPILER_FLAGS, *toolchain.FAST, f"-I{paths.sim()}"]
-        objects = workshop.compile([(path, ()) for path in sources], flags, "compiling", show)
+        sources = [path for path in files if path.suffix == ".cpp"]
+        kernel = [path for path in sources if path.stem.startswith("xdp_")]  # the kernel's headers and libpcap's clash
+        others = [path for path in sources if path not in kernel]
+        bundles = toolchain.bundles(workshop.folder, "harness", others, toolchain.jobs(), _BUNDLE)
+        bundles += toolchain.bundles(workshop.folder, "xdp", kernel, 1)
+        flags = [*toolchain.compiler_flags(), *toolchain.FAST, f"-I{paths.sim()}"]
+        objects = workshop.compile([(path, ()) for path in bundles], flags, "compiling", show)
         show("linking")
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]
         workshop.run([workshop.compiler, *objects, *shared, "-o", library.name], "linking")

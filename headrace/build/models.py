@@ -46,7 +46,6 @@ VERILATOR_FLAGS = (
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
 # The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
-_BUNDLE = 1_000_000  # bytes of Verilator's C++ that are worth a compiler of their own
 _FAST, _SLOW = ("classes_fast", "support_fast"), ("classes_slow", "support_slow")  # of Verilator's summary
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
 
@@ -292,30 +291,11 @@ def units(work: Path, prefix: str, own: Path) -> list[tuple[Path, Sequence[str]]
     made = json.loads((work / "model" / f"{prefix}.json").read_text())["sources"]
     fast, slow = ([work / name for kind in kinds for name in made.get(kind, [])] for kinds in (_FAST, _SLOW))
     if (jobs := toolchain.jobs()) == 1:
-        return [(path, FAST) for path in bundles(work, "all", [*fast, own, *slow], jobs)]
+        return [(path, FAST) for path in toolchain.bundles(work, "all", [*fast, own, *slow], jobs)]
     return [
-        *((path, FAST) for path in bundles(work, "fast", [*fast, own], jobs)),
-        *((path, SLOW) for path in bundles(work, "slow", slow, jobs)),
+        *((path, FAST) for path in toolchain.bundles(work, "fast", [*fast, own], jobs)),
+        *((path, SLOW) for path in toolchain.bundles(work, "slow", slow, jobs)),
     ]
-
-
-def bundles(work: Path, name: str, files: list[Path], jobs: int) -> list[Path]:
-    """Files that include the given ones: most of a small file's time goes into headers. As many as there are jobs, if
-    that doesn't make them small."""
-    files = sorted(files, key=lambda p: p.stat().st_size, reverse=True)
-    wanted = max(1, min(jobs, len(files), sum(p.stat().st_size for p in files) // _BUNDLE))
-    parts: list[list[Path]] = [[] for _ in range(wanted)]
-    sizes = [0] * wanted
-    for path in files:
-        smallest = sizes.index(min(sizes))
-        parts[smallest].append(path)
-        sizes[smallest] += path.stat().st_size
-    bundles = []
-    for number, part in enumerate(p for p in parts if p):
-        bundle = work / f"{name}{number}.cpp"
-        bundle.write_text(toolchain.including(part, work))
-        bundles.append(bundle)
-    return bundles
 
 
 def literal(value: Value) -> str:

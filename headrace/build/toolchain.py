@@ -22,7 +22,10 @@ from headrace.errors import HeadraceError
 if TYPE_CHECKING:
     from rich.console import Console
 
-COMPILER_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread")
+_COMPILER_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-pthread")
+_GCC_FLAGS = ("-fno-gnu-unique",)  # clang++ never makes symbols of that kind
+_CLANG = ("clang++", *(f"clang++-{version}" for version in range(30, 13, -1)))
+_LEAST_CLANG = 14
 # Code of the per-cycle path, and of construction. The filter card runs no faster with -O3 and takes longer to build.
 # gcc 12 vectorises copies of members that lie at no multiple of 16 bytes as if they did: the model crashes.
 # All of a model is in one structure, for whose stores gcc looks behind each access, by default for up to 1,000 and 256
@@ -34,6 +37,8 @@ _DEFINES = {
     "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,
     "VL_PRINTF(...)": "std::fprintf(stderr, __VA_ARGS__)",  # $display: standard output may be a capture
 }  # fmt: skip
+
+_BUNDLE = 1_000_000  # bytes of Verilator's C++ that are worth a compiler of their own
 
 # Of Verilator, compiler and linker, whose driver only says that it failed
 _ERROR = re.compile(r"^%Error|(?<!collect2: )\berror:|undefined reference|cannot find")
@@ -54,23 +59,38 @@ def verilator_root() -> Path:
 
 
 def find_compiler() -> str:
-    """The C++ compiler: $CXX, or the first that there is. Raises HeadraceError when there is none."""
-    chosen = os.environ.get("CXX")
-    if chosen:
-        found = shutil.which(chosen)
-        if found is None:
-            raise HeadraceError(f"the C++ compiler that CXX names is missing: {chosen}")
-        return found
-    for name in ("g++", "c++", "clang++"):
+    """The C++ compiler: $HEADRACE_CXX, $CXX, or the first that there is: clang++ before g++, since it takes less time and
+    models run faster. Raises HeadraceError when there is none."""
+    for variable in ("HEADRACE_CXX", "CXX"):
+        if chosen := os.environ.get(variable):
+            if found := shutil.which(chosen):
+                return found
+            raise HeadraceError(f"the C++ compiler that {variable} names is missing: {chosen}")
+    for name in _CLANG:
+        if (found := shutil.which(name)) and _clang_version(found) >= _LEAST_CLANG:
+            return found
+    for name in ("g++", "c++"):
         if found := shutil.which(name):
             return found
     raise HeadraceError("a C++20 compiler is missing: apt install g++")
 
 
+@functools.cache
 def compiler_version(compiler: str) -> str:
     """The first line of what the compiler says about itself."""
     result = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
     return result.stdout.partition("\n")[0]
+
+
+def _clang_version(compiler: str) -> int:
+    """Of clang++; of another compiler 0."""
+    found = re.search(r"\bclang version (\d+)", compiler_version(compiler))
+    return int(found[1]) if found else 0
+
+
+def compiler_flags() -> list[str]:
+    """Flags of all that is compiled."""
+    return [*_COMPILER_FLAGS, *(() if _clang_version(find_compiler()) else _GCC_FLAGS)]
 
 
 def check_headers(compiler: str, headers: Mapping[str, str]) -> None:
@@ -89,12 +109,12 @@ def model_flags(trace: bool) -> list[str]:
     includes = [
         part for folder in ("include", "include/vltstd") for part in ("-isystem", str(verilator_root() / folder))
     ]
-    return [*COMPILER_FLAGS, *(f"-D{name}={value}" for name, value in defines.items()), *includes]
+    return [*compiler_flags(), *(f"-D{name}={value}" for name, value in defines.items()), *includes]
 
 
 def toolchain_key() -> tuple[object, ...]:
     """What compiled code depends on beside its sources. Not where the tools are installed."""
-    return (COMPILER_FLAGS, FAST, SLOW, further_flags(), sorted(_DEFINES.items()), compiler_version(find_compiler()))
+    return (compiler_flags(), FAST, SLOW, further_flags(), sorted(_DEFINES.items()), compiler_version(find_compiler()))
 
 
 def further_flags() -> list[str]:
@@ -202,6 +222,25 @@ def including(files: Iterable[Path], folder: Path) -> str:
     """A C++ file in ``folder`` that is several at once. Those in the folder are named from there, for ccache."""
     names = (path.relative_to(folder) if path.is_relative_to(folder) else path for path in files)
     return "".join(f'#include "{name}"\n' for name in names)
+
+
+def bundles(work: Path, name: str, files: list[Path], jobs: int, least: int = _BUNDLE) -> list[Path]:
+    """Files that include the given ones: most of a small file's time goes into headers. As many as there are jobs, if
+    that doesn't make them smaller than ``least`` bytes."""
+    files = sorted(files, key=lambda p: p.stat().st_size, reverse=True)
+    wanted = max(1, min(jobs, len(files), sum(p.stat().st_size for p in files) // least))
+    parts: list[list[Path]] = [[] for _ in range(wanted)]
+    sizes = [0] * wanted
+    for path in files:
+        smallest = sizes.index(min(sizes))
+        parts[smallest].append(path)
+        sizes[smallest] += path.stat().st_size
+    made = []
+    for number, part in enumerate(p for p in parts if p):
+        bundle = work / f"{name}{number}.cpp"
+        bundle.write_text(including(part, work))
+        made.append(bundle)
+    return made
 
 
 def console() -> Console:

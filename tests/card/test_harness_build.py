@@ -19,7 +19,7 @@ from patience import until
 
 from headrace import cache as cachedir
 from headrace import paths
-from headrace.build import libraries
+from headrace.build import libraries, toolchain
 from headrace.build import models as build
 from headrace.build.description import list_cards, load_card, rtl_sources
 from headrace.build.models import build_card, cache_clear, cache_list
@@ -219,6 +219,30 @@ def test_another_compiler_makes_another_model(
     assert len(counted) == 2
 
 
+def test_clang_is_taken_where_it_is_new_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HEADRACE_CXX", "CXX"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+
+    def install(name: str, says: str) -> str:
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{says}'")
+        (tmp_path / name).chmod(0o755)
+        return str(tmp_path / name)
+
+    gcc = install("g++", "g++ (Debian) 12.2.0")
+    assert toolchain.find_compiler() == gcc and "-fno-gnu-unique" in toolchain.compiler_flags()
+    install("clang++-13", "Debian clang version 13.0.1")
+    install("clang++", "Debian clang version 11.0.1")
+    assert toolchain.find_compiler() == gcc
+    clang = install("clang++-19", "Debian clang version 19.1.7")
+    install("clang++-16", "Debian clang version 16.0.6")
+    assert toolchain.find_compiler() == clang and "-fno-gnu-unique" not in toolchain.compiler_flags()
+    monkeypatch.setenv("CXX", "g++")
+    assert toolchain.find_compiler() == gcc
+    monkeypatch.setenv("HEADRACE_CXX", "clang++-16")
+    assert toolchain.find_compiler() == str(tmp_path / "clang++-16")
+
+
 def test_further_flags_for_the_compiler_make_another_model(
     own_cache: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,8 +409,10 @@ def test_a_missing_compiler_is_named_with_its_package(own_cache: Path, monkeypat
     with pytest.raises(HeadraceError, match=r"^a C\+\+20 compiler is missing: apt install g\+\+$"):
         build_card(LOOP, progress=False)
     monkeypatch.setenv("CXX", "g++-99")
-    with pytest.raises(HeadraceError, match=r"the C\+\+ compiler that CXX names is missing: g\+\+-99"):
-        build_card(LOOP, progress=False)
+    for variable in ("CXX", "HEADRACE_CXX"):
+        monkeypatch.setenv(variable, f"{variable}-99")
+        with pytest.raises(HeadraceError, match=rf"the C\+\+ compiler that {variable} names is missing: {variable}-99"):
+            build_card(LOOP, progress=False)
 
 
 @pytest.mark.parametrize(
