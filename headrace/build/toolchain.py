@@ -59,8 +59,8 @@ def verilator_root() -> Path:
 
 
 def find_compiler() -> str:
-    """The C++ compiler: $HEADRACE_CXX, $CXX, or the first that there is: clang++ before g++, since it takes less time and
-    models run faster. Raises HeadraceError when there is none."""
+    """The C++ compiler: $HEADRACE_CXX, $CXX, or the first that there is: clang++ before g++, since it takes less time
+    and models run faster. Raises HeadraceError when there is none."""
     for variable in ("HEADRACE_CXX", "CXX"):
         if chosen := os.environ.get(variable):
             if found := shutil.which(chosen):

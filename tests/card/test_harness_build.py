@@ -222,7 +222,7 @@ def test_another_compiler_makes_another_model(
 def test_clang_is_taken_where_it_is_new_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("HEADRACE_CXX", "CXX"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setenv("PATH", str(tmp_path))
 
     def install(name: str, says: str) -> str:
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{says}'")
