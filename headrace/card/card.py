@@ -25,6 +25,7 @@ from typing import Any, Literal, Self
 
 from headrace import cache as cachedir
 from headrace.build.description import CardDescription, Value, load_card
+from headrace.build.later import Later
 from headrace.build.models import build_card
 from headrace.card import interface as harness
 from headrace.card.host_memory import HostMemory
@@ -73,6 +74,7 @@ class Card:
         self._address_bits: int = info.address_bits
         self.memory = HostMemory(self)
         self._closed = False
+        self._later = Later.of(library, description, parameters, trace is not None)
         self._checks = 0  # that expect_passthrough() has made
         # Made once, so that a short run and a look at the time cost little.
         self._limits = self._ffi.new("hr_run_limits *")
@@ -126,6 +128,8 @@ class Card:
         """Finishes all files and ends the card. Raises CardError when a file can't be written. May be called again."""
         if self._closed:
             return
+        if self._later is not None:
+            self._later.ran(self.stats().wall_s)
         self._closed = True
         try:
             self._check(self._lib.hr_close_sinks(self._handle))
@@ -384,6 +388,8 @@ class Card:
                 limits.slice_ms = min(_SLICE_MS, max(1, round(1000 * (deadline - time.monotonic()))))
             stop = self._check(self._lib.hr_run(self._open, limits))
             now = self.stats()
+            if self._later is not None:
+                self._later.ran(now.wall_s)
             if progress is not None:
                 progress(now)
             if (reason := self._reasons.get(stop)) is not None:

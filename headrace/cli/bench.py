@@ -70,6 +70,7 @@ def bench_command(
     if beside is not None and (update_docs or group != groups.COST):
         raise HeadraceError("--beside is for bench cost without --update-docs", 2)
     common.as_shown(full, update_docs)
+    common.optimise("now")
     rows: list[Row] = []
     with common.long_progress() as progress:
         for name in groups.ALL if group == "all" else [group]:

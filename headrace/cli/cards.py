@@ -72,11 +72,12 @@ def build_command(
 ) -> None:
     """Compile a card before its first use, and print the model's path.
 
-    Commands that run a card also build it; a model is kept until its sources, parameters or tools change.
+    A model is kept until its sources, parameters or tools change. Commands that run a card build it, too: first without
+    optimisation, which takes less time, and once it has run for some seconds with it, in the background.
     """
     from headrace.build.models import build_card
 
-    print(build_card(card, common.parameters(parameter), trace=trace))
+    print(build_card(card, common.parameters(parameter), trace=trace, optimised=True))
 
 
 def cache_command(
@@ -104,6 +105,7 @@ def _print_models(models: list[CachedModel]) -> None:
     table.add_column("card")
     table.add_column("parameters", overflow="fold")
     table.add_column("trace")
+    table.add_column("optimised")
     table.add_column("MB", justify="right")
     table.add_column("built", no_wrap=True)
     table.add_column("in s", justify="right")
@@ -111,5 +113,6 @@ def _print_models(models: list[CachedModel]) -> None:
         settings = " ".join(f"{name}={value}" for name, value in model.parameters.items())
         built = datetime.fromtimestamp(model.built_at).strftime("%Y-%m-%d %H:%M")
         trace = "yes" if model.trace else ""
-        table.add_row(model.card, settings, trace, f"{model.size / 1e6:.1f}", built, f"{model.build_s:.0f}")
+        optimised = "yes" if model.optimised else ""
+        table.add_row(model.card, settings, trace, optimised, f"{model.size / 1e6:.1f}", built, f"{model.build_s:.0f}")
     Console().print(table if models else "no models are built")

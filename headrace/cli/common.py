@@ -240,6 +240,12 @@ def anew(rate: str, timestamps: str = "", snaplen: int | None = None) -> tuple[s
     )
 
 
+def optimise(when: str) -> None:
+    """When this process, and those that it starts, compile cards with optimisation, unless the user says so: as
+    ``toolchain.when_optimised``."""
+    os.environ.setdefault("HEADRACE_OPTIMISE", when)
+
+
 def build_before(source: Source, card: str, parameters: Mapping[str, Any], trace: bool, progress: bool) -> None:
     """Builds the card that is to take a live source's packets, before it is opened: what came during the build would
     fill its buffers. Raises HeadraceError as ``build_card``."""

@@ -46,6 +46,7 @@ def demo_command(
     parts = tuple(card or demo.PARTS)
     for name in parts:
         common.one_of("--card", name, tuple(demo.PARTS))
+    common.optimise("never")  # each card runs for some seconds
     console, same = Console(), True
     with common.long_progress() as progress:
         recording = "recording traffic"

@@ -153,6 +153,7 @@ def _add(name: str, said: _Said) -> None:
         from headrace.evaluate.committed import MEASUREMENTS, publish, redraw
         from headrace.evaluate.study import files
 
+        common.optimise("now")
         study, page, figures, shown = (
             import_module(f"headrace.evaluate.study.{name}{part}") for part in ("", "_page", "_figures", "_report")
         )

@@ -19,11 +19,11 @@ from patience import until
 
 from headrace import cache as cachedir
 from headrace import paths
-from headrace.build import libraries, toolchain
+from headrace.build import later, libraries, toolchain
 from headrace.build import models as build
 from headrace.build.description import list_cards, load_card, rtl_sources
 from headrace.build.models import build_card, cache_clear, cache_list
-from headrace.build.toolchain import Workshop
+from headrace.build.toolchain import Workshop, locked
 from headrace.card import Card
 from headrace.errors import HeadraceError
 
@@ -217,6 +217,65 @@ def test_another_compiler_makes_another_model(
     monkeypatch.setenv("CXX", str(compiler))
     build_card(LOOP, progress=False)
     assert len(counted) == 2
+
+
+def test_a_card_is_built_sooner_first_and_with_optimisation_in_the_background(
+    own_cache: Path, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = libraries.runtime_archive(trace=False)
+    monkeypatch.setattr(libraries, "runtime_archive", lambda *_: ready)
+    monkeypatch.setattr(later, "AFTER_S", 0.0)
+    started: list[list[str]] = []
+    monkeypatch.setattr(later, "_start", started.append)
+    monkeypatch.setattr(later.os, "nice", lambda _: None)
+    monkeypatch.setenv("HEADRACE_OPTIMISE", "later")
+
+    for _ in range(2):  # the second one while a process is still at it
+        with Card.open(copied, progress=False) as card:
+            card.run(until=None, cycles=10)
+            card.run(until=None, cycles=10)
+    first = build_card(copied, progress=False)
+    assert build.is_first(first) and [each.optimised for each in cache_list()] == [False]
+    assert len(started) == 2 and started[0] == started[1]
+
+    later.main(*started[0])
+    whole = build_card(copied, progress=False)
+    assert whole != first and not build.is_first(whole) and {each.optimised for each in cache_list()} == {True, False}
+    with Card.open(copied, progress=False) as card:
+        card.run(until=None, cycles=10)
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize(("when", "first"), [("now", [False]), ("never", [True]), ("later", [True])])
+def test_when_cards_are_optimised_can_be_chosen(
+    own_cache: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch, when: str, first: list[bool]
+) -> None:
+    monkeypatch.setenv("HEADRACE_OPTIMISE", when)
+    library = build_card(LOOP, progress=False)
+    assert [build.is_first(Path(name)) for name in counted] == first
+    there = later.Later.of(library, load_card(LOOP), {}, False) is not None
+    assert there == (when == "later")
+    assert build.is_first(build_card(LOOP, progress=False, optimised=True)) is False
+
+
+def test_a_wrong_word_for_when_cards_are_optimised_is_refused(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_OPTIMISE", "soon")
+    with pytest.raises(HeadraceError, match="HEADRACE_OPTIMISE must be later, now or never, not soon"):
+        build_card(LOOP, progress=False)
+
+
+def test_a_model_that_another_process_builds_is_not_built_again(
+    own_cache: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(later, "AFTER_S", 0.0)
+    monkeypatch.setattr(later, "_start", lambda _: pytest.fail("started"))
+    monkeypatch.setenv("HEADRACE_OPTIMISE", "later")
+    library, description = build_card(LOOP, progress=False), load_card(LOOP)
+    lock = build._Job(description, description.resolve(None), False, False).lock
+    found = later.Later.of(library, description, description.resolve(None), False)
+    assert found is not None
+    with locked(lock, "", False):
+        found.ran(1.0)
 
 
 def test_clang_is_taken_where_it_is_new_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
