@@ -6,7 +6,7 @@ module switch_card
 #(
     parameter int unsigned PORTS = 8,
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned TABLES = 8,
+    parameter int unsigned TABLES = 4,
     parameter int unsigned EXACT = 4096,
     parameter int unsigned TERNARY = 128,
     parameter bit NARROW = 1'b0,
