@@ -11,6 +11,7 @@ module nic_card
     parameter int unsigned STATIONS = 1024,
     parameter int unsigned STORE_KB = 32,
     parameter bit SEGMENT = 1'b1,           // functions' TCP segmentation
+    parameter bit GATED = 1'b0,             // clock gates: see clock_gate
     localparam int unsigned MEM_W = DATA_W
 ) (
     `include "card_ports.svh"
@@ -74,7 +75,8 @@ module nic_card
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
       .STATIONS(STATIONS),
-      .STORE_KB(STORE_KB)
+      .STORE_KB(STORE_KB),
+      .GATED(GATED)
   ) u_engine (
       .clk,
       .rst,
@@ -112,7 +114,8 @@ module nic_card
       .FUNCTIONS(FUNCTIONS),
       .PAIRS(PAIRS),
       .DATA_W(DATA_W),
-      .SEGMENT(SEGMENT)
+      .SEGMENT(SEGMENT),
+      .GATED(GATED)
   ) u_host (
       .clk,
       .rst,

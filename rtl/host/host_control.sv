@@ -13,6 +13,7 @@ module host_control
     parameter int unsigned LONGEST_CUT = 0,   // frame that is cut into segments
     parameter int unsigned FAULT_VECTOR = 2,  // of the card's own interrupt
     parameter int unsigned WIPES = 72,        // cycles after a reset in which no queue can be set
+    parameter bit GATED = 1'b0,               // a clock gate: see clock_gate
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned FUNCTION_W = FUNCTIONS > 1 ? $clog2(FUNCTIONS) : 1
@@ -75,7 +76,23 @@ module host_control
   logic counting_q;
   logic [$clog2(WIPES+1)-1:0] wipe_left_q;
   wire busy = counting_q || wipe_left_q != '0 || regs_out.queue.start.count.value || regs_out.policy.start.count.value;
-  always_ff @(posedge clk) begin
+
+  // The clock runs for accesses, for what is told, and while it changes whether the queue is quiet, and where it is.
+  logic gated, looks;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // from a register's access to what it leads to
+      .WATCHED($bits(axil_rsp_t) + 15)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (!axil_quiet(axil_req, axil_rsp) || busy || looks || !idle),
+      .watched({axil_rsp, set_valid, bell_valid, moderate_valid, count_valid, fail_ready, policy_valid, pace_valid,
+                drops_valid, irq_valid, idle}),
+      .gated
+  );
+
+  always_ff @(posedge gated) begin
     if (wipe_left_q != '0) wipe_left_q <= wipe_left_q - 1'b1;
     if (rst) wipe_left_q <= ($clog2(WIPES + 1))'(WIPES);
   end
@@ -96,7 +113,7 @@ module host_control
     axil_rsp.arready = regs_rsp.arready && !busy && !reading_q;
     axil_rsp.rdata   = regs_rsp.rdata | counter_q;
   end
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     chooses_q <= 1'b0;
     if (axil_rsp.rvalid && axil_req.rready) reading_q <= 1'b0;
     if (regs_req.arvalid && regs_rsp.arready) begin
@@ -112,7 +129,7 @@ module host_control
   end
 
   host_regs u_regs (
-      .clk,
+      .clk(gated),
       .rst,
       .s_axil_awaddr (near(regs_req.awaddr[15:0])),
       .s_axil_awprot (regs_req.awprot),
@@ -148,7 +165,7 @@ module host_control
   wire counts_drops = regs_out.policy.start.count.value && owner_known;
   logic rung_q, rung_side_q;
   wire [15:0] rung_queue = rung_side_q ? regs_out.bell.receive.queue.value : regs_out.bell.transmit.queue.value;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     set_valid        <= changes ? chosen : 2'b00;
     moderate_valid   <= regs_out.queue.start.moderate.value ? chosen : 2'b00;
     count_valid      <= counts;
@@ -200,13 +217,15 @@ module host_control
   logic [QUEUE_W:0] probed_q;
   place_t place_q;  // of the queue, some cycles later
   wire [QUEUE_W:0] probed = {side[1], QUEUE_W'(item)};
-  always_ff @(posedge clk) begin
+  wire place_t place_d = place[regs_out.queue.select.side.value];
+  assign looks = place_q != place_d || 32'(quiet_q) != ((quiet & side) == '0 ? 0 : SETTLED);
+  always_ff @(posedge gated) begin
     rung_q      <= regs_out.bell.transmit.queue.swmod || regs_out.bell.receive.queue.swmod;
     rung_side_q <= regs_out.bell.receive.queue.swmod;
     if (|counts || counts_drops) counting_q <= 1'b1;
     if (|counted_valid || dropped_valid) counting_q <= 1'b0;
     probed_q <= probed;
-    place_q  <= place[regs_out.queue.select.side.value];
+    place_q  <= place_d;
     if (probed != probed_q || (quiet & side) == '0) quiet_q <= '0;
     else if (32'(quiet_q) != SETTLED) quiet_q <= quiet_q + 1'b1;
     if (rst) begin
@@ -231,7 +250,7 @@ module host_control
       .WIDTH($bits(failed_t)),
       .DEPTH(4)
   ) u_failed (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(|fail_valid),
       .s_ready(failed_ready),
@@ -244,7 +263,7 @@ module host_control
   );
   assign irq_valid  = failed_valid && !told_q;
   assign irq_vector = 16'(FAULT_VECTOR);
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (irq_valid && irq_ready) told_q <= 1'b1;
     if (!failed_valid || regs_out.failed.advance.start.value) told_q <= 1'b0;
     if (rst) told_q <= 1'b0;

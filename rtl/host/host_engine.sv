@@ -16,6 +16,7 @@ module host_engine
     parameter int unsigned STORE_KB = 64,   // for packets, each way; with SEGMENT at least 256 for those of drivers
     parameter int unsigned MAX_FRAME = 9216,
     parameter bit SEGMENT = 1'b1,           // TCP's segmentation is offered
+    parameter bit GATED = 1'b0,             // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
@@ -73,15 +74,29 @@ module host_engine
   logic [MANAGERS-1:0][DATA_W-1:0] wdatas;
   logic [MANAGERS-1:0][KEEP_W-1:0] wstrbs;
   logic [DATA_W-1:0] rdata;
-  logic bus_idle;
+  logic bus_idle, bus_asked, bus_clk;
 
+  always_comb begin
+    bus_asked = 1'b0;
+    for (int unsigned i = 0; i < MANAGERS; i++) bus_asked |= reqs[i].arvalid || reqs[i].awvalid || reqs[i].wvalid;
+  end
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(6)
+  ) u_bus_gate (
+      .clk,
+      .rst,
+      .work   (bus_asked || axi_rsp.rvalid || axi_rsp.bvalid || !bus_idle),
+      .watched({axi_req.arvalid, axi_req.awvalid, axi_req.wvalid, axi_req.rready, axi_req.bready, bus_idle}),
+      .gated  (bus_clk)
+  );
   host_bus #(
       .MANAGERS(MANAGERS),
       .MEM_W(DATA_W),
       .READ_WIDTHS(READ_WIDTHS),
       .WRITE_WIDTHS(WRITE_WIDTHS)
   ) u_bus (
-      .clk,
+      .clk(bus_clk),
       .rst,
       .s_req  (reqs),
       .s_wdata(wdatas),
@@ -127,6 +142,7 @@ module host_engine
       .FIRST(FIRST),
       .MAX_FRAME(MAX_FRAME),
       .LONGEST_CUT(SEGMENT ? offload_pkg::LONGEST_CUT : 0),
+      .GATED(GATED),
       .WIPES((QUEUES > JOBS ? QUEUES : JOBS) + 8)
   ) u_control (
       .clk,
@@ -178,6 +194,18 @@ module host_engine
   logic [1:0][2:0][QUEUE_W-1:0] failed_queue;
   fault_t [1:0][2:0] failed_fault;
 
+  logic told_clk;  // of what is counted, and of faults
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(10)
+  ) u_told_gate (
+      .clk,
+      .rst,
+      .work   (event_valid != '0 || count_valid != '0 || !(&counters_idle && &faults_idle)),
+      .watched({event_ready, counted_valid, fail_valid, counters_idle, faults_idle}),
+      .gated  (told_clk)
+  );
+
   for (genvar side = 0; side < 2; side++) begin : gen_side
     localparam int unsigned FETCH = side == 0 ? TRANSMIT_FETCH : RECEIVE_FETCH;
     localparam int unsigned ELEMENTS = side == 0 ? TRANSMIT_USED : RECEIVE_USED;
@@ -188,7 +216,8 @@ module host_engine
         .FIRST(FIRST),
         .DATA_W(DATA_W),
         .WRITABLE(side == 1),
-        .READS(READS)
+        .READS(READS),
+        .GATED(GATED)
     ) u_fetch (
         .clk,
         .rst,
@@ -222,7 +251,8 @@ module host_engine
         .PAIRS(PAIRS),
         .FIRST(FIRST),
         .DATA_W(DATA_W),
-        .IDS(IDS)
+        .IDS(IDS),
+        .GATED(GATED)
     ) u_used (
         .clk,
         .rst,
@@ -259,7 +289,7 @@ module host_engine
     host_counters #(
         .QUEUES(QUEUES)
     ) u_counters (
-        .clk,
+        .clk(told_clk),
         .rst,
         .event_valid(event_valid[side]),
         .event_ready(event_ready[side]),
@@ -276,7 +306,7 @@ module host_engine
     host_faults #(
         .QUEUES(QUEUES)
     ) u_faults (
-        .clk,
+        .clk(told_clk),
         .rst,
         .failed      (failed[side]),
         .failed_queue(failed_queue[side]),
@@ -295,12 +325,24 @@ module host_engine
   logic [DATA_W-1:0] out_tdata, sent_tdata, received_tdata;
   logic [KEEP_W-1:0] out_tkeep, sent_tkeep, received_tkeep;
   logic [QUEUE_W-1:0] out_queue, sent_queue, received_queue;
-  logic sent_idle;
+  logic sent_idle, policy_clk;
 
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),
+      .WATCHED(8)
+  ) u_policy_gate (
+      .clk,
+      .rst,
+      .work   (out_tvalid || s_axis_tvalid || policy_valid || drops_valid || !sent_idle || !policy_idle),
+      .watched({out_tready, s_axis_tready, m_axis_tvalid, received_tvalid, dropped_valid, sent_tvalid, sent_idle,
+                policy_idle}),
+      .gated  (policy_clk)
+  );
   stream_reg #(
       .WIDTH(QUEUE_W + 1 + KEEP_W + DATA_W)
   ) u_sent (
-      .clk,
+      .clk(policy_clk),
       .rst,
       .s_valid(out_tvalid),
       .s_ready(out_tready),
@@ -316,7 +358,7 @@ module host_engine
       .PAIRS(PAIRS),
       .DATA_W(DATA_W)
   ) u_policy (
-      .clk,
+      .clk(policy_clk),
       .rst,
       .set_valid    (policy_valid),
       .set_function (owner),
@@ -356,12 +398,23 @@ module host_engine
   logic [DATA_W-1:0] checked_tdata;
   logic [KEEP_W-1:0] checked_tkeep;
   logic [QUEUE_W-1:0] checked_queue;
+  logic sum_clk;
 
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(3)
+  ) u_sum_gate (
+      .clk,
+      .rst,
+      .work   (received_tvalid || !sum_idle),
+      .watched({received_tready, checked_tvalid, sum_idle}),
+      .gated  (sum_clk)
+  );
   receive_sum #(
       .DATA_W(DATA_W),
       .QUEUES(QUEUES)
   ) u_sum (
-      .clk,
+      .clk(sum_clk),
       .rst,
       .s_axis_tvalid   (received_tvalid),
       .s_axis_tready   (received_tready),
@@ -389,7 +442,8 @@ module host_engine
       .STORE_KB(SEGMENT && STORE_KB < 256 ? 256 : STORE_KB),
       .JOBS(JOBS),
       .MAX_FRAME(MAX_FRAME),
-      .SEGMENT(SEGMENT)
+      .SEGMENT(SEGMENT),
+      .GATED(GATED)
   ) u_transmit (
       .clk,
       .rst,
@@ -451,7 +505,8 @@ module host_engine
       .FIRST(FIRST),
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .GATED(GATED)
   ) u_receive (
       .clk,
       .rst,
@@ -520,7 +575,8 @@ module host_engine
       .PAIRS(PAIRS),
       .FIRST(FIRST),
       .DATA_W(DATA_W),
-      .READS(READS)
+      .READS(READS),
+      .GATED(GATED)
   ) u_interrupt (
       .clk,
       .rst,

@@ -13,6 +13,7 @@ module host_interrupt
     parameter int unsigned FIRST = 1,
     parameter int unsigned DATA_W = 512,
     parameter int unsigned READS = 16,    // of each side under way; a side's ID above theirs
+    parameter bit GATED = 1'b0,           // a clock gate: see clock_gate
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
 ) (
     input  logic                    clk,
@@ -80,10 +81,28 @@ module host_interrupt
     logic [15:0] vector;
   } irq_t;
 
-  logic [1:0] read_valid, read_ready, side_irq_valid, side_irq_ready, side_idle;
+  logic reads_idle, irqs_idle;
+  logic [1:0] read_valid, read_ready, side_irq_valid, side_irq_ready, side_idle, side_rests;
   logic [1:0][SLOT_W-1:0] read_slot;
   logic [1:0][63:0] read_addr, side_wake;
   logic [1:0][15:0] read_user, side_function, side_vector;
+
+  // While it only waits for host memory, or for a timer, the clock rests.
+  logic gated;
+  logic [QUEUE_W-1:0] probe_queue_q;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // until all that is told is of the state that is left
+      .WATCHED(64 + 7)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (set_valid != '0 || moderate_valid != '0 || done_valid != '0 || axi_rsp.rvalid ||
+               probe_queue != probe_queue_q || time_ns >= wake_ns || !(&side_rests && reads_idle && irqs_idle)),
+      .watched({probe_quiet, axi_req.arvalid, irq_valid, fail_valid, wake_ns, idle}),
+      .gated
+  );
+  always_ff @(posedge gated) probe_queue_q <= probe_queue;
 
   for (genvar i = 0; i < 2; i++) begin : gen_side
     interrupt_side #(
@@ -93,7 +112,7 @@ module host_interrupt
         .DATA_W(DATA_W),
         .READS (READS)
     ) u_side (
-        .clk,
+        .clk(gated),
         .rst,
         .time_ns,
         .set_valid     (set_valid[i]),
@@ -126,16 +145,17 @@ module host_interrupt
         .fail_valid    (fail_valid[i]),
         .fail_queue    (fail_queue[i]),
         .wake_ns       (side_wake[i]),
+        .rests         (side_rests[i]),
         .idle          (side_idle[i])
     );
     assign fail_fault[i] = FAULT_MEMORY;
   end
 
   // ---------------------------------------------------------------------------------------------- the sides take turns
-  logic read_last_q, irq_last_q, reads_ready, irqs_ready, reads_idle, irqs_idle;
+  logic read_last_q, irq_last_q, reads_ready, irqs_ready;
   wire read_side = read_valid[!read_last_q] ? !read_last_q : read_last_q;
   wire irq_side = side_irq_valid[!irq_last_q] ? !irq_last_q : irq_last_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (|read_valid && reads_ready) read_last_q <= read_side;
     if (|side_irq_valid && irqs_ready) irq_last_q <= irq_side;
     if (rst) begin
@@ -152,7 +172,7 @@ module host_interrupt
   stream_reg #(
       .WIDTH($bits(read_t))
   ) u_read (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(|read_valid),
       .s_ready(reads_ready),
@@ -165,7 +185,7 @@ module host_interrupt
   stream_reg #(
       .WIDTH($bits(irq_t))
   ) u_irq (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(|side_irq_valid),
       .s_ready(irqs_ready),
@@ -192,7 +212,7 @@ module host_interrupt
 
   // Both are of the cycle before; what comes in that one is not idle either.
   logic idle_q, comes_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     wake_ns <= side_wake[0] < side_wake[1] ? side_wake[0] : side_wake[1];
     idle_q  <= &side_idle && reads_idle && irqs_idle;
     comes_q <= set_valid != '0 || moderate_valid != '0 || done_valid != '0;

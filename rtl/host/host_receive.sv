@@ -33,6 +33,7 @@ module host_receive
     parameter int unsigned DATA_W = 512,
     parameter int unsigned STORE_KB = 64,
     parameter int unsigned MAX_FRAME = 9216,
+    parameter bit GATED = 1'b0,               // a clock gate: see clock_gate
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned BYTES = DATA_W / 8
 ) (
@@ -115,12 +116,29 @@ module host_receive
   localparam int unsigned WIPES = QUEUES > 2 ** ID_W ? QUEUES : 2 ** ID_W;
   localparam int unsigned WIPE_W = $clog2(WIPES + 1);
 
+  // While runs only wait for host memory's answers, the clock rests.
+  logic gated, rests;
+  logic [QUEUE_W-1:0] probe_queue_q;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // until probe_quiet is of the state that is left
+      .WATCHED(9)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (set_valid || s_axis_tvalid || fresh_valid || axi_rsp.bvalid || probe_queue != probe_queue_q || !rests),
+      .watched({probe_quiet, s_axis_tready, open_valid, used_valid, fail_valid, event_valid, axi_req.awvalid,
+                axi_req.wvalid, rests}),
+      .gated
+  );
+  always_ff @(posedge gated) probe_queue_q <= probe_queue;
+
   // ------------------------------------------------------------------------------------------- RAMs begin with zeros
   logic [WIPE_W-1:0] wipe_at_q;
   wire wipe = wipe_at_q != WIPE_W'(WIPES);
   wire [QUEUE_W-1:0] wipe_queue = 32'(wipe_at_q) < QUEUES ? QUEUE_W'(wipe_at_q) : '0;
   wire [ID_W-1:0] wipe_id = ID_W'(wipe_at_q);
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) wipe_at_q <= '0;
   end
@@ -144,7 +162,7 @@ module host_receive
       .CELLS(CELLS),
       .CELL_BEATS(CELL_BEATS)
   ) u_store (
-      .clk,
+      .clk(gated),
       .rst,
       .alloc_valid(give_valid),
       .alloc_ready(give_ready),
@@ -173,7 +191,7 @@ module host_receive
   stream_reg #(
       .WIDTH(CELL_W)
   ) u_give (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(give_valid),
       .s_ready(give_ready),
@@ -190,7 +208,7 @@ module host_receive
       .DATA_W(DATA_W),
       .MAX_FRAME(MAX_FRAME)
   ) u_input (
-      .clk,
+      .clk(gated),
       .rst,
       .hold       (wipe),
       .s_axis_tvalid,
@@ -222,7 +240,7 @@ module host_receive
   cell_t popped_first;
   bytes_t popped_total;
   cells_t freed_cells;
-  logic list_valid, list_ready, drop_valid, drop_ready, probe_waiting, lists_idle;
+  logic list_valid, list_ready, drop_valid, drop_ready, probe_waiting, lists_rest, lists_idle;
   event_t drop;
   logic [1:0] free_valid, free_ready;
   cell_t [1:0] free_first;
@@ -236,7 +254,7 @@ module host_receive
       .CELLS(CELLS),
       .SPARE((MAX_FRAME + CELL_BYTES - 1) / CELL_BYTES)
   ) u_lists (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_queue,
@@ -269,12 +287,13 @@ module host_receive
       .free_ready      (free_ready[0]),
       .free_first      (free_first[0]),
       .free_cells      (free_cells[0]),
+      .rests           (lists_rest),
       .idle            (lists_idle)
   );
 
   logic free_idle;
   receive_free u_free (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid   (free_valid),
       .s_ready   (free_ready),
@@ -300,7 +319,7 @@ module host_receive
   assign list_ready = !change_q && !told_valid && !wake_valid && !more_valid;
   logic add_q, add_first_q, turn_first;
   logic [QUEUE_W-1:0] add_queue_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     change_q       <= change;
     change_queue_q <= change_queue;
     add_q          <= change_q || told_valid || wake_valid || more_valid || list_valid;
@@ -316,7 +335,7 @@ module host_receive
   stream_reg #(
       .WIDTH(QUEUE_W)
   ) u_more (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(again_valid),
       .s_ready(again_ready),
@@ -331,7 +350,7 @@ module host_receive
       .WIDTH(QUEUE_W),
       .DEPTH(8)
   ) u_told (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(fresh_valid),
       .s_ready(told_room),
@@ -345,7 +364,7 @@ module host_receive
       .ITEMS(QUEUES),
       .NEWCOMERS(1'b1)
   ) u_turns (
-      .clk,
+      .clk(gated),
       .rst,
       .add_valid(add_q),
       .add_item (add_queue_q),
@@ -372,7 +391,7 @@ module host_receive
   receive_scatter #(
       .QUEUES(QUEUES)
   ) u_scatter (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_queue,
@@ -434,7 +453,7 @@ module host_receive
       .WIDTH($bits(piece_t)),
       .DEPTH(8)
   ) u_pieces (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(plan_valid),
       .s_ready(plan_ready),
@@ -451,7 +470,7 @@ module host_receive
       .FIRST(FIRST),
       .DATA_W(DATA_W)
   ) u_shift (
-      .clk,
+      .clk(gated),
       .rst,
       .piece_valid,
       .piece_ready,
@@ -474,11 +493,11 @@ module host_receive
       .idle      (shift_idle)
   );
 
-  logic probe_running, tracker_idle;
+  logic probe_running, tracker_rests, tracker_idle;
   receive_tracker #(
       .QUEUES(QUEUES)
   ) u_tracker (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_queue,
@@ -516,6 +535,7 @@ module host_receive
       .fail_valid,
       .fail_queue,
       .fail_fault,
+      .rests      (tracker_rests),
       .idle       (tracker_idle)
   );
 
@@ -526,7 +546,7 @@ module host_receive
   stream_reg #(
       .WIDTH($bits(event_t))
   ) u_done (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(done_valid),
       .s_ready(done_ready),
@@ -540,7 +560,7 @@ module host_receive
       .WIDTH(QUEUE_W + $bits(kind_t) + $bits(bytes_t)),
       .DEPTH(8)
   ) u_events (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(waits_valid || drop_valid),
       .s_ready(events_ready),
@@ -555,17 +575,19 @@ module host_receive
 
   // ---------------------------------------------------------------------------------------------------------- quiet
   logic [2:0] waiting_q, begun_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     waiting_q   <= {waiting_q[1:0], probe_waiting};
     begun_q     <= {begun_q[1:0], probe_begun};
     probe_quiet <= !waiting_q[1] && !begun_q[0] && !probe_running && !wipe;
   end
 
-  assign idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !change_q && more_idle && !add_q
-      && turns_idle && scatter_idle && pieces_idle && shift_idle && tracker_idle && waits_idle && events_idle;
+  wire rest_idle = !wipe && input_idle && lists_idle && free_idle && told_idle && !change_q && more_idle && !add_q
+      && turns_idle && scatter_idle && pieces_idle && shift_idle && waits_idle && events_idle;
+  assign rests = rest_idle && lists_rest && tracker_rests;
+  assign idle  = rest_idle && tracker_idle;
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (!rst) begin
       assert (!fresh_valid || told_room) else $error("%m: fresh buffers are forgotten");
       assert (!set_valid || !wipe) else $error("%m: a queue is set while the RAMs are wiped");

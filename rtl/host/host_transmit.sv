@@ -40,6 +40,7 @@ module host_transmit
     parameter int unsigned JOBS = 128,
     parameter int unsigned MAX_FRAME = 9216,
     parameter bit SEGMENT = 1'b0,
+    parameter bit GATED = 1'b0,       // clock gates: see clock_gate
     localparam int unsigned BYTES = DATA_W / 8,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned JOBS_W = $clog2(JOBS + 1),
@@ -128,13 +129,29 @@ module host_transmit
   typedef logic [JOB_W-1:0] job_t;
   typedef logic [CELLS_W-1:0] cells_t;
 
+  // The clock of all but `segment`
+  logic gated, rests, frame_tvalid;
+  queue_t probe_queue_q;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // until probe_quiet is of the state that is left
+      .WATCHED(9)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (set_valid || pace_valid || fresh_valid || m_axi_rsp.rvalid || probe_queue != probe_queue_q || !rests),
+      .watched({probe_quiet, open_valid, m_axi_req.arvalid, frame_tvalid, used_valid, fail_valid, packet, dropped, rests}),
+      .gated
+  );
+  always_ff @(posedge gated) probe_queue_q <= probe_queue;
+
   // After a reset, RAMs are wiped.
   logic wipe_q;
   logic [WIPE_W-1:0] wipe_at_q;
   wire queue_t wipe_queue = queue_t'(wipe_at_q);
   wire job_t wipe_job = job_t'(wipe_at_q);
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     wipe_at_q <= wipe_at_q + 1'b1;
     if (wipe_at_q == WIPE_W'(WIPES - 1)) wipe_q <= 1'b0;
     if (rst) begin
@@ -152,7 +169,7 @@ module host_transmit
   piece_t piece;
   logic [BURST_W:0] came, asked;
   queue_t look_queue, visit_queue, next_queue, record_queue_q, end_queue;
-  logic gather_idle, room_idle, over_valid, end_valid;
+  logic gather_rests, gather_idle, room_idle, over_valid, end_valid;
   logic [8:0] over_cells, end_cells;
   job_t over_job;
   queue_t over_queue;
@@ -165,7 +182,7 @@ module host_transmit
       .CELLS(CELLS),
       .MAX_FRAME(LONGEST)
   ) u_gather (
-      .clk,
+      .clk(gated),
       .rst,
       .time_ns,
       .pace_valid,
@@ -226,6 +243,7 @@ module host_transmit
       .visit_queue,
       .owner_of    (next_job),
       .owner       (next_queue),
+      .rests       (gather_rests),
       .idle        (gather_idle)
   );
 
@@ -235,7 +253,7 @@ module host_transmit
       .CELLS(CELLS),
       .OWN(JOBS / (2 * QUEUES))
   ) u_room (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe       (wipe_q),
       .wipe_queue,
@@ -276,7 +294,7 @@ module host_transmit
       .DATA_W(DATA_W),
       .JOBS(JOBS)
   ) u_reads (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(piece_valid),
       .s_ready(piece_ready),
@@ -332,7 +350,7 @@ module host_transmit
       .CELLS(CELLS),
       .INDEX_W(INDEX_W)
   ) u_assemble (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe        (wipe_q),
       .wipe_job,
@@ -383,7 +401,7 @@ module host_transmit
       .CELLS(CELLS),
       .CELL_BEATS(CELL_BEATS)
   ) u_store (
-      .clk,
+      .clk(gated),
       .rst,
       .alloc_valid,
       .alloc_ready,
@@ -413,7 +431,7 @@ module host_transmit
       .JOBS(JOBS),
       .INDEX_W(INDEX_W)
   ) u_sum (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid      (beat_valid),
       .s_done       (assemble_done),
@@ -438,7 +456,7 @@ module host_transmit
   transmit_order #(
       .JOBS(JOBS)
   ) u_order (
-      .clk,
+      .clk(gated),
       .rst,
       .job_valid,
       .job,
@@ -461,7 +479,7 @@ module host_transmit
       .WIDTH($bits(chain_t)),
       .DEPTH(JOBS)
   ) u_chains (
-      .clk,
+      .clk(gated),
       .wr_en  (chain_valid),
       .wr_addr(chain_job),
       .wr_data(chain),
@@ -476,7 +494,7 @@ module host_transmit
         .WIDTH(9),
         .DEPTH(JOBS)
     ) u_ram (
-        .clk,
+        .clk(gated),
         .wr_en  (chain_valid),
         .wr_addr(chain_job),
         .wr_data(chain.cells),
@@ -487,7 +505,7 @@ module host_transmit
   assign ready_cells = gen_cells[0].found;
   assign next_cells  = gen_cells[1].found;
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (record_en) record_queue_q <= next_queue;
     waiting_q <= ready_valid ? cells_t'(ready_cells) : '0;
     if (rst) waiting_q <= '0;
@@ -502,7 +520,7 @@ module host_transmit
   logic [FRAME_W-1:0] verdict_place;
   logic [15:0] verdict_value;
   request_t verdict_request, frame_request;
-  logic verdict_packet, verdict_dropped, frame_tvalid, frame_tready, frame_tlast, gone, segment_idle;
+  logic verdict_packet, verdict_dropped, frame_tready, frame_tlast, gone, segment_idle, tell_q;
   logic going_valid, going_ready, going_idle;
   typedef struct packed {
     job_t               job;
@@ -529,7 +547,7 @@ module host_transmit
       .MAX_FRAME(MAX_FRAME),
       .SEGMENT(SEGMENT)
   ) u_verdict (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe        (wipe_q),
       .wipe_queue,
@@ -572,7 +590,7 @@ module host_transmit
   stream_reg #(
       .WIDTH($bits(going_t))
   ) u_going (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(verdict_valid),
       .s_ready(verdict_ready),
@@ -592,7 +610,7 @@ module host_transmit
       .INDEX_W(INDEX_W),
       .SEGMENT(SEGMENT)
   ) u_output (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid  (going_valid),
       .s_ready  (going_ready),
@@ -631,7 +649,7 @@ module host_transmit
       .end_cells(over_cells),
       .idle   (output_idle)
   );
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     end_valid <= over_valid;
     end_job   <= over_job;
     end_queue <= over_queue;
@@ -641,16 +659,26 @@ module host_transmit
 
   // What became of a frame to be cut is told when nothing else is.
   if (SEGMENT) begin : gen_segment
-    logic judged, judged_good, tell_q, told_good_q, tells;
+    logic judged, judged_good, told_good_q, tells, segment_clk;
     queue_t judged_queue, told_queue_q;
     logic [FRAME_W-1:0] judged_bytes, told_bytes_q;
 
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(5)
+    ) u_segment_gate (
+        .clk,
+        .rst,
+        .work   (frame_tvalid || !segment_idle),
+        .watched({frame_tready, m_axis_tvalid, gone, judged, segment_idle}),
+        .gated  (segment_clk)
+    );
     segment #(
         .DATA_W(DATA_W),
         .QUEUES(QUEUES),
         .MAX_FRAME(MAX_FRAME)
     ) u_segment (
-        .clk,
+        .clk(segment_clk),
         .rst,
         .s_axis_tvalid (frame_tvalid),
         .s_axis_tready (frame_tready),
@@ -679,7 +707,7 @@ module host_transmit
     assign event_queue = tells ? told_queue_q : verdict_of;
     assign event_bytes = tells ? told_bytes_q : verdict_bytes;
 
-    always_ff @(posedge clk) begin
+    always_ff @(posedge gated) begin
       if (tells) tell_q <= 1'b0;
       if (judged) begin
         tell_q       <= 1'b1;
@@ -690,7 +718,7 @@ module host_transmit
       if (rst) tell_q <= 1'b0;
     end
 `ifndef SYNTHESIS
-    always_ff @(posedge clk) if (!rst) assert (!judged || !tell_q || tells) else $error("%m: an event is lost");
+    always_ff @(posedge gated) if (!rst) assert (!judged || !tell_q || tells) else $error("%m: an event is lost");
 `endif
   end else begin : gen_whole
     assign m_axis_tvalid = frame_tvalid;
@@ -705,13 +733,14 @@ module host_transmit
     assign event_queue   = verdict_of;
     assign event_bytes   = verdict_bytes;
     assign segment_idle  = 1'b1;
+    assign tell_q        = 1'b0;
     wire unused = &{1'b0, frame_request};
   end
 
   // A queue is quiet while no visit is under way and as many of its jobs ended as began.
   logic visited_q, quiet_q;
   wire visited = visit && visit_queue == probe_queue;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     visited_q <= visited;
     quiet_q   <= started_jobs == ended_jobs && !visited && !visited_q && !wipe_q;
   end
@@ -720,7 +749,9 @@ module host_transmit
   assign room_queue     = visit_queue;
   assign room_begun_all = JOBS_W'(JOBS) - jobs;
 
-  assign idle = !wipe_q && gather_idle && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle &&
-                going_idle && output_idle && !end_valid && segment_idle;
+  wire rest_idle = !wipe_q && room_idle && reads_idle && assemble_idle && sum_idle && verdict_idle && going_idle &&
+                   output_idle && !end_valid;
+  assign rests = rest_idle && gather_rests && !tell_q;
+  assign idle  = rest_idle && gather_idle && segment_idle;
 
 endmodule

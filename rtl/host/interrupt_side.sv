@@ -56,6 +56,7 @@ module interrupt_side
     output logic               fail_valid,        // one cycle
     output logic [QUEUE_W-1:0] fail_queue,
     output logic [63:0]        wake_ns,           // no timer rings before; all ones: there is none
+    output logic               rests,             // nothing is to be done until host memory answers; a timer may run
     output logic               idle               // a timer may run
 );
 
@@ -219,9 +220,11 @@ module interrupt_side
   logic [31:0] word_q;
   always_ff @(posedge clk) begin
     data_valid_q <= data_valid;
-    data_slot_q  <= data_slot;
-    data_error_q <= data_error;
-    word_q       <= data[32*lane+:32];
+    if (data_valid) begin
+      data_slot_q  <= data_slot;
+      data_error_q <= data_error;
+      word_q       <= data[32*lane+:32];
+    end
     if (rst) data_valid_q <= 1'b0;
   end
   stream_fifo #(
@@ -646,9 +649,10 @@ module interrupt_side
   );
   assign irq_function = 16'(FIRST) + 16'(irq_from);
 
-  assign idle = ready_q && !set_q && !moderate_q && !began_q && looks_q == '0 && looks_idle && irqs_idle && !valid_q0
-      && !valid_q1 && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5
-      && !fail_valid && !offers_q && !checking_q && !ringing_q;
+  assign rests = ready_q && !set_q && !moderate_q && !began_q && looks_idle && irqs_idle && !valid_q0 && !valid_q1
+      && !valid_q2 && !valid_q3 && !valid_q4 && !look_push && !answer_q3 && !answer_q4 && !answer_q5 && !fail_valid
+      && !offers_q && !checking_q && !ringing_q && !read_q && !read_valid && !data_valid_q && !answer_valid;
+  assign idle = rests && looks_q == '0;
 
   wire unused = &{1'b0, irq_room, read_room, answer_room, look_room};
 

@@ -116,13 +116,15 @@ module policy_stream
 
   always_ff @(posedge clk) begin
     if (a_free) begin
-      a_valid_q    <= s_axis_tvalid && !hold;
-      a_q          <= '{last: s_axis_tlast, number: s_axis_queue, keep: s_axis_tkeep, data: s_axis_tdata};
-      a_function_q <= came_function;
+      a_valid_q <= s_axis_tvalid && !hold;
+      if (s_axis_tvalid) begin
+        a_q          <= '{last: s_axis_tlast, number: s_axis_queue, keep: s_axis_tkeep, data: s_axis_tdata};
+        a_function_q <= came_function;
+      end
     end
 
-    if (b_free) begin
-      b_valid_q    <= a_valid_q;
+    if (b_free) b_valid_q <= a_valid_q;
+    if (b_free && a_valid_q) begin
       b_q          <= a_q;
       b_function_q <= a_function_q;
       for (int i = 0; i < 12; i++) b_other_q[i] <= address[4*i+:4] != rules.mac[4*i+:4];
@@ -134,8 +136,8 @@ module policy_stream
       else b_has_tag_q <= ethertype inside {SERVICE_TAG, OLD_TAG} || (ethertype == CUSTOMER_TAG && !rules.service);
     end
 
-    if (c_free) begin
-      c_valid_q <= b_valid_q && passes && !swallows;
+    if (c_free) c_valid_q <= b_valid_q && passes && !swallows;
+    if (c_free && b_valid_q) begin
       c_q       <= b_q;
       c_first_q <= b_first_q;
       c_more_q  <= (b_first_q ? b_tag_q : c_tag_q) && (RECEIVE ? !b_q.last : b_q.last && b_q.keep[KEEP_W-4]);
@@ -143,7 +145,7 @@ module policy_stream
         c_pass_q <= passes;
         c_tag_q  <= b_tag_q;
       end
-      if (b_valid_q) b_first_q <= b_q.last;
+      b_first_q <= b_q.last;
     end
     event_valid    <= c_free && b_valid_q && b_first_q && !passes;
     event_function <= b_function_q;
@@ -193,11 +195,11 @@ module policy_stream
     end
     assign out.last = c_q.last && c_ends;
     always_ff @(posedge clk) begin
-      if (b_free) begin
+      if (b_free && a_valid_q) begin
         b_service_q <= rules.service;
         b_tci_q     <= {rules.qos, 1'b0, rules.vlan};
       end
-      if (c_free && b_first_q) begin
+      if (c_free && b_valid_q && b_first_q) begin
         c_service_q <= b_service_q;
         c_tci_q     <= b_tci_q;
       end

@@ -67,13 +67,15 @@ module receive_input
   end
 
   always_ff @(posedge clk) begin
-    valid_q     <= s_axis_tvalid && s_axis_tready;
-    data_q      <= s_axis_tdata;
-    last_q      <= s_axis_tlast;
-    count_q     <= s_axis_tlast ? count : COUNT_W'(KEEP_W);
-    queue_q     <= s_axis_queue;
-    cut_q       <= s_axis_cut;
-    valid_sum_q <= s_axis_valid_sum;
+    valid_q <= s_axis_tvalid && s_axis_tready;
+    if (s_axis_tvalid && s_axis_tready) begin
+      data_q      <= s_axis_tdata;
+      last_q      <= s_axis_tlast;
+      count_q     <= s_axis_tlast ? count : COUNT_W'(KEEP_W);
+      queue_q     <= s_axis_queue;
+      cut_q       <= s_axis_cut;
+      valid_sum_q <= s_axis_valid_sum;
+    end
     if (rst) valid_q <= 1'b0;
   end
 
@@ -89,14 +91,16 @@ module receive_input
   wire long = left[$bits(bytes_t)];
 
   always_ff @(posedge clk) begin
-    valid2_q     <= valid_q;
-    data2_q      <= data_q;
-    last2_q      <= last_q;
-    left2_q      <= left;
-    long2_q      <= long;
-    queue2_q     <= queue_q;
-    cut2_q       <= cut_q;
-    valid_sum2_q <= valid_sum_q;
+    valid2_q <= valid_q;
+    if (valid_q) begin
+      data2_q      <= data_q;
+      last2_q      <= last_q;
+      left2_q      <= left;
+      long2_q      <= long;
+      queue2_q     <= queue_q;
+      cut2_q       <= cut_q;
+      valid_sum2_q <= valid_sum_q;
+    end
     if (valid_q && !long) left_q <= left;
     if (rst || (valid_q && last_q)) left_q <= MOST;
     if (rst) valid2_q <= 1'b0;
@@ -125,15 +129,17 @@ module receive_input
   logic end_q;
   frame_t end_frame_q;
   always_ff @(posedge clk) begin
-    end_q       <= valid2_q && last2_q;
-    end_frame_q <= '{
-      owner: queue2_q,
-      what: cut2_q ? CUT : lost ? TOO_MUCH : WHOLE,
-      valid_sum: valid_sum2_q,
-      first: first,
-      cells: cells,
-      bytes: bytes_t'(MOST - left2_q)
-    };
+    end_q <= valid2_q && last2_q;
+    if (valid2_q && last2_q) begin
+      end_frame_q <= '{
+        owner: queue2_q,
+        what: cut2_q ? CUT : lost ? TOO_MUCH : WHOLE,
+        valid_sum: valid_sum2_q,
+        first: first,
+        cells: cells,
+        bytes: bytes_t'(MOST - left2_q)
+      };
+    end
     if (valid2_q) begin
       mid_q       <= 1'b1;
       lost_q      <= lost;

@@ -58,6 +58,7 @@ module receive_lists
     input  logic               free_ready,
     output cell_t              free_first,
     output cells_t             free_cells,
+    output logic               rests,        // and nothing is looked at
     output logic               idle
 );
 
@@ -379,6 +380,7 @@ module receive_lists
     assign free_first[11:CELL_W]   = '0;
     assign free_cells[12:CELL_W+1] = '0;
   end
+  assign rests = idle && !some_q && !valid1_q && !valid2_q && !valid3_q;
   assign idle = (!valid1_q || work1_q.look) && (!valid2_q || work2_q.look) && (!valid3_q || work3_q.look)
       && !tell_turn_q && !tell_drop_q && !tell_free_q && &idles;
 

@@ -245,15 +245,15 @@ module receive_shift
   // verilator lint_off UNUSEDSIGNAL
   beat_t data2_q, data3_q, data4_q, data5_q;  // each stage uses some of it
   // verilator lint_on UNUSEDSIGNAL
-  logic [DATA_W-1:0] header, older, newest_q, older_q, merged_q, half_q, turned_q;
+  logic [DATA_W-1:0] newest_q, older_q, merged_q, half_q, turned_q;
   logic [BYTES-1:0] strobes_q;
   logic last6_q;
   localparam int unsigned HALF = LANE_W / 2;
   localparam lane_t FINE = lane_t'(2 ** HALF - 1);
 
   // virtio-net header: DATA_VALID in the flags, num_buffers 1
-  assign header = DATA_W'({16'd1, 72'd0, 6'd0, valid_sum2_q, 1'b0}) << (DATA_W - 8 * HEADER);
-  assign older  = header2_q ? header : newest_q;
+  wire [8*HEADER-1:0] header = {16'd1, 72'd0, 6'd0, valid_sum2_q, 1'b0};
+  wire [DATA_W-1:0] older = header2_q ? {header, (DATA_W - 8 * HEADER)'(0)} : newest_q;
 
   function automatic logic [DATA_W-1:0] turn(logic [DATA_W-1:0] data, lane_t places);
     // verilator lint_off UNUSEDSIGNAL
@@ -268,20 +268,19 @@ module receive_shift
     read2_q                                       <= read1_q;
     header2_q                                     <= header1_q;
     valid_sum2_q                                  <= valid_sum1_q;
-    data2_q                                       <= beat1_data_q;
-    data3_q                                       <= data2_q;
-    data4_q                                       <= data3_q;
-    data5_q                                       <= data4_q;
     if (read2_q) older_q <= older;
-    newest_q <= read2_q ? rd_data : older;
-    for (int i = 0; i < int'(BYTES); i++) begin
-      merged_q[8*i+:8] <= data3_q.fixes ? data3_q.value
-          : i <= int'(32'(data3_q.newest)) ? newest_q[8*i+:8] : older_q[8*i+:8];
-      strobes_q[i] <= i >= int'(32'(data5_q.lane)) && i < int'(32'(data5_q.lanes));
+    if (read2_q || header2_q) newest_q <= read2_q ? rd_data : older;
+    {data5_q, data4_q, data3_q, data2_q}          <= {data4_q, data3_q, data2_q, beat1_data_q};
+    if (beat3_q) begin
+      automatic logic [DATA_W-1:0] beyond = {{(DATA_W - 8) {1'b1}}, 8'd0} << {data3_q.newest, 3'b000};
+      merged_q <= data3_q.fixes ? {BYTES{data3_q.value}} : (newest_q & ~beyond) | (older_q & beyond);
     end
-    half_q   <= turn(merged_q, data4_q.fixes ? '0 : data4_q.turn & FINE);
-    turned_q <= turn(half_q, data5_q.fixes ? '0 : data5_q.turn & ~FINE);
-    last6_q  <= data5_q.last;
+    if (beat4_q) half_q <= turn(merged_q, data4_q.fixes ? '0 : data4_q.turn & FINE);
+    if (beat5_q) begin
+      turned_q  <= turn(half_q, data5_q.fixes ? '0 : data5_q.turn & ~FINE);
+      strobes_q <= ({BYTES{1'b1}} << data5_q.lane) & ~({BYTES{1'b1}} << data5_q.lanes);
+      last6_q   <= data5_q.last;
+    end
     if (rst) begin
       {beat6_q, beat5_q, beat4_q, beat3_q, beat2_q} <= '0;
       read2_q                                       <= 1'b0;

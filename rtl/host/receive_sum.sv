@@ -128,8 +128,11 @@ module receive_sum
   } beat_t;
 
   logic [8:0] valid;                          // of stages
-  beat_t beat_0, beat_1, beat_2, beat_3, beat_4;
+  beat_t beat_1, beat_2, beat_3, beat_4;
+  logic last_0;
+  index_t index_0;
   logic [LANE_W:0] count_0;
+  logic [DATA_W-1:0] data_0;
   place_t end_1, end_2, end_3;                // of what is there of the frame
   logic [HEAD_BEATS-1:0][DATA_W-1:0] head_1;
   logic [VIEW_BYTES-1:0][7:0] view_1, view_2;
@@ -154,27 +157,31 @@ module receive_sum
   always_ff @(posedge clk) begin
     valid <= {valid[7:0], take};
     if (take) begin
-      beat_0.last <= s_axis_tlast;
-      beat_0.data <= s_axis_tdata;
-      count_0     <= beat_bytes;
+      last_0  <= s_axis_tlast;
+      data_0  <= s_axis_tdata;
+      count_0 <= beat_bytes;
     end
-    if (valid[0]) begin
-      beat_0.index <= beat_0.last ? '0 : beat_0.index + index_t'(beat_0.index != '1);
-      for (int unsigned i = 0; i < HEAD_BEATS; i++) if (beat_0.index == index_t'(i)) head_1[i] <= beat_0.data;
-    end
-    beat_1  <= beat_0;
-    end_1   <= {beat_0.index, LANE_W'(0)} + place_t'(count_0);
-    beat_2  <= beat_1;
-    end_2   <= end_1;
-    ip_2    <= ip_1;
-    view_2  <= view_1;
-    beat_3  <= beat_2;
-    end_3   <= end_2;
-    heads_3 <= heads_2;
+    if (valid[0]) index_0 <= last_0 ? '0 : index_0 + index_t'(index_0 != '1);
     if (rst) begin
-      valid        <= '0;
-      beat_0.index <= '0;
+      valid   <= '0;
+      index_0 <= '0;
     end
+  end
+
+  for (genvar i = 0; i < HEAD_BEATS; i++) begin : gen_head
+    always_ff @(posedge clk) if (valid[0] && index_0 == index_t'(i)) head_1[i] <= data_0;
+  end
+
+  always_ff @(posedge clk) begin
+    if (valid[3:0] != '0) begin
+      {beat_4, beat_3, beat_2, beat_1} <= {beat_3, beat_2, beat_1, last_0, index_0, data_0};
+      {end_3, end_2, end_1}            <= {end_2, end_1, {index_0, LANE_W'(0)} + place_t'(count_0)};
+    end
+    if (valid[1]) begin
+      ip_2   <= ip_1;
+      view_2 <= view_1;
+    end
+    if (valid[2]) heads_3 <= heads_2;
   end
 
   // ------------------------------------------------------------------- stages 4 and 5: which bytes count in which sum
@@ -188,14 +195,15 @@ module receive_sum
   logic [BYTES-1:0] before_ip, before_from, before_to, before_l4, before_end;
 
   always_ff @(posedge clk) begin
-    beat_4   <= beat_3;
-    heads_4  <= heads_3;
-    from_4   <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(8) : place_t'(12));
-    to_4     <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(40) : place_t'(20));
-    length_4 <= place_t'(heads_3.l4) + place_t'(4);
-    sum_4    <= place_t'(heads_3.l4) + place_t'(6);
-    bytes_4  <= 16'(heads_3.ends - place_t'(heads_3.l4));
-    fits_4   <= heads_3.known && place_t'(heads_3.least) <= heads_3.ends && heads_3.ends <= end_3;
+    if (valid[3]) begin
+      heads_4  <= heads_3;
+      from_4   <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(8) : place_t'(12));
+      to_4     <= place_t'(heads_3.ip) + (heads_3.v6 ? place_t'(40) : place_t'(20));
+      length_4 <= place_t'(heads_3.l4) + place_t'(4);
+      sum_4    <= place_t'(heads_3.l4) + place_t'(6);
+      bytes_4  <= 16'(heads_3.ends - place_t'(heads_3.l4));
+      fits_4   <= heads_3.known && place_t'(heads_3.least) <= heads_3.ends && heads_3.ends <= end_3;
+    end
   end
 
   lanes_below #(.BYTES(BYTES)) u_ip (.place(place_t'(heads_4.ip)), .beat(beat_4.index), .lanes(before_ip));
@@ -221,22 +229,24 @@ module receive_sum
   logic first_5, has_length_5, has_sum_5;     // of the frame; UDP's length, its checksum are in the beat
 
   always_ff @(posedge clk) begin
-    what_5 <= '{
-        last: beat_4.last,
-        fits: fits_4,
-        v6: heads_4.v6,
-        tcp: heads_4.tcp,
-        udp_right: 1'b0,
-        bytes: bytes_4
-    };
-    data_5        <= beat_4.data;
-    ip_counts_5   <= before_l4 & ~before_ip;
-    l4_counts_5   <= (before_to & ~before_from) | (before_end & ~before_l4);
-    first_5       <= beat_4.index == '0;
-    has_length_5  <= length_4[PLACE_W-1:LANE_W] == beat_4.index;
-    has_sum_5     <= sum_4[PLACE_W-1:LANE_W] == beat_4.index;
-    length_word_5 <= beat_4.data[8*length_4[LANE_W-1:0]+:16];
-    sum_word_5    <= beat_4.data[8*sum_4[LANE_W-1:0]+:16];
+    if (valid[4]) begin
+      what_5 <= '{
+          last: beat_4.last,
+          fits: fits_4,
+          v6: heads_4.v6,
+          tcp: heads_4.tcp,
+          udp_right: 1'b0,
+          bytes: bytes_4
+      };
+      data_5        <= beat_4.data;
+      ip_counts_5   <= before_l4 & ~before_ip;
+      l4_counts_5   <= (before_to & ~before_from) | (before_end & ~before_l4);
+      first_5       <= beat_4.index == '0;
+      has_length_5  <= length_4[PLACE_W-1:LANE_W] == beat_4.index;
+      has_sum_5     <= sum_4[PLACE_W-1:LANE_W] == beat_4.index;
+      length_word_5 <= beat_4.data[8*length_4[LANE_W-1:0]+:16];
+      sum_word_5    <= beat_4.data[8*sum_4[LANE_W-1:0]+:16];
+    end
   end
 
   logic [21:0] ip_sum_7, l4_sum_7;
@@ -244,6 +254,7 @@ module receive_sum
       .DATA_W(DATA_W)
   ) u_ip_sum (
       .clk,
+      .valid (valid[5]),
       .data  (data_5),
       .counts(ip_counts_5),
       .sum   (ip_sum_7)
@@ -252,6 +263,7 @@ module receive_sum
       .DATA_W(DATA_W)
   ) u_l4_sum (
       .clk,
+      .valid (valid[5]),
       .data  (data_5),
       .counts(l4_counts_5),
       .sum   (l4_sum_7)
@@ -263,8 +275,8 @@ module receive_sum
   logic [21:0] ip_sum_8;
 
   always_ff @(posedge clk) begin
-    what_6 <= what_5;
     if (valid[5]) begin
+      what_6 <= what_5;
       if (first_5) begin
         same_length_6 <= 1'b0;
         has_sum_6     <= 1'b0;
@@ -272,10 +284,12 @@ module receive_sum
       if (has_length_5) same_length_6 <= {length_word_5[7:0], length_word_5[15:8]} == what_5.bytes;
       if (has_sum_5) has_sum_6 <= sum_word_5 != '0;
     end
-    what_7           <= what_6;
-    what_7.udp_right <= same_length_6 && has_sum_6;
-    what_8           <= what_7;
+    if (valid[6]) begin
+      what_7           <= what_6;
+      what_7.udp_right <= same_length_6 && has_sum_6;
+    end
     if (valid[7]) begin
+      what_8   <= what_7;
       l4_sum_8 <= (begin_7 ? '0 : l4_sum_8) + 32'(l4_sum_7);
       ip_sum_8 <= (begin_7 ? '0 : ip_sum_8) + ip_sum_7;
       begin_7  <= what_7.last;
@@ -293,18 +307,20 @@ module receive_sum
   endfunction
 
   always_ff @(posedge clk) begin
-    valid_9   <= valid[8] && what_8.last;
-    v6_9      <= what_8.v6;
-    claim_9   <= what_8.fits && (what_8.tcp || what_8.udp_right);
-    l4_sum_9  <= (19'(l4_sum_8[15:0]) + 19'(l4_sum_8[31:16])) + (19'(what_8.bytes) + 19'(what_8.tcp ? TCP : UDP));
-    ip_sum_9  <= 17'(ip_sum_8[15:0]) + 17'(ip_sum_8[21:16]);
-    valid_10  <= valid_9;
-    v6_10     <= v6_9;
-    claim_10  <= claim_9;
-    l4_sum_10 <= 17'(l4_sum_9[15:0]) + 17'(l4_sum_9[18:16]);
-    ip_sum_10 <= ip_sum_9;
-    verdict_valid_q <= valid_10;
-    right_q         <= claim_10 && (v6_10 || all_ones(ip_sum_10)) && all_ones(l4_sum_10);
+    {verdict_valid_q, valid_10, valid_9} <= {valid_10, valid_9, valid[8] && what_8.last};
+    if (valid[8]) begin
+      v6_9     <= what_8.v6;
+      claim_9  <= what_8.fits && (what_8.tcp || what_8.udp_right);
+      l4_sum_9 <= (19'(l4_sum_8[15:0]) + 19'(l4_sum_8[31:16])) + (19'(what_8.bytes) + 19'(what_8.tcp ? TCP : UDP));
+      ip_sum_9 <= 17'(ip_sum_8[15:0]) + 17'(ip_sum_8[21:16]);
+    end
+    if (valid_9) begin
+      v6_10     <= v6_9;
+      claim_10  <= claim_9;
+      l4_sum_10 <= 17'(l4_sum_9[15:0]) + 17'(l4_sum_9[18:16]);
+      ip_sum_10 <= ip_sum_9;
+    end
+    if (valid_10) right_q <= claim_10 && (v6_10 || all_ones(ip_sum_10)) && all_ones(l4_sum_10);
     if (rst) begin
       valid_9         <= 1'b0;
       valid_10        <= 1'b0;

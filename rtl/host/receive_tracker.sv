@@ -58,6 +58,7 @@ module receive_tracker
     output logic               fail_valid,    // one cycle, never together with set_valid; not if it is set first
     output logic [QUEUE_W-1:0] fail_queue,
     output fault_t             fail_fault,
+    output logic               rests,        // nothing is to be done until host memory answers
     output logic               idle
 );
 
@@ -451,7 +452,7 @@ module receive_tracker
     end
   end
   assign runs_all = under_q;
-  assign idle     = under_q == 0 && !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle
-      && !wake_q && !fail_q;
+  assign rests    = !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle && !wake_q && !fail_q;
+  assign idle     = rests && under_q == 0;
 
 endmodule

@@ -61,7 +61,6 @@ module segment_cut
     $fatal(1, "segment_cut: ROOM must be enough for two segments of MAX_FRAME, not %0d", ROOM);
   end
 
-  localparam int unsigned FOLLOW = SERIES_BYTES / 4 - 1;  // words of 4 bytes from the third byte on
   localparam int unsigned LAST_L4 = SERIES_BYTES - 22;    // where TCP's header may begin
 
   typedef logic [PLACE_W-1:0] place_t;
@@ -118,9 +117,8 @@ module segment_cut
   heads_t heads, heads_q;  // the end of a frame that is cut is its own, whatever IP's header says
   // verilator lint_on UNUSEDSIGNAL
   logic [4:0] step_q;
-  logic [FOLLOW-1:0][31:0] words;
-  logic [31:0] word, word_q, sequence_q;
-  logic [15:0] flags_q, ip_bytes, ip_id, ip_check;
+  logic [31:0] word_q, sequence_q;
+  logic [15:0] flags_q;
   logic [17:0] ip_minus_q;
   logic [18:0] l4_minus_q;
   place_t header_q, data_q, longest_q;
@@ -140,19 +138,19 @@ module segment_cut
       .heads
   );
 
-  function automatic logic [15:0] head_at(int unsigned place);
-    return {head_q[place/BYTES][8*(place%BYTES)+:8], head_q[place/BYTES][8*(place%BYTES)+8+:8]};
+  // A word of the headers. TCP's begins two bytes after a multiple of four, as IP's.
+  wire [8*SERIES_BYTES-1:0] head = head_q;
+  function automatic logic [31:0] word_at(logic [4:0] number);
+    logic [3:0][7:0] bytes;
+    bytes = head[{number, 5'd16}+:32];
+    return {bytes[0], bytes[1], bytes[2], bytes[3]};
   endfunction
 
-  // TCP's header begins two bytes after a multiple of four, as IP's.
-  always_comb begin
-    for (int unsigned i = 0; i < FOLLOW; i++) begin
-      words[i] = {head_at(4 * i + 2), head_at(4 * i + 4)};
-    end
-    word     = words[5'(heads_q.l4[6:2] + step_q)];
-    ip_bytes = words[5'(heads_q.ip[4:2])][15:0];
-    {ip_id, ip_check} = {words[5'(heads_q.ip[4:2] + 3'd1)][31:16], words[5'(heads_q.ip[4:2] + 3'd2)][15:0]};
-  end
+  // verilator lint_off UNUSEDSIGNAL
+  wire [31:0] ip_0 = word_at(5'(heads_q.ip[4:2]));            // the length
+  wire [31:0] ip_1 = word_at(5'(heads_q.ip[4:2] + 3'd1));     // the identification
+  wire [31:0] ip_2 = word_at(5'(heads_q.ip[4:2] + 3'd2));     // the checksum
+  // verilator lint_on UNUSEDSIGNAL
 
   // ------------------------------------------------------------------------------------------ and summed, IP's, TCP's
   logic [BYTES-1:0] from_1, to_1, from_2, to_2, head_counts;
@@ -242,12 +240,12 @@ module segment_cut
       end
       READ: begin
         step_q <= step_q + 1'b1;
-        word_q <= word;
+        word_q <= word_at(heads_q.l4[6:2] + step_q);
         unique case (step_q)
           5'd0: heads_q <= heads;
           5'd2: begin
             sequence_q <= word_q;
-            ip_minus_q <= ({2'd0, ~ip_bytes} + {2'd0, ~ip_id}) + {2'd0, ~ip_check};
+            ip_minus_q <= ({2'd0, ~ip_0[15:0]} + {2'd0, ~ip_1[31:16]}) + {2'd0, ~ip_2[15:0]};
           end
           5'd4: begin
             flags_q  <= word_q[31:16];
@@ -341,7 +339,7 @@ module segment_cut
   assign judged_queue = queue_q;
   assign judged_bytes = request_q.bytes;
   assign series_valid = state_q == SUM && step_q == 5'(2 * HEAD_BEATS + 2);
-  assign series = '{v6: heads_q.v6, ip: 7'(heads_q.ip), l4: heads_q.l4[6:0], bytes: header_q[6:0], id: ip_id,
+  assign series = '{v6: heads_q.v6, ip: 7'(heads_q.ip), l4: heads_q.l4[6:0], bytes: header_q[6:0], id: ip_1[31:16],
                     sequence_number: sequence_q, flags: flags_q, ip_sum: ip_sum_q, l4_sum: l4_sum_q};
 
   // --------------------------------------------------------------------------------- bytes to their lanes, and summed
@@ -352,65 +350,53 @@ module segment_cut
   logic last_2, over_1, over_2, over_3, over_4;
   logic [15:0] size_1, size_2, size_3, size_4;
   logic [QUEUE_W-1:0] queue_1, queue_2;
-  logic [DATA_W-1:0] merged, merged_1, data_2;
-  logic [LANE_W:0][DATA_W-1:0] turned;
-  logic [BYTES-1:0] data_counts;
-
-  always_comb begin
-    for (int unsigned i = 0; i < BYTES; i++) begin
-      merged[8*i+:8] = !a_pass_q && LANE_W'(i) < at_q ? c_q[8*i+:8] : a_q[8*i+:8];
-    end
-  end
-  assign turned[0] = merged_1;
-  for (genvar i = 0; i < LANE_W; i++) begin : gen_turn
-    localparam int unsigned BY = 8 * 2 ** i;
-    assign turned[i+1] = turn_1[i] ? {turned[i][DATA_W-BY-1:0], turned[i][DATA_W-1-:BY]} : turned[i];
-  end
-  assign data_counts = ~({BYTES{1'b1}} << lanes_2) & ({BYTES{1'b1}} << offset_2);
+  logic [DATA_W-1:0] merged_1, data_2;
+  wire [BYTES-1:0] data_counts = ~({BYTES{1'b1}} << lanes_2) & ({BYTES{1'b1}} << offset_2);
+  wire cut_2 = valid_2 && part_2 == PART_SEGMENT;
 
   word_sum #(
       .DATA_W(DATA_W)
   ) u_words (
       .clk,
+      .valid (feeds || cut_2),
       .data  (feeds ? head_q[pass_beat] : data_2),
       .counts(feeds ? head_counts : data_counts),
       .sum   (words_sum)
   );
 
   always_ff @(posedge clk) begin
-    valid_1  <= passes || cuts || marks;
-    part_1   <= marks ? PART_NONE : passes ? PART_FRAME : PART_SEGMENT;
-    last_1   <= marks || (passes ? a_last_q : ends);
-    over_1   <= over;
-    size_1   <= size_q;
-    turn_1   <= passes ? '0 : offset - at_q;
-    offset_1 <= offset;
-    lanes_1  <= passes ? a_lanes_q : lanes_t'(offset) + count;
-    queue_1  <= marks ? queue_q : a_queue_q;
-    merged_1 <= merged;
-    valid_2  <= valid_1;
-    part_2   <= part_1;
-    last_2   <= last_1;
-    over_2   <= over_1;
-    size_2   <= size_1;
-    offset_2 <= offset_1;
-    lanes_2  <= lanes_1;
-    queue_2  <= queue_1;
-    data_2   <= turned[LANE_W];
-    cut_3    <= valid_2 && part_2 == PART_SEGMENT;
-    ends_3   <= last_2;
-    over_3   <= over_2;
-    size_3   <= size_2;
-    cut_4    <= cut_3;
-    ends_4   <= ends_3;
-    over_4   <= over_3;
-    size_4   <= size_3;
-    segment_valid <= cut_4 && ends_4;
-    segment.last  <= over_4;
-    segment.bytes <= size_4;
+    {valid_1, over_1, size_1} <= {passes || cuts || marks, over, size_q};
+    if (passes || cuts || marks) begin
+      part_1   <= marks ? PART_NONE : passes ? PART_FRAME : PART_SEGMENT;
+      last_1   <= marks || (passes ? a_last_q : ends);
+      turn_1   <= passes ? '0 : offset - at_q;
+      offset_1 <= offset;
+      lanes_1  <= passes ? a_lanes_q : lanes_t'(offset) + count;
+      queue_1  <= marks ? queue_q : a_queue_q;
+    end
+    if (passes) merged_1 <= a_q;
+    else if (cuts) begin
+      automatic logic [DATA_W-1:0] beyond = {DATA_W{1'b1}} << {at_q, 3'b000};
+      merged_1 <= (a_q & beyond) | (c_q & ~beyond);
+    end
+    {valid_2, over_2, size_2} <= {valid_1, over_1, size_1};
+    if (valid_1) begin
+      automatic logic [2*DATA_W-1:0] turned = {merged_1, merged_1} << {turn_1, 3'b000};
+      part_2   <= part_1;
+      last_2   <= last_1;
+      offset_2 <= offset_1;
+      lanes_2  <= lanes_1;
+      queue_2  <= queue_1;
+      data_2   <= turned[2*DATA_W-1:DATA_W];
+    end
+    {cut_4, ends_4, over_4, size_4} <= {cut_3, ends_3, over_3, size_3};
+    {cut_3, ends_3, over_3, size_3} <= {cut_2, last_2, over_2, size_2};
+    segment_valid                   <= cut_4 && ends_4;
     if (cut_4) begin
-      segment.sum <= (begin_q ? '0 : segment.sum) + 32'(words_sum);
-      begin_q     <= ends_4;
+      segment.last  <= over_4;
+      segment.bytes <= size_4;
+      segment.sum   <= (begin_q ? '0 : segment.sum) + 32'(words_sum);
+      begin_q       <= ends_4;
     end
     if (rst) begin
       valid_1       <= 1'b0;

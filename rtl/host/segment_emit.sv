@@ -164,17 +164,21 @@ module segment_emit
 
   always_ff @(posedge clk) begin
     if (go) begin
-      valid_1  <= there && s_part != PART_NONE;
-      none_1   <= there && s_part == PART_NONE;
-      last_1   <= s_last && !only_header;
-      final_1  <= !cut || plan.last;
-      beat_1   <= beat_q[HEAD_W-1:0];
-      lanes_1  <= only_header ? (LANE_W + 1)'(BYTES) : s_lanes;
-      below_1  <= only_header ? (LANE_W + 1)'(BYTES) : first ? (LANE_W + 1)'(plan.bytes[LANE_W-1:0]) : '0;
-      queue_1  <= s_queue;
-      data_1   <= s_data;
-      header_1 <= header;
-      plan_1   <= plan;
+      valid_1 <= there && s_part != PART_NONE;
+      none_1  <= there && s_part == PART_NONE;
+      if (there) begin
+        last_1  <= s_last && !only_header;
+        final_1 <= !cut || plan.last;
+        beat_1  <= beat_q[HEAD_W-1:0];
+        lanes_1 <= only_header ? (LANE_W + 1)'(BYTES) : s_lanes;
+        below_1 <= only_header ? (LANE_W + 1)'(BYTES) : first ? (LANE_W + 1)'(plan.bytes[LANE_W-1:0]) : '0;
+        queue_1 <= s_queue;
+        data_1  <= s_data;
+      end
+      if (there && cut) begin
+        header_1 <= header;
+        plan_1   <= plan;
+      end
       if (there && cut) beat_q <= plan_pop ? '0 : beat_q + (HEAD_W + 1)'(beat_q <= full_beats);
     end
     if (rst) begin
@@ -184,41 +188,40 @@ module segment_emit
     end
   end
 
-  // Words of the headers that differ from the frame's
-  logic [DATA_W-1:0] patched;
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic logic [15:0] word_of(plan_t what, logic [6:0] place, logic [15:0] old);
-    logic [6:0] in_ip, in_l4;
-    in_ip = place - what.ip;
-    in_l4 = place - what.l4;
-    if (in_ip == (what.v6 ? 7'd4 : 7'd2)) return what.ip_bytes;
-    if (in_ip == 7'd4) return what.id;
-    if (in_ip == 7'd10 && !what.v6) return what.ip_check;
-    if (in_l4 == 7'd4) return what.sequence_number[31:16];
-    if (in_l4 == 7'd6) return what.sequence_number[15:0];
-    if (in_l4 == 7'd12) return what.flags;
-    if (in_l4 == 7'd16) return what.l4_check;
-    return old;
-  endfunction
-  // verilator lint_on UNUSEDSIGNAL
+  // Words of the headers that differ from the frame's, and which word of the beat each is, if it is in it
+  localparam int unsigned PATCHES = 7;
+  logic [PATCHES-1:0][15:0] patches;
+  logic [PATCHES-1:0][6:0] places;
+  assign patches = {plan_1.ip_bytes, plan_1.id, plan_1.ip_check, plan_1.sequence_number, plan_1.flags, plan_1.l4_check};
+  assign places = {plan_1.ip + (plan_1.v6 ? 7'd4 : 7'd2), plan_1.ip + 7'd4, plan_1.ip + 7'd10, plan_1.l4 + 7'd4,
+                   plan_1.l4 + 7'd6, plan_1.l4 + 7'd12, plan_1.l4 + 7'd16};
 
-  always_comb begin
-    for (int unsigned i = 0; i < WORDS; i++) begin
-      {patched[16*i+:8], patched[16*i+8+:8]} =
-          word_of(plan_1, 7'({beat_1, LANE_W'(2 * i)}), {header_1[16*i+:8], header_1[16*i+8+:8]});
+  function automatic logic [DATA_W-1:0] patched(logic [DATA_W-1:0] beat);
+    logic [PATCHES-1:0][WORDS-1:0] here;
+    for (int unsigned i = 0; i < PATCHES; i++) begin
+      here[i] = WORDS'(places[i][6:LANE_W] == beat_1) << places[i][LANE_W-1:1];
     end
-  end
+    if (plan_1.v6) here[5:4] = '0;
+    patched = beat;
+    for (int unsigned i = 0; i < WORDS; i++) begin
+      for (int unsigned j = 0; j < PATCHES; j++) begin
+        if (here[j][i]) patched[16*i+:16] = {patches[j][7:0], patches[j][15:8]};
+      end
+    end
+  endfunction
 
   always_ff @(posedge clk) begin
     dropped_q <= go && none_1;
-    if (go) begin
-      m_axis_tvalid <= valid_1;
-      m_axis_tlast  <= last_1;
-      m_axis_queue  <= queue_1;
-      final_2       <= final_1;
-      m_axis_tkeep  <= ~({BYTES{1'b1}} << lanes_1);
-      for (int unsigned i = 0; i < BYTES; i++) begin
-        m_axis_tdata[8*i+:8] <= (LANE_W + 1)'(i) < below_1 ? patched[8*i+:8] : data_1[8*i+:8];
+    if (go) m_axis_tvalid <= valid_1;
+    if (go && valid_1) begin
+      m_axis_tlast <= last_1;
+      m_axis_queue <= queue_1;
+      m_axis_tkeep <= ~({BYTES{1'b1}} << lanes_1);
+      m_axis_tdata <= data_1;
+      final_2      <= final_1;
+      if (below_1 != '0) begin
+        automatic logic [DATA_W-1:0] beyond = {DATA_W{1'b1}} << {below_1, 3'b000};
+        m_axis_tdata <= (patched(header_1) & ~beyond) | (data_1 & beyond);
       end
     end
     if (rst) begin

@@ -121,7 +121,6 @@ module transmit_assemble
     job_0      <= insert ? wait_job : rid;
     last_0     <= rlast;
     error_0    <= rerror;
-    data_0     <= rdata;
     if (rst) begin
       looked_q <= 1'b0;
       stall_q  <= 1'b0;
@@ -129,12 +128,19 @@ module transmit_assemble
     end
   end
 
+  logic valid_1, valid_2, valid_3;
+  logic [DATA_W-1:0] data_1, data_2, data_3, data_4;
+  always_ff @(posedge clk) begin
+    if ((rvalid && rready) || valid_0 || valid_1 || valid_2 || valid_3) begin
+      {data_4, data_3, data_2, data_1, data_0} <= {data_3, data_2, data_1, data_0, rdata};
+    end
+  end
+
   // --------------------------------------------------------------------------- stages 0 and 1: which read they are of
   logic [BURST_W:0] read;
   logic begun;
-  logic valid_1, token_1, last_1, error_1, begun_1, valid_2, token_2, last_2, error_2, begun_2;
+  logic token_1, last_1, error_1, begun_1, token_2, last_2, error_2, begun_2;
   logic [JOB_W-1:0] job_1, job_2;
-  logic [DATA_W-1:0] data_1, data_2;
   burst_t burst, burst_2;
   wire came_wr = (valid_0 && !token_0) || wipe;
   wire [JOB_W-1:0] came_at = wipe ? wipe_job : job_0;
@@ -182,14 +188,12 @@ module transmit_assemble
     last_1  <= last_0;
     error_1 <= error_0;
     begun_1 <= begun;
-    data_1  <= data_0;
     valid_2 <= valid_1;
     token_2 <= token_1;
     job_2   <= job_1;
     last_2  <= last_1;
     error_2 <= error_1;
     begun_2 <= begun_1;
-    data_2  <= data_1;
     burst_2 <= burst;
     if (rst) begin
       valid_1 <= 1'b0;
@@ -198,11 +202,10 @@ module transmit_assemble
   end
 
   // --------------------------------------------------------------------------- stage 2: which of their bytes are meant
-  logic valid_3, error_3, final_3, same_3;
+  logic error_3, final_3, same_3;
   logic [JOB_W-1:0] job_3;
   logic [LANE_W-1:0] first_3;
   logic [LANE_W:0] count_3;
-  logic [DATA_W-1:0] data_3;
   wire [LANE_W-1:0] first_lane = begun_2 ? '0 : LANE_W'(burst_2.first_lane);
   wire [LANE_W-1:0] last_lane = last_2 ? LANE_W'(burst_2.last_lane) : '1;
 
@@ -213,7 +216,6 @@ module transmit_assemble
     final_3 <= token_2 || (last_2 && burst_2.last);
     first_3 <= first_lane;
     count_3 <= token_2 ? '0 : (LANE_W + 1)'(last_lane) - (LANE_W + 1)'(first_lane) + 1'b1;
-    data_3  <= data_2;
     same_3  <= valid_3 && job_3 == job_2;
     if (rst) valid_3 <= 1'b0;
   end
@@ -232,7 +234,6 @@ module transmit_assemble
   logic valid_4, full_4, done_4, emit_4;
   logic [LANE_W-1:0] turn_4;
   logic [LANE_W:0] lanes_4;
-  logic [DATA_W-1:0] data_4;
   assign place_3 = same_3 ? written_q : found_3;
   wire [LANE_W:0] sum_3 = {1'b0, place_3.fill} + count_3;
   wire full_3 = sum_3[LANE_W];
@@ -269,7 +270,6 @@ module transmit_assemble
     done_4        <= valid_3 && done_3;
     turn_4        <= place_3.fill - first_3;
     lanes_4       <= full_3 ? (LANE_W + 1)'(BYTES) : {1'b0, sum_3[LANE_W-1:0]};
-    data_4        <= data_3;
     if (rst) begin
       valid_4 <= 1'b0;
       emit_4  <= 1'b0;
@@ -279,7 +279,7 @@ module transmit_assemble
   end
 
   // ------------------------------------------------------------------ stages 4 and 5: bytes to their lanes, and a cell
-  localparam int unsigned HALF = LANE_W / 2;
+  localparam logic [LANE_W-1:0] FINE = LANE_W'(2 ** (LANE_W / 2) - 1);  // turned by in stage 4
 
   logic valid_5, full_5, emit_5, done_5, near_5, far_5, valid_6, full_6, emit_6, done_6, same_6;
   place_t place_5, place_6;
@@ -290,15 +290,14 @@ module transmit_assemble
   logic [CELL_W-1:0] cell_5, cell_6, current;
   wire store_4 = emit_4 && !place_4.header;
   wire new_cell = place_4.index[BEAT_W-1:0] == '0;
-  logic [LANE_W:0][DATA_W-1:0] turned;  // the first HALF in stage 4
 
-  assign turned[0] = data_4;
-  for (genvar i = 0; i < LANE_W; i++) begin : gen_turn
-    localparam int unsigned BY = 8 * 2 ** i;
-    wire turn = i < HALF ? turn_4[i] : turn_5[i];
-    wire [DATA_W-1:0] from = i == HALF ? data_5 : turned[i];
-    assign turned[i+1] = turn ? {from[DATA_W-BY-1:0], from[DATA_W-1-:BY]} : from;
-  end
+  function automatic logic [DATA_W-1:0] turn(logic [DATA_W-1:0] data, logic [LANE_W-1:0] places);
+    // verilator lint_off UNUSEDSIGNAL
+    logic [2*DATA_W-1:0] twice;
+    // verilator lint_on UNUSEDSIGNAL
+    twice = {data, data} << {places, 3'b000};
+    return twice[2*DATA_W-1:DATA_W];
+  endfunction
 
   assign alloc_ready = store_4 && new_cell;
   assign link        = store_4 && new_cell && place_4.index != '0;
@@ -326,7 +325,7 @@ module transmit_assemble
     done_5  <= done_4;
     lanes_5 <= lanes_4;
     turn_5  <= turn_4;
-    data_5  <= turned[HALF];
+    if (valid_4) data_5 <= turn(data_4, turn_4 & FINE);
     cell_5  <= new_cell ? alloc_cell : current;
     near_5  <= valid_5 && job_5 == job_4;
     far_5   <= valid_6 && job_6 == job_4;
@@ -337,10 +336,10 @@ module transmit_assemble
     emit_6  <= emit_5;
     done_6  <= done_5;
     lanes_6 <= lanes_5;
-    data_6  <= turned[LANE_W];
+    if (valid_5) data_6 <= turn(data_5, turn_5 & ~FINE);
     cell_6  <= cell_5;
     same_6  <= near_5;
-    old_6   <= far_5 ? kept_q : old;
+    if (valid_5) old_6 <= far_5 ? kept_q : old;
     if (rst) begin
       valid_5 <= 1'b0;
       emit_5  <= 1'b0;
@@ -354,12 +353,14 @@ module transmit_assemble
   // ----------------------------------------------------------------- stage 6: together with the bytes that are there
   // Those of the two beats before aren't read yet.
   logic [DATA_W-1:0] merged;
-  wire [DATA_W-1:0] earlier = same_6 ? kept_q : old_6;
   wire [DATA_W-1:0] kept = full_6 ? data_6 : merged;
-  wire [BYTES-1:0] there = ~({BYTES{1'b1}} << place_6.fill);
 
   always_comb begin
-    for (int unsigned i = 0; i < BYTES; i++) merged[8*i+:8] = there[i] ? earlier[8*i+:8] : data_6[8*i+:8];
+    merged = data_6;
+    if (valid_6) begin
+      automatic logic [DATA_W-1:0] beyond = {DATA_W{1'b1}} << {place_6.fill, 3'b000};
+      merged = (data_6 & beyond) | ((same_6 ? kept_q : old_6) & ~beyond);
+    end
   end
 
   ram_fit #(
@@ -376,12 +377,12 @@ module transmit_assemble
   );
 
   always_ff @(posedge clk) begin
-    kept_q      <= kept;
+    if (valid_6) kept_q <= kept;
     beat_valid  <= emit_6;
     beat_header <= place_6.header;
     beat_index  <= place_6.index;
     beat_lanes  <= lanes_6;
-    beat_data   <= merged;
+    if (emit_6) beat_data <= merged;
     beat_job    <= job_6;
     done        <= done_6;
     done_error  <= place_6.error;

@@ -102,6 +102,7 @@ module transmit_gather
     output logic [QUEUE_W-1:0] visit_queue,
     input  logic [  JOB_W-1:0] owner_of,
     output logic [QUEUE_W-1:0] owner,          // whose job that is
+    output logic               rests,        // and none waits for its time
     output logic               idle
 );
 
@@ -175,7 +176,8 @@ module transmit_gather
   state_t state_q;
 
   // ------------------------------------------------------------------------------------------------ whose turn it is
-  logic turn_valid, turns_idle, add_again, early, charging, ends, drops, charge, parks_q, back_valid, pace_idle;
+  logic turn_valid, turns_idle, add_again, early, charging, ends, drops, charge, parks_q, back_valid, pace_rests;
+  logic pace_idle;
   logic [QUEUE_W-1:0] turn_queue, queue_q, back_queue;
   logic [FRAME_W-1:0] charge_bytes;
   wire take = state_q == WAIT && turn_valid && !wipe;
@@ -221,6 +223,7 @@ module transmit_gather
       .back_ready  (!fresh_valid && !add_again),
       .back_queue,
       .wake_ns,
+      .rests       (pace_rests),
       .idle        (pace_idle)
   );
 
@@ -442,6 +445,7 @@ module transmit_gather
   assign begun_jobs    = used_jobs_q;
   assign visit         = state_q != WAIT;
   assign visit_queue   = queue_q;
+  assign rests         = idle && pace_rests;
   assign idle          = state_q == WAIT && turns_idle && pace_idle && !fresh_valid && !fail_q && give_q == '0;
 
   assign piece_valid = state_q == VISIT && rest_q.valid && !full && (!rest_q.empty || rest_q.last);

@@ -157,15 +157,21 @@ module transmit_output
     low_2       <= low_1;
     high_lane_2 <= high_lane_1;
     low_lane_2  <= low_lane_1;
-    data_2      <= read_data;
+    if (valid_1) data_2 <= read_data;
     valid_3     <= valid_2;
-    last_3      <= last_2;
-    queue_3     <= queue_2;
-    request_3   <= request_2;
-    keep_3      <= last_2 && rest_2 != '0 ? ~({BYTES{1'b1}} << rest_2) : '1;
-    for (int unsigned i = 0; i < BYTES; i++) begin
-      data_3[8*i+:8] <= high_2 && high_lane_2 == LANE_W'(i) ? value_2[15:8] :
-                        low_2 && low_lane_2 == LANE_W'(i) ? value_2[7:0] : data_2[8*i+:8];
+    if (valid_2) begin
+      automatic logic [DATA_W-1:0] patched = data_2;
+      if (high_2 || low_2) begin
+        for (int unsigned i = 0; i < BYTES; i++) begin
+          if (high_2 && high_lane_2 == LANE_W'(i)) patched[8*i+:8] = value_2[15:8];
+          else if (low_2 && low_lane_2 == LANE_W'(i)) patched[8*i+:8] = value_2[7:0];
+        end
+      end
+      last_3    <= last_2;
+      queue_3   <= queue_2;
+      request_3 <= request_2;
+      keep_3    <= last_2 && rest_2 != '0 ? ~({BYTES{1'b1}} << rest_2) : '1;
+      data_3    <= patched;
     end
     if (rst) begin
       valid_1 <= 1'b0;

@@ -43,6 +43,7 @@ module transmit_pace
     output logic [QUEUE_W-1:0]     back_queue,
 
     output logic [63:0]            wake_ns,       // no queue comes back before; all ones: none is parked
+    output logic                   rests,         // none is parked
     output logic                   idle           // queues may be parked
 );
 
@@ -206,7 +207,7 @@ module transmit_pace
   logic [63:0] found_q, least_q, wake_q;
   wire bit_clear = state_q == GIVE && back_ready && !park;
   wire ends = 32'(at_q) == QUEUES - 1;
-  wire rests = settled_q && !any_q && at_q == '0;     // none is parked
+  assign rests = settled_q && !any_q && at_q == '0;
   wire next = (state_q == LOOK && !parked && !rests) || (state_q == TEST && !due_now_q) || bit_clear;
   wire news = park || set_now;
 

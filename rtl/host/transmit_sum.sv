@@ -87,7 +87,6 @@ module transmit_sum
     index_0 <= s_index;
     start_0 <= start;
     lanes_0 <= s_lanes;
-    data_0  <= s_data;
     if (rst) begin
       valid_0 <= 1'b0;
       done_0  <= 1'b0;
@@ -112,14 +111,13 @@ module transmit_sum
     some_1  <= 16'(index_0) == start_beat;
     from_1  <= start_0[LANE_W-1:0];
     lanes_1 <= lanes_0;
-    data_1  <= data_0;
     valid_2 <= valid_1;
     done_2  <= done_1;
     first_2 <= first_1;
     job_2   <= job_1;
-    data_2  <= data_1;
-    for (int unsigned i = 0; i < BYTES; i++) begin
-      counts_2[i] <= !none_1 && !(some_1 && LANE_W'(i) < from_1) && (LANE_W + 1)'(i) < lanes_1;
+    if (s_valid || valid_0 || valid_1) {data_2, data_1, data_0} <= {data_1, data_0, s_data};
+    if (valid_1) begin
+      counts_2 <= none_1 ? '0 : ({BYTES{1'b1}} << (some_1 ? from_1 : '0)) & ~({BYTES{1'b1}} << lanes_1);
     end
     if (rst) begin
       valid_1 <= 1'b0;
@@ -140,6 +138,7 @@ module transmit_sum
       .DATA_W(DATA_W)
   ) u_words (
       .clk,
+      .valid (valid_2),
       .data  (data_2),
       .counts(counts_2),
       .sum   (sum_4)

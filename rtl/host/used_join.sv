@@ -26,6 +26,7 @@ module used_join #(
     input  logic                        s_alone,
     input  logic [63:4]                 s_addr,      // of its descriptor
     input  logic [63:0]                 s_data,
+    output logic                        holds,       // one for which others may follow
     output logic [$clog2(WRITES+1)-1:0] count,
 
     output logic                        aw_valid,
@@ -95,6 +96,7 @@ module used_join #(
     if (rst) valid_q <= 1'b0;
   end
 
+  assign holds = valid_q;
   assign count = aw_count > w_count ? aw_count : w_count;
   stream_fifo #(
       .WIDTH(ID_W + FUNCTION_W + 60),

@@ -15,6 +15,7 @@ module used_order #(
     input  logic                  clk,
     input  logic                  rst,
     output logic                  ready,
+    output logic                  rests,          // the spare ID is known
 
     input  logic                  begin_valid,
     input  logic [FUNCTION_W-1:0] begin_function,
@@ -52,6 +53,7 @@ module used_order #(
   count_t [READERS-1:0] went_in, came_out;
 
   assign ready = ready_q;
+  assign rests = spare_valid_q;
   assign home  = id_t'(begin_function);
   assign in_at = {id_q, spare_q, home};
   assign out_at = {end_id, spare_q, home};

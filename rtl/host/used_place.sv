@@ -205,7 +205,7 @@ module used_place
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
     if (!rst) assert (!set_valid || !set_q || set_writes) else $error("%m: queues are set in successive cycles");
-    if (!rst) assert (!take || turn) else $error("%m: a chain is taken out of turn");
+    if (!rst) assert (!taken_q || !turn) else $error("%m: a chain is taken out of turn");
     if (!rst && taken_q && !again_q && !failed) begin
       assert (chain_q.slots != '0 && chain_q.slots <= size) else $error("%m: a chain of %0d slots", chain_q.slots);
     end

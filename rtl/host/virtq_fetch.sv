@@ -33,6 +33,7 @@ module virtq_fetch
     parameter int unsigned DEPTH = 64,      // buffers kept of a queue
     parameter int unsigned READS = 16,
     parameter int unsigned BURST = 32,
+    parameter bit GATED = 1'b0,             // a clock gate: see clock_gate
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned BYTES = DATA_W / 8
 ) (
@@ -73,12 +74,29 @@ module virtq_fetch
   localparam int unsigned WIPES = QUEUES > READS ? QUEUES : READS;
   localparam int unsigned WIPE_W = $clog2(WIPES + 1);
 
+  // While fetches only wait for host memory, the clock rests.
+  logic gated, rests;
+  logic [QUEUE_W-1:0] probe_queue_q;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // until probe_quiet is of the state that is left
+      .WATCHED(10)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (set_valid || bell_valid || open_valid || m_rsp.rvalid || m_rsp.bvalid || probe_queue != probe_queue_q ||
+               !rests),
+      .watched({probe_quiet, m_req.arvalid, m_req.awvalid, m_req.wvalid, fresh_valid, open_ready, buffer_valid,
+                buffer_none, rests, idle}),
+      .gated
+  );
+
   // ------------------------------------------------------------------------------------------- RAMs begin with zeros
   logic [WIPE_W-1:0] wipe_at_q;
   wire wipe = wipe_at_q != WIPE_W'(WIPES);
   wire [QUEUE_W-1:0] wipe_queue = QUEUE_W'(32'(wipe_at_q) < QUEUES ? wipe_at_q : '0);
   wire [SLOT_W-1:0] wipe_slot = SLOT_W'(wipe_at_q);
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (wipe) wipe_at_q <= wipe_at_q + 1'b1;
     if (rst) wipe_at_q <= '0;
   end
@@ -109,7 +127,7 @@ module virtq_fetch
       .WIDTH($bits(queue_t)),
       .DEPTH(QUEUES)
   ) u_config (
-      .clk,
+      .clk(gated),
       .wr_en  (set_valid || wipe),
       .wr_addr(wipe ? wipe_queue : set_queue),
       .wr_data(wipe ? '0 : config_set),
@@ -121,7 +139,7 @@ module virtq_fetch
       .WIDTH($bits(progress_t)),
       .DEPTH(QUEUES)
   ) u_progress (
-      .clk,
+      .clk(gated),
       .wr_en  (restart || end_valid || wipe),
       .wr_addr(wipe ? wipe_queue : restart ? set_queue : end_queue),
       .wr_data(wipe ? '0 : restart ? progress_set : end_progress),
@@ -130,12 +148,11 @@ module virtq_fetch
       .rd_data(progress_data)
   );
 
-  logic [QUEUE_W-1:0] probe_queue_q;
   virtq_fetch_flags #(
       .QUEUES(QUEUES),
       .READERS(3)
   ) u_busy (
-      .clk,
+      .clk(gated),
       .wipe,
       .wipe_queue,
       .set        (fetch_valid),
@@ -149,7 +166,7 @@ module virtq_fetch
   logic probe_mid;
   logic [2:0] quiet_q;
   assign probe_quiet = quiet_q[2];
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     probe_queue_q <= probe_queue;
     quiet_q       <= {quiet_q[1:0], !probe_busy && !probe_mid && !wipe};
   end
@@ -162,7 +179,7 @@ module virtq_fetch
   fetch_t fetch;
   job_t job;
   wire end_hold = set_valid || set_turn_q || visit_turn;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (!visit_turn) set_turn_q <= 1'b0;
     if (restart) begin
       set_turn_q  <= 1'b1;
@@ -180,7 +197,7 @@ module virtq_fetch
       .READS(READS),
       .BURST(BURST)
   ) u_turns (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_queue,
@@ -207,9 +224,10 @@ module virtq_fetch
 
   // --------------------------------------------------------------------------------------------------------- fetches
   logic [SLOT_W-1:0] job_slot, done_slot, rd_slot, end_slot;
+  logic rd_en;
   logic [BEAT_W-1:0] rd_beat;
   logic [DATA_W-1:0] rd_data;
-  logic done_valid, done_ready, done_failed, end_fresh, bus_idle, parse_idle;
+  logic done_valid, done_ready, done_failed, end_fresh, bus_rests, bus_idle, parse_idle;
   logic [5:0] done_seen;
   logic [QUEUE_W-1:0] done_queue;
   fetch_t done_fetch;
@@ -219,7 +237,7 @@ module virtq_fetch
       .READS (READS),
       .BURST (BURST)
   ) u_bus (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_slot,
@@ -233,6 +251,7 @@ module virtq_fetch
       .done_seen,
       .free_valid(end_valid),
       .free_slot (end_slot),
+      .rd_en,
       .rd_slot,
       .rd_beat,
       .rd_data,
@@ -241,13 +260,14 @@ module virtq_fetch
       .m_wstrb,
       .m_rsp,
       .m_rdata,
+      .rests     (bus_rests),
       .idle      (bus_idle)
   );
   ram_dist #(
       .WIDTH(QUEUE_W + $bits(fetch_t)),
       .DEPTH(READS)
   ) u_fetches (
-      .clk,
+      .clk(gated),
       .wr_en  (fetch_valid),
       .wr_addr(job_slot),
       .wr_data({fetch_queue, fetch}),
@@ -266,7 +286,7 @@ module virtq_fetch
       .BURST(BURST),
       .WRITABLE(WRITABLE)
   ) u_parse (
-      .clk,
+      .clk(gated),
       .rst,
       .hold        (end_hold),
       .done_valid,
@@ -276,6 +296,7 @@ module virtq_fetch
       .done_seen,
       .done_queue,
       .done_fetch,
+      .rd_en,
       .rd_slot,
       .rd_beat,
       .rd_data,
@@ -298,7 +319,7 @@ module virtq_fetch
   logic [2:0][QUEUE_W-1:0] fresh_queue_q;
   assign fresh_valid = fresh_q[2];
   assign fresh_queue = fresh_queue_q[2];
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     fresh_q       <= {fresh_q[1:0], end_valid && end_fresh};
     fresh_queue_q <= {fresh_queue_q[1:0], end_queue};
     if (rst) fresh_q <= '0;
@@ -308,7 +329,7 @@ module virtq_fetch
       .QUEUES(QUEUES),
       .DEPTH (DEPTH)
   ) u_visit (
-      .clk,
+      .clk(gated),
       .rst,
       .wipe,
       .wipe_queue,
@@ -340,14 +361,15 @@ module virtq_fetch
       .idle       (visit_idle)
   );
 
-  assign idle = !wipe && turns_idle && bus_idle && parse_idle && visit_idle && !set_turn_q && fresh_q == '0;
+  assign rests = !wipe && turns_idle && bus_rests && parse_idle && visit_idle && !set_turn_q && fresh_q == '0;
+  assign idle  = rests && bus_idle;
 
 `ifndef SYNTHESIS
   logic checks;
   first_reset u_first_reset (.clk, .rst, .checks);
 
   logic [QUEUES-1:0] fetches_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (end_valid) fetches_q[end_queue] <= 1'b0;
     if (fetch_valid) fetches_q[fetch_queue] <= 1'b1;
     if (rst) fetches_q <= '0;

@@ -32,6 +32,7 @@ module virtq_fetch_bus
     output logic [5:0]        done_seen,   // descriptors in a row that are available, were they heads
     input  logic              free_valid,  // a fetch's data are no longer needed
     input  logic [SLOT_W-1:0] free_slot,
+    input  logic              rd_en,
     input  logic [SLOT_W-1:0] rd_slot,
     input  logic [BEAT_W-1:0] rd_beat,
     output logic [DATA_W-1:0] rd_data,     // in the next cycle
@@ -43,6 +44,7 @@ module virtq_fetch_bus
     input  axi_rsp_t          m_rsp,       // IDs are not longer than the numbers
     // verilator lint_on UNUSEDSIGNAL
     input  logic [DATA_W-1:0] m_rdata,
+    output logic              rests,       // nothing is to be done until host memory answers
     output logic              idle         // no fetch under way
 );
 
@@ -223,11 +225,13 @@ module virtq_fetch_bus
   slot_t r_slot_q;
   logic [DATA_W-1:0] r_data_q;
   always_ff @(posedge clk) begin
-    r_q      <= m_rsp.rvalid;
-    r_slot_q <= slot_t'(m_rsp.rid);
-    r_last_q <= m_rsp.rlast;
-    r_bad_q  <= m_rsp.rresp >= SLVERR;
-    r_data_q <= m_rdata;
+    r_q <= m_rsp.rvalid;
+    if (m_rsp.rvalid) begin
+      r_slot_q <= slot_t'(m_rsp.rid);
+      r_last_q <= m_rsp.rlast;
+      r_bad_q  <= m_rsp.rresp >= SLVERR;
+      r_data_q <= m_rdata;
+    end
     if (rst) r_q <= 1'b0;
   end
 
@@ -304,7 +308,7 @@ module virtq_fetch_bus
       .wr_en  (r_q),
       .wr_addr(AT_W'({r_slot_q, arrival.beat} >> (BEAT_W - $clog2(BEATS)))),
       .wr_data(r_data_q),
-      .rd_en  (1'b1),
+      .rd_en,
       .rd_addr(AT_W'({rd_slot, rd_beat} >> (BEAT_W - $clog2(BEATS)))),
       .rd_data
   );
@@ -364,6 +368,8 @@ module virtq_fetch_bus
   );
   assign done_failed = failed_q[done_slot];
   assign idle        = used_q == '0;
+  assign rests       = !(asks_q || flags_q || ask_valid || write_valid || m_req.arvalid || m_req.awvalid || m_req.wvalid ||
+                         r_q || answer_valid || done_valid);
 
 `ifndef SYNTHESIS
   logic checks;

@@ -29,6 +29,7 @@ module virtq_fetch_parse
     input  logic [5:0]         done_seen,
     input  logic [QUEUE_W-1:0] done_queue,    // these two of the same fetch
     input  fetch_t             done_fetch,
+    output logic               rd_en,
     output logic [ SLOT_W-1:0] rd_slot,
     output logic [ BEAT_W-1:0] rd_beat,
     input  logic [ DATA_W-1:0] rd_data,
@@ -91,6 +92,7 @@ module virtq_fetch_parse
   wire take = step_q == TAKE && here_q && !failed_q;
 
   assign done_ready = step_q == WAIT;
+  assign rd_en      = ask;
   assign rd_slot    = end_slot;
   assign rd_beat    = BEAT_W'(32'(lane_q) / LANES);
 
@@ -98,7 +100,7 @@ module virtq_fetch_parse
     word_q <= ask && !stop;
     sel_q  <= 5'(32'(lane_q) % LANES);
     here_q <= word_q && !stop;
-    raw_q  <= rd_data[128*32'(sel_q)+:128];
+    if (word_q) raw_q <= rd_data[128*32'(sel_q)+:128];
     if (ask) begin
       lane_q  <= lane_q + 1'b1;
       ask_q  <= ask_q - 1'b1;
@@ -169,7 +171,7 @@ module virtq_fetch_parse
 
   always_comb begin
     fault = FAULT_NONE;
-    if (failed_q) begin
+    if (step_q == TAKE && failed_q) begin
       fault = FAULT_MEMORY;
     end else if (none || !take) begin
       fault = FAULT_NONE;
@@ -238,9 +240,11 @@ module virtq_fetch_parse
 
   always_ff @(posedge clk) begin
     buffer_valid <= step_q == TAKE && emit;
-    buffer_queue <= end_queue;
-    buffer_place <= from_q.put;
-    buffer       <= emitted;
+    if (emit) begin
+      buffer_queue <= end_queue;
+      buffer_place <= from_q.put;
+      buffer       <= emitted;
+    end
     if (rst) buffer_valid <= 1'b0;
   end
 

@@ -27,6 +27,7 @@ module virtq_used
     parameter int unsigned DATA_W = 512,
     parameter int unsigned IDS = 32,
     parameter int unsigned ELEMENTS = 256,
+    parameter bit GATED = 1'b0,              // a clock gate: see clock_gate
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
     localparam int unsigned BYTES = DATA_W / 8
 ) (
@@ -103,8 +104,35 @@ module virtq_used
   typedef logic [ELEMENT_W:0] count_t;
 
   // Chains begin, and answers are taken, every other cycle: each finds the state that the one before left.
-  logic turn_q;
-  always_ff @(posedge clk) turn_q <= !turn_q && !rst;
+  logic phase_q, turn_q;  // the same, but that turn_q is behind the gate
+  always_ff @(posedge clk) phase_q <= !phase_q && !rst;
+
+  // While elements only wait for host memory, the clock rests.
+  typedef struct packed {
+    queue_t      probe;
+    queue_t      place;
+    queue_t      room;
+    logic [15:0] begun;
+    logic [15:0] begun_all;
+  } asked_t;
+  logic gated, rests;
+  asked_t asked_q;
+  wire asked_t asked = {probe_queue, place_queue, room_queue, room_begun, room_begun_all};
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(8),  // until all that is told is of the state that is left
+      .WATCHED($bits(place_t) + 8)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (set_valid || used_valid || axi_rsp.bvalid || asked != asked_q || !rests),
+      .watched({place_next, probe_quiet, room, done_valid, fail_valid, axi_req.awvalid, axi_req.wvalid, rests, idle}),
+      .gated
+  );
+  always_ff @(posedge gated) begin
+    turn_q  <= !phase_q && !rst;
+    asked_q <= asked;
+  end
 
   wire set_on = set_valid && set.enabled;
 
@@ -117,7 +145,7 @@ module virtq_used
   number_pool #(
       .COUNT(ELEMENTS)
   ) u_entries (
-      .clk,
+      .clk(gated),
       .rst,
       .lend_valid,
       .lend_ready(entry_ready),
@@ -127,7 +155,7 @@ module virtq_used
       .free      (),
       .idle      ()
   );
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (entry_ready) begin
       entry_valid_q <= lend_valid;
       entry_q       <= lend;
@@ -143,7 +171,7 @@ module virtq_used
   localparam int unsigned OUT = 8;
   localparam int unsigned IN_FLIGHT = 4;  // elements between here and the queue to the bus
   logic [$clog2(OUT+1)-1:0] out_count;
-  logic queues_ready, functions_ready, order_ready, failed;
+  logic queues_ready, functions_ready, order_ready, order_rests, failed;
   logic again_valid, takes, again_q1;
   element_t again_element;
   queue_t again_queue, queue_q1;
@@ -151,21 +179,21 @@ module virtq_used
   place_t again_place;
   logic [15:0] again_id;
   logic [31:0] again_bytes;
-  // Known a cycle before: whether any may be taken, and whether that is a new chain.
+  // Known a cycle before: whether any may be taken when it is its turn, and whether that is a new chain.
   logic may_q, new_q, takes_q1;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     takes_q1 <= takes;
-    may_q    <= !turn_q && 32'(out_count) <= OUT - IN_FLIGHT;
-    new_q    <= !turn_q && 32'(out_count) <= OUT - IN_FLIGHT && !again_valid &&
+    may_q    <= 32'(out_count) <= OUT - IN_FLIGHT;
+    new_q    <= 32'(out_count) <= OUT - IN_FLIGHT && !again_valid &&
         (lend_valid || (entry_valid_q && !takes_q1)) && queues_ready && functions_ready && order_ready;
     if (rst) begin
       may_q <= 1'b0;
       new_q <= 1'b0;
     end
   end
-  wire takes_again = may_q && !new_q && again_valid;
-  assign used_ready = new_q;
-  assign takes      = takes_again || (used_valid && new_q);
+  wire takes_again = phase_q && may_q && !new_q && again_valid;
+  assign used_ready = phase_q && new_q;
+  assign takes      = takes_again || (used_valid && used_ready);
   wire queue_t take_queue = new_q ? used_queue : again_queue;
   used_t taken;
   always_comb begin
@@ -198,7 +226,7 @@ module virtq_used
   used_place #(
       .QUEUES(QUEUES)
   ) u_place (
-      .clk,
+      .clk(gated),
       .rst,
       .turn      (turn_q),
       .set_valid (set_on),
@@ -233,7 +261,7 @@ module virtq_used
   function_t function_q2, function_q3, function_q4;
   logic [63:4] addr_q3, addr_q4;
   logic [63:0] data_q3, data_q4;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     again_q1         <= takes_again;
     again_element_q1 <= again_element;
     queue_q1         <= take_queue;
@@ -268,7 +296,7 @@ module virtq_used
   wire [16:0] claims = 17'(room_count) + 17'(room_begun);
   logic [16:0] unclaimed_q;
   logic shares_q;  // some are left beyond the others' own
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     probe_queue_q   <= probe_queue;
     room_function_q <= room_function;
     probe_quiet     <= queues_ready && probe_count == '0;
@@ -288,7 +316,7 @@ module virtq_used
       .KEYS (QUEUES),
       .WIDTH(ELEMENT_W + 1)
   ) u_queues (
-      .clk,
+      .clk(gated),
       .rst,
       .ready     (queues_ready),
       .add_valid (begins),
@@ -303,7 +331,7 @@ module virtq_used
       .WIDTH(ELEMENT_W + 1),
       .LOOKS(2)
   ) u_functions (
-      .clk,
+      .clk(gated),
       .rst,
       .ready     (functions_ready),
       .add_valid (begins),
@@ -317,7 +345,7 @@ module virtq_used
   // -------------------------------------------------------------------------------------------------------- to the bus
   logic [ID_W-1:0] begin_id, out_id, answer_id;
   function_t out_function;
-  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, aw_valid, w_valid;
+  logic answer_valid, answer_ready, answer_error, answer_room, answer_second, aw_valid, w_valid, join_holds;
   element_t answer_element;
   logic [63:4] out_addr;
   logic [LANE_W-1:0] out_first, out_last, following;
@@ -328,9 +356,10 @@ module virtq_used
       .IDS      (IDS),
       .ELEMENTS (ELEMENTS)
   ) u_order (
-      .clk,
+      .clk(gated),
       .rst,
       .ready         (order_ready),
+      .rests         (order_rests),
       .begin_valid   (valid_q3),
       .begin_function(function_q3),
       .begin_alone   (!again_q3 && alone_count == '0),
@@ -350,7 +379,7 @@ module virtq_used
       .LANES     (LANES),
       .WRITES    (OUT)
   ) u_join (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid    (valid_q4),
       .s_id       (begin_id),
@@ -359,6 +388,7 @@ module virtq_used
       .s_alone    (again_q4),
       .s_addr     (addr_q4),
       .s_data     (data_q4),
+      .holds      (join_holds),
       .count      (out_count),
       .aw_valid,
       .aw_ready   (axi_rsp.awready),
@@ -399,7 +429,7 @@ module virtq_used
   logic answer_idle, applied_q, amid_q;
   logic [LANE_W-1:0] left_q;
   wire [LANE_W-1:0] left = amid_q ? left_q : following;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     applied_q <= answer_valid && answer_ready;
     if (applied_q) begin
       amid_q <= left != '0;
@@ -412,7 +442,7 @@ module virtq_used
   end
   logic bvalid_q, berror_q;
   logic [ID_W-1:0] bid_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     bvalid_q <= axi_rsp.bvalid;
     berror_q <= axi_rsp.bresp[1];
     bid_q    <= ID_W'(axi_rsp.bid);
@@ -422,7 +452,7 @@ module virtq_used
       .WIDTH(ID_W + 1),
       .DEPTH(ELEMENTS)
   ) u_answers (
-      .clk,
+      .clk(gated),
       .rst,
       .s_valid(bvalid_q),
       .s_ready(answer_room),
@@ -439,7 +469,7 @@ module virtq_used
       .PAIRS   (PAIRS),
       .ELEMENTS(ELEMENTS)
   ) u_answer (
-      .clk,
+      .clk(gated),
       .rst,
       .turn        (turn_q),
       .set_valid   (set_on),
@@ -476,11 +506,13 @@ module virtq_used
       .idle        (answer_idle)
   );
   assign fail_fault = FAULT_MEMORY;
+  assign rests      = place_idle && answer_idle && queues_ready && functions_ready && order_ready && order_rests &&
+      !(takes_q1 || valid_q3 || valid_q4 || join_holds || aw_valid || w_valid || bvalid_q || answer_valid || applied_q);
   assign idle       = free_q == count_t'(ELEMENTS) && place_idle && answer_idle && queues_ready
       && functions_ready && order_ready;
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     if (!rst) assert (!bvalid_q || answer_room) else $error("%m: an answer without a write");
   end
 `else

@@ -17,6 +17,7 @@ module nic_engine
     parameter int unsigned PAIRS = 1,
     parameter int unsigned STATIONS = 1024,
     parameter int unsigned STORE_KB = 32,    // of each port and way
+    parameter bit GATED = 1'b0,              // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned QUEUES = FUNCTIONS * PAIRS,
     localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1
@@ -88,6 +89,18 @@ module nic_engine
   logic [VF_W-1:0] op_vf;
   table_answer_t [1:0] op_answers;
   port_event_t [PORTS-1:0] port_told;
+  logic control_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // between a register's access and its answer
+      .WATCHED($bits(axil_rsp_t) + 4)
+  ) u_control_gate (
+      .clk,
+      .rst,
+      .work   (!axil_quiet(axil_req, axil_rsp) || !control_idle),
+      .watched({axil_rsp, vf_write.valid, pair_write.valid, op_valid, control_idle}),
+      .gated  (control_clk)
+  );
 
   // Both ways have a table, with the same operations from the same reset on: they answer the same at the same time.
   nic_control #(
@@ -96,7 +109,7 @@ module nic_engine
       .PAIRS(PAIRS),
       .STATIONS(STATIONS)
   ) u_control (
-      .clk,
+      .clk(control_clk),
       .rst,
       .axil_req,
       .axil_rsp,
@@ -133,11 +146,23 @@ module nic_engine
 
     assign numbers[p] = PORT_W'(p);
 
+    logic port_clk;  // of both its ways
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(6)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (rx_tvalid[p] || !ingress_idle[p] || send_valid[p] || !egress_idle[p]),
+        .watched({rx_tready[p], port_valid[p], received.taken, tx_tvalid[p], ingress_idle[p], egress_idle[p]}),
+        .gated  (port_clk)
+    );
+
     ingress_port #(
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB)
     ) u_ingress (
-        .clk,
+        .clk(port_clk),
         .rst,
         .receiving    (enabled[p]),
         .hold         (hold[p]),
@@ -161,7 +186,7 @@ module nic_engine
         .STORE_KB(STORE_KB),
         .PORT(p)
     ) u_egress (
-        .clk,
+        .clk(port_clk),
         .rst,
         .time_ns,
         .s_axis_tvalid(send_valid[p]),
@@ -189,12 +214,13 @@ module nic_engine
         };
   end
 
+  logic [1:0] way_clk;  // of way 0 and what comes in by ports; of way 1
   stream_arbiter #(
       .INPUTS(PORTS),
       .DATA_W(DATA_W),
       .USER_W(PORT_W)
   ) u_ports (
-      .clk,
+      .clk(way_clk[0]),
       .rst,
       .s_axis_tvalid(port_valid),
       .s_axis_tready(port_ready),
@@ -223,7 +249,7 @@ module nic_engine
       .WIDTH($bits(vf_t)),
       .DEPTH(FUNCTIONS)
   ) u_senders (
-      .clk,
+      .clk(control_clk),
       .wr_en  (vf_write.valid),
       .wr_addr(vf_write.number[ADDR_W-1:0]),
       .wr_data(vf_write.vf),
@@ -236,6 +262,17 @@ module nic_engine
   assign origin[1]        = '{drop: !vf.enabled, from_vf: 1'b1, vf: sender, port: vf.uplink};
 
   for (genvar way = 0; way < 2; way++) begin : gen_way
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(5)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (in_valid[way] || (way == 0 && (port_valid != '0 || !ports_idle)) || !path_idle[way] ||
+                 op_valid || vf_write.valid || pair_write.valid),
+        .watched({in_ready[way], out_valid[way], op_readies[way], op_dones[way], path_idle[way]}),
+        .gated  (way_clk[way])
+    );
     nic_path #(
         .DATA_W(DATA_W),
         .FUNCTIONS(FUNCTIONS),
@@ -243,7 +280,7 @@ module nic_engine
         .STATIONS(STATIONS),
         .DEPTH(DEPTH)
     ) u_path (
-        .clk,
+        .clk(way_clk[way]),
         .rst,
         .vf_write,
         .pair_write,
@@ -275,7 +312,7 @@ module nic_engine
   // To functions, from both ways
   logic [1:0] host_valid, host_ready;
   logic [1:0][QUEUE_W-1:0] queues;
-  logic host_idle;
+  logic host_idle, host_clk;
 
   always_comb begin
     for (int unsigned way = 0; way < 2; way++) begin
@@ -285,12 +322,22 @@ module nic_engine
   end
   assign out_ready = {copy[1].to_port ? |(send_valid & send_ready) : host_ready[1], host_ready[0]};
 
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(2)
+  ) u_host_gate (
+      .clk,
+      .rst,
+      .work   (host_valid != '0 || !host_idle),
+      .watched({to_host_tvalid, host_idle}),
+      .gated  (host_clk)
+  );
   stream_arbiter #(
       .INPUTS(2),
       .DATA_W(DATA_W),
       .USER_W(QUEUE_W)
   ) u_host (
-      .clk,
+      .clk(host_clk),
       .rst,
       .s_axis_tvalid(host_valid),
       .s_axis_tready(host_ready),

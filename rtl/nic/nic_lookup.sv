@@ -100,6 +100,7 @@ module nic_lookup
 
   frame_t [EXACT_LATENCY-1:0] frame_q;
   logic [EXACT_LATENCY-HASH_AT-1:0][HASH_W-1:0] hash_q;
+  logic [EXACT_LATENCY-2:0] there_q;  // a frame, so many cycles after its end
   logic hit, table_idle, key_idle, hash_idle, tuple_valid;
   logic [VF_W-1:0] vf;
   logic [rpu_fabric_pkg::TUPLE_W-1:0] tuple;
@@ -156,8 +157,12 @@ module nic_lookup
   );
 
   always_ff @(posedge clk) begin
-    frame_q <= {frame_q[EXACT_LATENCY-2:0], frame};
-    hash_q  <= {hash_q[EXACT_LATENCY-HASH_AT-2:0], hash[HASH_W-1:0]};
+    there_q <= {there_q[EXACT_LATENCY-3:0], ended_q};
+    if (ended_q || there_q != '0) begin
+      frame_q <= {frame_q[EXACT_LATENCY-2:0], frame};
+      hash_q  <= {hash_q[EXACT_LATENCY-HASH_AT-2:0], hash[HASH_W-1:0]};
+    end
+    if (rst) there_q <= '0;
   end
 
   wire frame_t told = frame_q[EXACT_LATENCY-1];

@@ -39,7 +39,7 @@ module rpu_flow_key
 
   // ---------------------------------------------------------------------------------------------- first beats
   // verilator lint_off UNUSEDSIGNAL
-  logic [BEATS-1:0][DATA_W-1:0] head_q;  // those that no header has its fields in are left out in synthesis
+  logic [BEATS*DATA_W-1:0] head_q;  // those that no header has its fields in are left out in synthesis
   // verilator lint_on UNUSEDSIGNAL
   logic [BEAT_W-1:0] beat_q;
   logic [LEN_W-1:0] len_q;
@@ -48,7 +48,7 @@ module rpu_flow_key
   always_ff @(posedge clk) begin
     end_q <= s_taken && s_last;
     if (s_taken) begin
-      for (int unsigned i = 0; i < BEATS; i++) if (beat_q == BEAT_W'(i)) head_q[i] <= s_data;
+      for (int unsigned i = 0; i < BEATS; i++) if (beat_q == BEAT_W'(i)) head_q[DATA_W*i+:DATA_W] <= s_data;
       if (beat_q != BEAT_W'(BEATS)) begin
         beat_q <= beat_q + 1'b1;
         len_q  <= LEN_W'(beat_q * KEEP_W) + LEN_W'(beat_bytes);
@@ -79,18 +79,12 @@ module rpu_flow_key
   logic [LEN_W-1:0] ip_len;  // bytes there are of it
 
   always_comb begin
-    ip     = '0;
     kind   = second_tag ? type_at(head_q, 20) : first_tag ? type_at(head_q, 16) : type_at(head_q, 12);
     ip_len = len_q - (second_tag ? LEN_W'(22) : first_tag ? LEN_W'(18) : LEN_W'(14));
     if (len_q < (second_tag ? LEN_W'(22) : first_tag ? LEN_W'(18) : LEN_W'(14))) ip_len = '0;
-    for (int unsigned i = 0; i < IP_MAX; i++) begin
-      ip[i] = second_tag ? byte_at(22 + i) : first_tag ? byte_at(18 + i) : byte_at(14 + i);
-    end
+    ip = 'x;  // nobody looks then
+    if (end_q) ip = second_tag ? head_q[8*22+:8*IP_MAX] : first_tag ? head_q[8*18+:8*IP_MAX] : head_q[8*14+:8*IP_MAX];
   end
-
-  function automatic logic [7:0] byte_at(int unsigned at);
-    return head_q[at/KEEP_W][8*(at%KEEP_W)+:8];
-  endfunction
 
   wire [3:0] words = ip[0][3:0];  // of an IPv4 header
   wire is_v4 = kind == 16'h0800 && ip[0][7:4] == 4'd4 && words >= 4'd5 && ip_len >= LEN_W'(20);
