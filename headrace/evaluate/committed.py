@@ -86,8 +86,8 @@ MEASUREMENTS = {
         _fit("size", ("bpf_core", "filter_card", "capture_engine"), _TABLES),
         Measurement(
             "bench sim",
-            ("filter_card",),
-            ("filter",),
+            ("filter_card", "switch_card", "nic_card", "rpu_card", "bridge_card"),
+            ("filter", "switch", "nic", "rpu", "bridge"),
             (f"{_BENCH}.simulator.run",),
             ("sim/**/*.h", "sim/**/*.cpp"),
             _TABLES,

@@ -37,7 +37,7 @@ BASE = "1e1770b"
 T = TypeVar("T")
 
 _PACKETS = 100
-_COMMAND = "import sys; from headrace.cli import main; sys.exit(main())"
+COMMAND = "import sys; from headrace.cli import main; sys.exit(main())"
 # Earlier versions compile the harness into each model.
 _PREPARE = """
 try:
@@ -137,7 +137,7 @@ def _rows(here: Tree, there: Tree, folder: Path, full: bool, demanded: bool, pro
     def build(tree: Tree) -> Cost:
         shutil.rmtree(folder / caches[tree], ignore_errors=True)
         shutil.copytree(folder / f"{caches[tree]}-ready", folder / caches[tree])
-        return tree.run(_COMMAND, "build", "filter", folder=folder, cache=caches[tree])
+        return tree.run(COMMAND, "build", "filter", folder=folder, cache=caches[tree])
 
     def calls(tree: Tree) -> tuple[float, float]:
         run_us, look_us = tree.run(_CALLS, folder=folder, cache=caches[tree]).output.split()
@@ -147,7 +147,7 @@ def _rows(here: Tree, there: Tree, folder: Path, full: bool, demanded: bool, pro
     command = ("filter", "tcp port 80", str(capture), "-w", str(folder / "out.pcap"))
 
     def filtered(tree: Tree) -> float:
-        return tree.run(_COMMAND, *command, folder=folder, cache=caches[tree]).processor_s * 1e3
+        return tree.run(COMMAND, *command, folder=folder, cache=caches[tree]).processor_s * 1e3
 
     def pairs(what: str, rounds: int, measure: Callable[[Tree], T]) -> list[tuple[T, T]]:
         found = []

@@ -49,6 +49,9 @@ _NAMES = {
     "size-fit.mhz": r"filter core of 32 KB, ECP5: Fmax",
     "sim.none": r".*none accepted",
     "sim.all": r".*all accepted and written",
+    "sim.frames": r".*1,514-byte frames",
+    "sim.ping": r"round trip of a ping through the switch",
+    "sim.tcp": r"iperf3 TCP through the switch",
 }
 """Rows by what they begin with."""
 _NOTED = {"size.default_luts": (r"memories of the default's", r"([\d,]+) LUTs")}

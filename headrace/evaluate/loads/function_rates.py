@@ -29,12 +29,13 @@ _FUNCTIONS = (0, 1)
 @dataclass(frozen=True)
 class Kind:
     """A card with two functions, each of which sends to the other: the words of ``headrace`` that run it with its files
-    in a folder, and what functions have got, as its control socket tells."""
+    in a folder, what functions have got, as its control socket tells, and what starts ``headrace``."""
 
     name: str
     parameters: Mapping[str, Any]
     words: Callable[[Path], list[str]]
     sent: Callable[[str], Sent]
+    headrace: Sequence[str] = tuple(switch_network.HEADRACE)
 
 
 _SETTINGS = {name: value for name, value in parameters().items() if name != "FUNCTIONS"}
@@ -64,7 +65,7 @@ def _running(kind: Kind, folder: Path, links: Sequence[str]) -> Iterator[Callabl
         word for function, link in zip(_FUNCTIONS, links, strict=True) for word in ("--port", f"vf:{function}={link}")
     ]
     words += [word for name, value in kind.parameters.items() for word in ("-P", f"{name}={value}")]
-    command = [*switch_network.HEADRACE, *kind.words(folder), "--control", str(control), *words]
+    command = [*kind.headrace, *kind.words(folder), "--control", str(control), *words]
     with logged(command, folder / "card.log") as alive:
         until(lambda: alive() and control.exists(), "the card")
         yield lambda: kind.sent(str(control))

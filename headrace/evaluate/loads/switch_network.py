@@ -224,13 +224,17 @@ SWITCHES: Mapping[str, Switch] = {"ovs": ovs, "card": card}
 
 @contextmanager
 def _switch_run(
-    folder: Path, ports: Sequence[int], parameters: Mapping[str, Any], words: Sequence[str]
+    folder: Path,
+    ports: Sequence[int],
+    parameters: Mapping[str, Any],
+    words: Sequence[str],
+    headrace: Sequence[str] = HEADRACE,
 ) -> Iterator[None]:
     """``headrace switch run``, whose control socket is in the folder."""
     control = folder / "control"
     links = [word for port in ports for word in ("--port", f"{port}=tap:h{port}")]
     settings = [word for name, value in parameters.items() for word in ("-P", f"{name}={value}")]
-    command = [*HEADRACE, "switch", "run", "--control", str(control), *links, *settings, *words]
+    command = [*headrace, "switch", "run", "--control", str(control), *links, *settings, *words]
     with logged(command, folder / "switch.log") as alive:
         until(lambda: alive() and control.exists(), "the switch")
         yield
@@ -382,16 +386,23 @@ CUBIC = ("-C", "cubic")
 """As iperf3's options: TCP with Linux's own choice of congestion control, whatever a machine has set instead."""
 
 
-def iperf(seconds: int, parameters: Mapping[str, Any], *options: str) -> Streamed:
-    """What iperf3 sends through a switch card between two hosts, with a flow each way, as ``streamed``."""
+def iperf(
+    seconds: int,
+    parameters: Mapping[str, Any],
+    *options: str,
+    headrace: Sequence[str] = HEADRACE,
+    counted: Callable[[str], Sent] | None = None,
+) -> Streamed:
+    """What iperf3 sends through a switch card between two hosts, with a flow each way, as ``streamed``. ``counted``:
+    ``sent``, unless given."""
     with tempfile.TemporaryDirectory() as name, own_network(), ExitStack() as stack:
         folder = Path(name)
         (folder / "flows").write_text("in_port=1,actions=output:2\nin_port=2,actions=output:1\n")
-        stack.enter_context(_switch_run(folder, (1, 2), parameters, ["--flows", str(folder / "flows")]))
+        stack.enter_context(_switch_run(folder, (1, 2), parameters, ["--flows", str(folder / "flows")], headrace))
         client, server = (
             Host(f"10.0.0.{port}", stack.enter_context(host_behind(f"h{port}", f"10.0.0.{port}/24"))) for port in (1, 2)
         )
-        return streamed(client, server, lambda: sent(str(folder / "control")), seconds, *options)
+        return streamed(client, server, lambda: (counted or sent)(str(folder / "control")), seconds, *options)
 
 
 def streamed(client: Host, server: Host, counted: Callable[[], Sent], seconds: int, *options: str) -> Streamed:
