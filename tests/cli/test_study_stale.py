@@ -98,7 +98,7 @@ def test_a_changed_file_makes_its_figures_stale_and_no_others(said: Said, tree: 
         1,
         [
             f"headrace {name}: rtl/bridge/h2s_lane.sv changed"
-            for name in ("study bridge", "bench bridge", "bench bridge-fit")
+            for name in ("study bridge", "bench bridge", "bench bridge-fit", "bench sim")
         ],
     )
 
@@ -273,6 +273,9 @@ def row(what: str, value: float | int, unit: str = "", ok: bool | None = True) -
     return Row("sim", what, "-", value, unit, ok, MEASURED)
 
 
+THROUGH_SWITCH = ("round trip of a ping", "iperf3 TCP")
+
+
 def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured.paths, "share", lambda: tree)
     measurement = MEASUREMENTS["bench sim"]
@@ -280,6 +283,7 @@ def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pyt
     assert figures.fill_pages(MEASUREMENTS.values(), Sources(tree)) == ["docs/performance.md", "README.md"]
     assert (tree / "README.md").read_text().count(NOTE) == 1
     rows = [row("x, none accepted", 123_456), row("x, all accepted and written", 65.4321, "packets", ok=False)]
+    rows += [row(what, 1) for what in ("1,514-byte frames", *(f"{what} through the switch" for what in THROUGH_SWITCH))]
     publish(measurement, measurement.here(), page.values("sim", rows), 61.04)
     assert slots((tree / "README.md").read_text())["sim.none"] == "123,456"
     table = slots((tree / "docs/performance.md").read_text())["sim.table"]

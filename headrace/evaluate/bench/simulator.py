@@ -104,7 +104,9 @@ class _Version:
 
 
 def run(progress: Progress) -> list[Row]:
-    """All rows. Raises HeadraceError where there is no git, checkout or such commit."""
+    """All rows. Raises HeadraceError where there is no git, checkout or such commit, or a program is missing."""
+    if reason := function_clients.no_testpmd() or switch_network.why_not("iperf3"):
+        raise HeadraceError(reason)
     with tempfile.TemporaryDirectory(prefix="headrace-sim-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         tree, _ = taken_out(BESIDE, checkout(), folder / "beside")
@@ -132,21 +134,16 @@ def _rows(here: _Version, there: _Version, folder: Path, progress: Progress) -> 
             "" if ours.packets == theirs.packets else f"; {ours.packets:,} beside {theirs.packets:,} packets"
         )
         rows.append(row(what, least, ours.seconds, theirs.seconds, "s", note))
-    if not (why := function_clients.no_testpmd() or switch_network.why_not("iperf3")):
-        for what, (load, least) in _LIVE.items():
-            found = []
-            for turn in range(ROUNDS):
-                progress(what, turn / ROUNDS)
-                found.append((load(here.headrace), load(there.headrace)))
-            best, best_there = (min(one.each for one in side) * 1e6 for side in zip(*found, strict=True))
-            rows.append(row(what, least, best, best_there, "us each"))
-        rows += _user(here, progress)
-        progress("first ping, nothing compiled", None)
-        rows.append(
-            row("switch run --learn to the first ping, nothing compiled", 3.0, here.pinged(), there.pinged(), "s")
-        )
-    else:
-        rows.append(Row("sim", "cards between programs", "-", "not measured", "", None, PROCESSOR, why))
+    for what, (load, least) in _LIVE.items():
+        found = []
+        for turn in range(ROUNDS):
+            progress(what, turn / ROUNDS)
+            found.append((load(here.headrace), load(there.headrace)))
+        best, best_there = (min(one.each for one in side) * 1e6 for side in zip(*found, strict=True))
+        rows.append(row(what, least, best, best_there, "us each"))
+    rows += _user(here, progress)
+    progress("first ping, nothing compiled", None)
+    rows.append(row("switch run --learn to the first ping, nothing compiled", 3.0, here.pinged(), there.pinged(), "s"))
     realistic_capture(folder / "in.pcap", _PACKETS)
     progress("first filter, nothing compiled", None)
     first = here.filtered(folder), there.filtered(folder)
