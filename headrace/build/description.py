@@ -18,7 +18,8 @@ of a .toml file. The keys of the file:
 ``mem_w``          width of the host memory port in bits, or the name of the parameter that says it, unless there is a
                    parameter ``MEM_W``; 64 if absent
 ``address_w``      width of the register bus's addresses in bits; 16 if absent, which is 64 KB of registers
-``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``
+``parameters``     a table ``[parameters.NAME]`` for each: ``default``, ``help``, and ``min``, ``max`` or ``choices``;
+                   ``on_board`` is the default in synthesis and exports where that is another one
 ``constraints``    a table ``[[constraints]]`` for each: ``any``, a list of comparisons such as ``"A * 2 <= B"``
                    (products of parameters and numbers) of which one must hold, and a ``message`` for when none does
 ``black_boxes``    files of modules that are filled later, for lint and synthesis; patterns (optional)
@@ -69,7 +70,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "firmware": dict,
 }
 _REQUIRED = ("top", "sources", "ports", "clock_hz")
-_PARAMETER_KEYS = {"default", "help", "min", "max", "choices"}
+_PARAMETER_KEYS = {"default", "on_board", "help", "min", "max", "choices"}
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Parameter:
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[Value, ...] = ()
+    on_board: Value | None = None
 
     @property
     def allowed(self) -> str:
@@ -140,13 +142,17 @@ class CardDescription:
     modelled: tuple[str, ...] = ()
     firmware: Firmware | None = None
 
-    def resolve(self, chosen: Mapping[str, Value] | None = None) -> dict[str, Value]:
-        """All parameters with their values: the chosen ones, and defaults for the others.
+    def resolve(self, chosen: Mapping[str, Value] | None = None, on_board: bool = False) -> dict[str, Value]:
+        """All parameters with their values: the chosen ones, and defaults for the others, of virtual cards or of those
+        on boards.
 
         Raises HeadraceError for a name that the card doesn't have, a value that it doesn't allow or values that don't
         go together.
         """
-        values: dict[str, Value] = {name: p.default for name, p in self.parameters.items()}
+        values: dict[str, Value] = {
+            name: p.on_board if on_board and p.on_board is not None else p.default
+            for name, p in self.parameters.items()
+        }
         for name, value in (chosen or {}).items():
             parameter = self.parameters.get(name)
             if parameter is None:
@@ -332,17 +338,21 @@ def _parse_parameter(name: str, table: Any, path: Path) -> Parameter:
     unknown = set(table) - _PARAMETER_KEYS
     if unknown:
         raise HeadraceError(f"{path}: parameter {name}: unknown key '{min(unknown)}'", 2)
-    default = table["default"]
+    values: list[Any] = [table["default"], table.get("on_board")]
+    default, on_board = (int(value) if isinstance(value, bool) else value for value in values)
     parameter = Parameter(
         name=name,
-        default=int(default) if isinstance(default, bool) else default,
+        default=default,
         help=table.get("help", ""),
         minimum=table.get("min"),
         maximum=table.get("max"),
         choices=tuple(table.get("choices", ())),
+        on_board=on_board,
     )
     try:
         parameter.check(parameter.default)
+        if on_board is not None:
+            parameter.check(on_board)
     except HeadraceError as error:
         raise HeadraceError(f"{path}: the default of {error}", 2) from None
     return parameter

@@ -34,7 +34,7 @@ from headrace.build.description import (
 from headrace.build.ports import check_ports, meta_width
 from headrace.build.toolchain import Show, Workshop
 from headrace.errors import HeadraceError
-from headrace.registers.compile import files_of, generate_rtl
+from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
 _BUILDER_VERSION = 3
@@ -107,6 +107,14 @@ def is_first(library: Path) -> bool:
 def is_being_optimised(description: CardDescription, parameters: Mapping[str, Value], trace: bool) -> bool:
     """Whether a process builds the optimised model of a card."""
     return toolchain.is_locked(_Job(description, dict(parameters), trace, progress=False).lock)
+
+
+def translate(card: CardDescription, parameters: Mapping[str, Value] | None, work: Path) -> None:
+    """Writes a card's C++ as Verilator makes it into ``work``/model, for those who look at it. Raises HeadraceError as
+    ``build_card`` does."""
+    job = _Job(card, card.resolve(parameters), False, False)
+    with (work / "log").open("w") as log:
+        job.translate(Workshop(f"card {card.name}", work, log, work / "log"))
 
 
 def cache_list() -> list[CachedModel]:
@@ -204,10 +212,8 @@ class _Job:
         ):
             work = Path(own)
             workshop = Workshop(f"card {self.description.name}", work, log, self.log)
-            show("generating registers")
-            generated = self._generate_registers(work / "registers")
             show("translating RTL")
-            self._verilate(workshop, generated)
+            self.translate(workshop)
             made = self._compile(workshop, runtime, show)
             self._note_reads(work)
             library = self.library
@@ -240,6 +246,7 @@ class _Job:
         """Covers what is known before the build that the library depends on."""
         return toolchain.digest(
             _BUILDER_VERSION,
+            RTL_FORMAT,
             VERILATOR_FLAGS,
             toolchain.toolchain_key(self.first),
             *(toolchain.package_version(name) for name in TOOL_PACKAGES),
@@ -270,10 +277,11 @@ class _Job:
         out.mkdir()
         return generate_rtl(self.description.registers, out)
 
-    def _verilate(self, workshop: Workshop, generated: list[Path]) -> None:
+    def translate(self, workshop: Workshop) -> None:
         """Translates the RTL."""
         root = toolchain.verilator_root()
         work = workshop.folder
+        generated = self._generate_registers(work / "registers")
         folders = sorted({source.parent for source in self.sources})
         command = [
             str(root / "bin" / "verilator_bin"),

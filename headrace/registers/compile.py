@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 ADDRESS_WIDTH = 16  # of every card's register port, in bits of a byte address
 MAP_FORMAT = 2  # raise when what the cached form of a map means changes
+RTL_FORMAT = 2  # raise when what is made of the generator's RTL changes
 
 # The generator writes one struct from several processes and leaves parts of it unused, by design.
 _LINT_WAIVER = """\
@@ -39,6 +41,10 @@ lint_off -file "*/{name}.sv"
 lint_off -file "*/{name}_pkg.sv"
 lint_off -rule MULTIDRIVEN -file "*/{name}.sv"
 """
+
+# Of the generated code: the strobes of registers, and what is read
+_STROBES = re.compile(r"(is_valid_rw = .*\n)((?: +(?:decoded_reg_strb\S* =|is_\w+ \|=|for\(|end\b).*\n)+)")
+_READS = re.compile(r"( +readback_data_var = )'0;\n((?:.*\n)*?)(?= +readback_data = readback_data_var;)")
 
 
 def generate_rtl(rdl: Path, out_dir: Path) -> list[Path]:
@@ -77,9 +83,27 @@ def _generate_block(root: RootNode, rdl: Path, out_dir: Path) -> list[Path]:
     _refuse_external_arrays(root.top, rdl)
     RegblockExporter().export(root, str(out_dir), cpuif_cls=AXI4Lite_Cpuif_flattened, address_width=ADDRESS_WIDTH)
     name = root.top.inst_name
+    _guard(out_dir / f"{name}.sv")
     waiver = out_dir / f"{name}.vlt"
     waiver.write_text(_LINT_WAIVER.format(name=name))
     return [waiver, out_dir / f"{name}_pkg.sv", out_dir / f"{name}.sv"]
+
+
+def _guard(block: Path) -> None:
+    """Lets a simulator decode addresses and gather what is read only while there is an access. Both mean the same: a
+    strobe has the request in it, and nobody looks at what is read without one."""
+    text = block.read_text()
+    if (strobes := _STROBES.search(text)) and (reads := _READS.search(text)):
+        quiet = re.sub(r"^ *is_.*\n", "", strobes[2], flags=re.MULTILINE)
+        quiet = re.sub(r"(decoded_reg_strb\S*) = .*;", r"\1 = '0;", quiet)
+        other = " | readback_external_rd_ack" if "readback_external_rd_ack" in text else ""
+        block.write_text(
+            text[: strobes.start(2)]
+            + f"        if(cpuif_req_masked) begin\n{strobes[2]}        end else begin\n{quiet}        end\n"
+            + text[strobes.end(2) : reads.start()]
+            + f"{reads[1]}'x;\n        if(decoded_req{other}) begin\n{reads[1]}'0;\n{reads[2]}        end\n"
+            + text[reads.end() :]
+        )
 
 
 def generate_header(rdl: Path, out: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from headrace.build.description import data_files
 from headrace.cache import cache_folder, note_reads, write_atomically
 from headrace.errors import HeadraceError
-from headrace.registers.compile import files_of, generate_rtl
+from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 from headrace.synth import cells, rtlil, yosys
 from headrace.synth.placement import ROUTERS, SPEED_GRADES, place
 from headrace.synth.report import Level, SynthReport
@@ -109,7 +109,7 @@ def _key(job: _Job) -> str:
     read = (*job.design.files, *data_files(job.design.files), *registers)
     note_reads(read)
     sources = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in read]
-    generator = importlib.metadata.version("peakrdl-regblock") if job.design.registers else ""
+    generator = f"{importlib.metadata.version('peakrdl-regblock')} {RTL_FORMAT}" if job.design.registers else ""
     settings = [job.target, job.parameters, job.flags, job.seeds, job.speed_grade, job.hierarchy]
     settings += [job.boundaries] if job.boundaries else []
     settings += [job.router] if job.router != ROUTERS[0] else []

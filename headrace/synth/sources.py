@@ -43,7 +43,7 @@ def find_design(what: str | Path, parameters: Mapping[str, object]) -> tuple[Des
         card = load_card(what)
         chosen = {name: value if isinstance(value, int) else str(value) for name, value in parameters.items()}
         registers = [card.registers] if card.registers else []
-        values = {name: str(value) for name, value in card.resolve(chosen).items()}
+        values = {name: str(value) for name, value in card.resolve(chosen, on_board=True).items()}
         return Design(card.name, card.top, [*rtl_sources(card), *black_box_files(card)], registers), values
 
     design = module_design(str(what), paths.share())

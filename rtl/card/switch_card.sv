@@ -18,6 +18,7 @@ module switch_card
     parameter bit SEGMENT = 1'b1,           // functions' TCP segmentation
     parameter bit LINKS = 1'b0,
     parameter int unsigned LINK_SLOTS = 1024,
+    parameter bit GATED = 1'b0,             // clock gates: see clock_gate
     localparam int unsigned MEM_W = DATA_W
 ) (
     `include "card_ports.svh"
@@ -70,13 +71,30 @@ module switch_card
   logic [MEM_W/8-1:0] wstrb;
   logic mux_idle;
   logic [MEM_W-1:0] bus_rdata;
+  logic bus_asked, bus_clk;
+  always_comb begin
+    bus_asked = 1'b0;
+    for (int unsigned i = 0; i < MANAGERS; i++) begin
+      bus_asked |= axi_reqs[i].arvalid || axi_reqs[i].awvalid || axi_reqs[i].wvalid;
+    end
+  end
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED($bits(axi_req_t) + 1)
+  ) u_bus_gate (
+      .clk,
+      .rst,
+      .work   (bus_asked || axi_rsp.bvalid || axi_rsp.rvalid || !mux_idle),
+      .watched({axi_req, mux_idle}),
+      .gated  (bus_clk)
+  );
   host_bus #(
       .MANAGERS(MANAGERS),
       .MEM_W(MEM_W),
       .READ_WIDTHS(WIDTHS),
       .WRITE_WIDTHS(WIDTHS)
   ) u_bus (
-      .clk,
+      .clk(bus_clk),
       .rst,
       .s_req  (axi_reqs),
       .s_wdata(wdatas),
@@ -140,7 +158,8 @@ module switch_card
       .CUSTOM(CUSTOM),
       .STORE_KB(STORE_KB),
       .PROGRAM_WORDS(PROGRAM_WORDS),
-      .METERS(METERS)
+      .METERS(METERS),
+      .GATED(GATED)
   ) u_engine (
       .clk,
       .rst,
@@ -224,10 +243,23 @@ module switch_card
     assign wakes_ns[3]   = '1;
   end
 
+  logic rings_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // between a register's access and its answer
+      .WATCHED($bits(axil_rsp_t) + 68)
+  ) u_rings_gate (
+      .clk,
+      .rst,
+      .work   (axil_req[1].awvalid || axil_req[1].wvalid || axil_req[1].arvalid || axil_rsp[1].bvalid ||
+               axil_rsp[1].rvalid || to_host_valid || from_host_valid || !rings_idle || time_ns >= wakes_ns[1]),
+      .watched({axil_rsp[1], to_host_ready, from_host_valid, irqs_valid[0], wakes_ns[1], rings_idle}),
+      .gated  (rings_clk)
+  );
   host_rings #(
       .DATA_W(DATA_W)
   ) u_rings (
-      .clk,
+      .clk(rings_clk),
       .rst,
       .time_ns,
       .axil_req     (axil_req[1]),

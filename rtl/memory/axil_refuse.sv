@@ -16,6 +16,9 @@ module axil_refuse
 
   logic write_q, read_q;
   wire write = axil_req.awvalid && axil_req.wvalid && !write_q;
+  wire read = axil_req.arvalid && !read_q;
+  wire wrote = write_q && axil_req.bready;
+  wire was_read = read_q && axil_req.rready;
 
   assign axil_rsp = '{
           awready: write,
@@ -27,11 +30,11 @@ module axil_refuse
           rresp: SLVERR,
           rvalid: read_q
       };
-  assign idle = axil_quiet(axil_req, axil_rsp);
+  assign idle = !axil_req.awvalid && !axil_req.wvalid && !axil_req.arvalid && !write_q && !read_q;
 
   always_ff @(posedge clk) begin
-    write_q <= write || (write_q && !axil_req.bready);
-    read_q  <= (axil_req.arvalid && !read_q) || (read_q && !axil_req.rready);
+    write_q <= write || (write_q && !wrote);
+    read_q  <= read || (read_q && !was_read);
     if (rst) begin
       write_q <= 1'b0;
       read_q  <= 1'b0;

@@ -67,11 +67,13 @@ module ram_update #(
   always_comb for (int unsigned i = 1; i <= STEPS + 1; i++) follows[i] = writes_q[i] && addr_q[i] == addr;
 
   always_ff @(posedge clk) begin
-    valid_q   <= {valid_q[STEPS+1:1], valid};
-    writes_q  <= {writes_q[STEPS:1], valid && write};
-    addr_q    <= {addr_q[STEPS:1], addr};
-    tag_q     <= (STEPS * TAG_W)'({tag_q, tag});
-    follows_q <= (STEPS * (STEPS + 1))'({follows_q, follows});
+    if (valid || valid_q != '0) begin
+      valid_q   <= {valid_q[STEPS+1:1], valid};
+      writes_q  <= {writes_q[STEPS:1], valid && write};
+      addr_q    <= {addr_q[STEPS:1], addr};
+      tag_q     <= (STEPS * TAG_W)'({tag_q, tag});
+      follows_q <= (STEPS * (STEPS + 1))'({follows_q, follows});
+    end
     if (valid_q[STEPS+1]) before_q <= result_q;
     if (valid_q[STEPS]) result_q <= changed;
     if (rst) begin

@@ -7,7 +7,7 @@
 // - A gate's clk is never another gate's `gated`.
 // - Logic that reads registers of two clocks belongs to both: a queue and who reads it share a gate.
 // - What runs freely, such as a timer or a random generator, stops behind a gate: it stays outside, or counts as work.
-// - `work` is high in the first cycle that the part must see, so it has the part's inputs in it, not only its registers.
+// - `work` is high in the first cycle that the part must see: it has the part's inputs in it, not only its registers.
 module clock_gate #(
     parameter bit          GATED = 1'b0,
     parameter int unsigned HOLD = 2,

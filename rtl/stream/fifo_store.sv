@@ -84,7 +84,7 @@ module fifo_store #(
   always_ff @(posedge clk) begin
     if (advance) begin
       valid_q <= rd_valid;
-      data_q  <= rd_data;
+      if (rd_valid) data_q <= rd_data;
     end
     if (rst) valid_q <= 1'b0;
   end

@@ -15,10 +15,12 @@ module keep_bytes #(
   // By halves: each bit of the count says whether the middle of what is left is kept.
   always_comb begin
     bytes = '0;
-    for (int unsigned half = KEEP_W / 2; half > 0; half /= 2) begin
-      if (keep[32'(bytes)+half-1]) bytes |= BYTES_W'(half);
-    end
     if (keep[KEEP_W-1]) bytes = BYTES_W'(KEEP_W);
+    else begin
+      for (int unsigned half = KEEP_W / 2; half > 0; half /= 2) begin
+        if (keep[32'(bytes)+half-1]) bytes |= BYTES_W'(half);
+      end
+    end
   end
 
 endmodule

@@ -54,10 +54,18 @@ module stream_arbiter #(
   beat_t s_beat, m_beat;
 
   always_comb begin
-    s_beat = '0;
     for (int unsigned i = 0; i < INPUTS; i++) begin
       grant[i] = s_axis_tvalid[i] && may_q[i] && (s_axis_tvalid & yields_q[i]) == '0;
-      if (grant[i]) s_beat |= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+    end
+  end
+
+  always_comb begin
+    s_beat = 'x;  // nobody looks then
+    if (s_valid) begin
+      s_beat = '0;
+      for (int unsigned i = 0; i < INPUTS; i++) begin
+        if (grant[i]) s_beat |= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+      end
     end
   end
 
@@ -122,13 +130,13 @@ module stream_arbiter #(
 
     always_ff @(posedge clk) begin
       waits_q <= s_axis_tvalid[i] && !s_axis_tready[i] && !rst;
-      if (s_axis_tvalid[i] && !s_axis_tready[i] && !waits_q) begin
-        held_q <= {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
-      end
-      if (checks && waits_q) begin
-        assert (s_axis_tvalid[i]
-            && {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]} == held_q)
-        else $error("%m: what was offered went or changed before it was taken");
+      if ((s_axis_tvalid[i] && !s_axis_tready[i]) || waits_q) begin
+        automatic beat_t offered = {s_axis_tlast[i], s_axis_tuser[i], s_axis_tkeep[i], s_axis_tdata[i]};
+        if (!waits_q) held_q <= offered;
+        else if (checks) begin
+          assert (s_axis_tvalid[i] && offered == held_q)
+          else $error("%m: what was offered went or changed before it was taken");
+        end
       end
     end
   end

@@ -27,25 +27,19 @@ module stream_contract #(
   logic checks;
   first_reset u_first_reset (.clk, .rst, .checks);
 
-  logic last_q;
-  logic [KEEP_W-1:0] keep_q;
-  logic [DATA_W-1:0] data_q;
+  logic [DATA_W+KEEP_W:0] offer_q;
   logic waits_q;
 
   always_ff @(posedge clk) begin
-    if (tvalid && !tready && !waits_q) begin
-      last_q <= tlast;
-      keep_q <= tkeep;
-      data_q <= tdata;
+    waits_q <= STAYS && tvalid && !tready && !rst;
+    if ((STAYS && tvalid && !tready) || waits_q) begin
+      automatic logic [DATA_W+KEEP_W:0] offer = {tlast, tkeep, tdata};
+      if (!waits_q) offer_q <= offer;
+      else if (checks) assert (tvalid && offer == offer_q) else $error("an offered beat went or changed");
     end
-    waits_q <= tvalid && !tready && !rst;
-    if (checks) begin
-      if (STAYS && waits_q) begin
-        assert (tvalid && tlast == last_q && tkeep == keep_q && tdata == data_q)
-        else $error("an offered beat went or changed");
-      end
-      assert (!tvalid || (tkeep & (tkeep + 1'b1)) == '0) else $error("tkeep has a hole");
-      assert (!tvalid || tlast || &tkeep) else $error("a beat within a frame is not full");
+    if (checks && tvalid) begin
+      assert ((tkeep & (tkeep + 1'b1)) == '0) else $error("tkeep has a hole");
+      assert (tlast || &tkeep) else $error("a beat within a frame is not full");
     end
   end
 `endif

@@ -352,6 +352,12 @@ module action_execute
       copy.program_at = value[31:16];
       copy.custom     = is_q[ACT_CUSTOM] ? value[7:0] : custom_q;
 
+      if (is_q[ACT_SAVE]) begin
+        saved_q    <= edit_q;
+        saved_mpls_type_q <= mpls_type_q;
+        saved_under_q     <= under_q;
+        is_saved_q <= 1'b1;
+      end
       edit_q       <= next;
       mpls_type_q  <= mpls_type;
       under_q      <= under;
@@ -366,12 +372,6 @@ module action_execute
       asked_q      <= 1'b0;
       answered_q   <= 1'b0;
       if (is_q[ACT_CUSTOM]) custom_q <= value[7:0];
-      if (is_q[ACT_SAVE]) begin
-        saved_q    <= edit_q;
-        saved_mpls_type_q <= mpls_type_q;
-        saved_under_q     <= under_q;
-        is_saved_q <= 1'b1;
-      end
     end
 
     if (s_ready) begin

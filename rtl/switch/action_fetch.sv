@@ -179,16 +179,19 @@ module action_fetch
   end
 
   always_comb begin
-    word.action = found;
-    if (place_q[1].none) word.action = '{last: 1'b1, op: ACT_NONE, default: '0};
-    word.address = place_q[1].address;
-    word.starts  = place_q[1].starts;
-    word.closing = place_q[1].closing;
-    word.ends    = ends_with_q[1];
-    word.control = is_control(word.action);
-    word.place   = place_of(word.action);
-    word.kept    = word.action.keep && word.place != NOWHERE;
-    word.twice   = is_copy(word.action) && word.action.out && !word.action.keep;
+    word = 'x;  // nobody looks then
+    if (read_q[1] || walk_read_q[1]) begin
+      word.action = found;
+      if (place_q[1].none) word.action = '{last: 1'b1, op: ACT_NONE, default: '0};
+      word.address = place_q[1].address;
+      word.starts  = place_q[1].starts;
+      word.closing = place_q[1].closing;
+      word.ends    = ends_with_q[1];
+      word.control = is_control(word.action);
+      word.place   = place_of(word.action);
+      word.kept    = word.action.keep && word.place != NOWHERE;
+      word.twice   = is_copy(word.action) && word.action.out && !word.action.keep;
+    end
   end
 
   // Words that are asked for have room.

@@ -73,16 +73,20 @@ module action_processor
   arrival_t arrival, waiting, packet;
 
   assign s_ready = packets_ready && lists_ready;
-  arrival_t whole;
-  assign whole = '{
-      kinds: kinds_of(s_fields, s_layers),
-      quiet: |(port_bit(s_fields.in_port) & quiet),
-      fields: s_fields,
-      layers: s_layers,
-      bytes: s_bytes,
-      metadata: s_metadata
-  };
-  assign arrival = NARROW ? narrowed_arrival(whole) : whole;
+  always_comb begin
+    arrival = 'x;  // nobody looks then
+    if (taken) begin
+      arrival = '{
+          kinds: kinds_of(s_fields, s_layers),
+          quiet: |(port_bit(s_fields.in_port) & quiet),
+          fields: s_fields,
+          layers: s_layers,
+          bytes: s_bytes,
+          metadata: s_metadata
+      };
+      if (NARROW) arrival = narrowed_arrival(arrival);
+    end
+  end
 
   logic packet_taken;
   stream_queue #(
@@ -103,6 +107,7 @@ module action_processor
 
   // What is computed of each: its sums, and the hash of its flow.
   logic [31:0] fold_q;
+  logic folded_q;
   logic [0:0][15:0] hash;
   logic summed, sums_room, sums_there;
   sums_t sums, packet_sums;
@@ -113,6 +118,7 @@ module action_processor
   endfunction
 
   always_ff @(posedge clk) begin
+    folded_q <= taken;
     if (taken) begin
       automatic logic [13:0][31:0] words = {
         arrival.fields.src,
@@ -134,7 +140,7 @@ module action_processor
       .ADDR_W(16)
   ) u_hash (
       .clk,
-      .valid(1'b1),
+      .valid(folded_q),
       .key  (fold_q),
       .addr (hash)
   );
@@ -296,6 +302,7 @@ module action_processor
     sums_t old;
   } change_t;
   change_t [2:0] change_q;
+  logic [1:0] changes_q;  // there is one
 
   function automatic logic [15:0] difference(logic [15:0] sum, logic [15:0] old);
     automatic logic [15:0] inverse = ~old;
@@ -308,6 +315,8 @@ module action_processor
     automatic edited_t edited = copy.edit.edited;  // no checksum is of the flow label
     // verilator lint_on UNUSEDSIGNAL
     automatic logic pseudo = kinds.tcp || kinds.udp || kinds.icmpv6;
+    if (changes_q[1]) change_q[2] <= change_q[1];
+    if (changes_q[0]) change_q[1] <= change_q[0];
     if (made) begin
       change_q[0] <= '{
           goes: copy.last || copy.host || copy.resubmit || copy.ports != '0,
@@ -319,7 +328,7 @@ module action_processor
           old: old_sums
       };
     end
-    change_q[2:1] <= change_q[1:0];
+    changes_q     <= {changes_q[0], made};
     delta_valid_q <= new_valid && !rst;
     if (new_valid) begin
       goes_q     <= change_q[2].goes;
@@ -348,10 +357,13 @@ module action_processor
   assign leaves  = there && (m_ready || !goes);
 
   always_comb begin
-    m_copy = copy_head;
-    if (NARROW) m_copy.edit = narrowed_edit(copy_head.edit);
-    m_copy.edit.l3_delta = delta_head.l3;
-    m_copy.edit.l4_delta = delta_head.l4;
+    m_copy = 'x;  // nobody looks then
+    if (m_valid) begin
+      m_copy = copy_head;
+      if (NARROW) m_copy.edit = narrowed_edit(copy_head.edit);
+      m_copy.edit.l3_delta = delta_head.l3;
+      m_copy.edit.l4_delta = delta_head.l4;
+    end
   end
 
   logic [COUNT_W-1:0] count_q;

@@ -112,19 +112,22 @@ module action_sequence
   wire over = (limit_q && mode_q != OVER) || (all_done && !word.control);
 
   always_comb begin
-    m_step.action = word.action;
-    if (word.action.keep) begin
-      m_step.action.op  = ACT_NONE;
-      m_step.action.out = 1'b0;
-    end else if (split_q) m_step.action.op = ACT_NONE;
-    else if (word.twice) m_step.action.out = 1'b0;
-    m_step.first = first_q;
-    m_step.last  = over && (!word.twice || split_q);
-    unique case (mode_q)
-      PROGRAM: m_step.origin = word.starts ? word.address : origin_q;
-      SET: m_step.origin = set_origin;
-      default: m_step.origin = origin_q;
-    endcase
+    m_step = 'x;  // nobody looks then
+    if (m_valid) begin
+      m_step.action = word.action;
+      if (word.action.keep) begin
+        m_step.action.op  = ACT_NONE;
+        m_step.action.out = 1'b0;
+      end else if (split_q) m_step.action.op = ACT_NONE;
+      else if (word.twice) m_step.action.out = 1'b0;
+      m_step.first = first_q;
+      m_step.last  = over && (!word.twice || split_q);
+      unique case (mode_q)
+        PROGRAM: m_step.origin = word.starts ? word.address : origin_q;
+        SET: m_step.origin = set_origin;
+        default: m_step.origin = origin_q;
+      endcase
+    end
   end
 
   assign packet_taken = done && over;

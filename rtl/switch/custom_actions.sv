@@ -108,7 +108,7 @@ module custom_actions
   logic [STEPS:4] span_step;
   span_t span3;
   span_t [STEPS:4] spans;
-  beat_t beat0;
+  beat_t beat0, found0;
   patch_t patch3;
 
   // Outputs that nobody needs here stay open.
@@ -126,11 +126,11 @@ module custom_actions
       .s_crc       (custom && s_custom[1]),
       .s_payload_at,
       .beat_valid  (beat0_valid),
-      .beat_data   (beat0.data),
-      .beat_head   (beat0.head),
-      .beat_keep   (beat0.keep),
-      .beat_last   (beat0.last),
-      .beat_custom (beat0.custom),
+      .beat_data   (found0.data),
+      .beat_head   (found0.head),
+      .beat_keep   (found0.keep),
+      .beat_last   (found0.last),
+      .beat_custom (found0.custom),
       .span_valid  (span3_valid),
       .span        (span3),
       .patch_valid (patch3_valid),
@@ -139,11 +139,16 @@ module custom_actions
   );
   // verilator lint_on PINCONNECTEMPTY
 
+  always_comb begin
+    beat0 = 'x;  // nobody looks then
+    if (beat0_valid) beat0 = found0;
+  end
+
   always_ff @(posedge clk) begin
     beat_step <= {beat_step[STEPS-1:1], beat0_valid};
     span_step <= {span_step[STEPS-1:4], span3_valid};
+    for (int unsigned i = STEPS; i > 4; i--) if (span_step[i-1]) spans[i] <= spans[i-1];
     if (span3_valid) spans[4] <= span3;
-    for (int unsigned i = 5; i <= STEPS; i++) if (span_step[i-1]) spans[i] <= spans[i-1];
     if (rst) begin
       beat_step <= '0;
       span_step <= '0;

@@ -62,23 +62,32 @@ module custom_patch
   wire [BYTE_W-1:0] crc_byte = s_patch.crc_at[BYTE_W-1:0];
 
   always_comb begin
-    begins = s_patched && s_patch.crc && number_q == s_patch.crc_at[PLACE_W-1:BYTE_W];
-    for (int unsigned i = 0; i < WORDS; i++) begin
-      sums[i] = s_patched && s_patch.summed && number_q == BEAT_W'(sum_word >> (BYTE_W - 1))
-                && sum_word[BYTE_W-2:0] == (BYTE_W - 1)'(i);
+    {begins, sums, crcs} = '0;
+    if (s_patched) begin
+      begins = s_patch.crc && number_q == s_patch.crc_at[PLACE_W-1:BYTE_W];
+      for (int unsigned i = 0; i < WORDS; i++) begin
+        sums[i] = s_patch.summed && number_q == BEAT_W'(sum_word >> (BYTE_W - 1))
+                  && sum_word[BYTE_W-2:0] == (BYTE_W - 1)'(i);
+      end
+      for (int unsigned i = 0; i < KEEP_W; i++) begin
+        crcs[i] = (begins && i >= 32'(crc_byte) && i < 32'(crc_byte) + 4)
+                  || (behind_q && i + KEEP_W < 32'(crc_byte) + 4);
+      end
     end
-    for (int unsigned i = 0; i < KEEP_W; i++) begin
-      crcs[i] = (begins && i >= 32'(crc_byte) && i < 32'(crc_byte) + 4)
-                || (behind_q && i + KEEP_W < 32'(crc_byte) + 4);
+  end
+
+  always_comb begin
+    patched = 'x;  // nobody looks then
+    if (found_valid_q) begin
+      patched = found_q.data;
+      for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched[16*i+:16] = checksum_q;
+      for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched[8*i+:8] = crc_q[8*(i%4)+:8];
     end
-    patched = found_q.data;
-    for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched[16*i+:16] = checksum_q;
-    for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched[8*i+:8] = crc_q[8*(i%4)+:8];
   end
 
   always_ff @(posedge clk) begin
-    if (s_ready) begin
-      found_valid_q <= s_valid;
+    if (s_ready) found_valid_q <= s_valid;
+    if (taken) begin
       found_q       <= '{last: s_last, user: s_user, keep: s_keep, data: s_data};
       sums_q        <= sums;
       crcs_q        <= crcs;
@@ -89,10 +98,10 @@ module custom_patch
       number_q <= s_last ? '0 : number_q + 1'b1;
       behind_q <= begins && !s_last;
     end
-    if (out_ready) begin
-      out_valid_q <= found_valid_q;
-      out_q       <= found_q;
-      out_q.data  <= patched;
+    if (out_ready) out_valid_q <= found_valid_q;
+    if (out_ready && found_valid_q) begin
+      out_q      <= found_q;
+      out_q.data <= patched;
     end
     if (rst) begin
       found_valid_q <= 1'b0;

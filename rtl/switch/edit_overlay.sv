@@ -58,8 +58,8 @@ module edit_overlay
     patched = word;
     if (enable && patch.enable != '0) begin  // of most words nothing: a simulator need not look at each byte
       for (int unsigned i = 0; i < 4; i++) if (patch.enable[i]) patched[i] = patch.bytes[i];
+      if (patch.low) patched[2][7:4] = word[2][7:4];
     end
-    if (patch.low) patched[2][7:4] = word[2][7:4];
   endfunction
 
   function automatic logic [15:0] folded(logic [16:0] sum, logic udp);

@@ -28,18 +28,17 @@ module edit_patches
     output sum_t         crc_sum  // the second half of a CRC, whose first one is l4_sum
 );
 
-  // A patch before it is turned.
-  localparam int unsigned BYTES = 4 * PATCH_WORDS;
-  typedef struct packed {
-    logic                  low;
-    logic [BYTES-1:0]      enable;
-    logic [BYTES-1:0][7:0] bytes;
-  } bytes_t;
+  // A word as it goes, with which of its halves, or bytes, are laid over; the first one in the highest bits.
+  function automatic patch_word_t by_bytes(logic [31:0] word, logic [3:0] enable);
+    return '{
+      low: 1'b0,
+      enable: {enable[0], enable[1], enable[2], enable[3]},
+      bytes: {word[7:0], word[15:8], word[23:16], word[31:24]}
+    };
+  endfunction
 
-  function automatic patch_t patch_of(bytes_t from);
-    for (int unsigned i = 0; i < PATCH_WORDS; i++) begin
-      patch_of[i] = {i == 0 && from.low, from.enable[4*i+:4], from.bytes[4*i+:4]};
-    end
+  function automatic patch_word_t by_halves(logic [31:0] word, logic [1:0] enable);
+    return by_bytes(word, {{2{enable[1]}}, {2{enable[0]}}});
   endfunction
 
   // What lies in a header, turned: by 4 words at a time, then by single ones.
@@ -52,49 +51,41 @@ module edit_patches
     for (int unsigned i = 0; i < WORDS; i++) turned[i] = patch[index_t'(i)-words];
   endfunction
 
-  // The low `size` bytes of a value, from byte `at` on.
-  function automatic bytes_t with_bytes(bytes_t into, int unsigned at, int unsigned size, logic [127:0] value,
-                                        logic enable);
-    with_bytes = into;
-    for (int unsigned i = 0; i < 16; i++) begin
-      if (i < size) begin
-        with_bytes.bytes[6'(at+size-1-i)]  = value[8*i+:8];
-        with_bytes.enable[6'(at+size-1-i)] = enable;
-      end
-    end
-  endfunction
-
   // ------------------------------------------------------------------------------------------------------------- front
-  // Halfwords from byte 12 on: tags, type, labels. The type stays, be it one or a length, if it is not edited.
-  localparam int unsigned HALVES = 13;
+  // Addresses, and halfwords: tags, type, labels. The type stays, be it one or a length, if it is not edited.
+  localparam int unsigned HALVES = 14;
 
   // verilator lint_off UNUSEDSIGNAL
   function automatic patch_t front_of(edit_t from);
-    automatic bytes_t all = '0;
-    automatic logic [5:0][15:0] tags;
-    automatic logic [5:0][15:0] labels;
-    automatic logic type_stays = from.eth_type == from.fields.eth_type && from.labels == '0
-        && from.cut == 8'd14 + {4'b0, from.layers.tags, 2'b0};
+    automatic logic [5:0][15:0] tags, labels;
+    automatic logic [HALVES-1:0][15:0] halves;
+    automatic logic [HALVES-1:0] enable;
+    automatic logic [11:0] behind = 12'((1 << 2 * from.labels) - 1);
+    automatic logic edits_type = from.eth_type != from.fields.eth_type || from.labels != '0
+        || from.cut != 8'd14 + {4'b0, from.layers.tags, 2'b0};
     for (int unsigned i = 0; i < 3; i++) begin
-      tags[2*i]     = from.tag[i].qinq ? ETH_QINQ : ETH_VLAN;
-      tags[2*i+1]   = from.tag[i].tci;
-      labels[2*i]   = from.label[i][31:16];
-      labels[2*i+1] = from.label[i][15:0];
+      {tags[2*i], tags[2*i+1]}     = {from.tag[i].qinq ? ETH_QINQ : ETH_VLAN, from.tag[i].tci};
+      {labels[2*i], labels[2*i+1]} = from.label[i];
     end
-    all = with_bytes(all, 0, 6, 128'(from.fields.eth_dst), 1'b1);
-    all = with_bytes(all, 6, 6, 128'(from.fields.eth_src), 1'b1);
-    for (int unsigned p = 0; p < HALVES; p++) begin
-      for (int unsigned t = 0; t < 4; t++) begin
-        if (32'(from.tags) == t) begin
-          if (p < 2 * t) all = with_bytes(all, 12 + 2 * p, 2, 128'(tags[p%6]), 1'b1);
-          if (p == 2 * t) all = with_bytes(all, 12 + 2 * p, 2, 128'(from.eth_type), !type_stays);
-          if (p > 2 * t) begin
-            all = with_bytes(all, 12 + 2 * p, 2, 128'(labels[(p+5-2*t)%6]), p <= 2 * t + 2 * 32'(from.labels));
-          end
-        end
-      end
+    unique case (from.tags)
+      2'd0: halves = {16'd0, labels, labels, from.eth_type};
+      2'd1: halves = {16'd0, labels[3:0], labels, from.eth_type, tags[1:0]};
+      2'd2: halves = {16'd0, labels[1:0], labels, from.eth_type, tags[3:0]};
+      2'd3: halves = {16'd0, labels, from.eth_type, tags};
+    endcase
+    unique case (from.tags)
+      2'd0: enable = {1'b0, behind, edits_type};
+      2'd1: enable = {1'b0, behind[9:0], edits_type, 2'b11};
+      2'd2: enable = {1'b0, behind[7:0], edits_type, 4'b1111};
+      2'd3: enable = {1'b0, behind[5:0], edits_type, 6'b111111};
+    endcase
+    front_of    = '0;
+    front_of[0] = by_halves(from.fields.eth_dst[47:16], 2'b11);
+    front_of[1] = by_halves({from.fields.eth_dst[15:0], from.fields.eth_src[47:32]}, 2'b11);
+    front_of[2] = by_halves(from.fields.eth_src[31:0], 2'b11);
+    for (int unsigned i = 0; i < HALVES / 2; i++) begin
+      front_of[3+i] = by_halves({halves[2*i], halves[2*i+1]}, {enable[2*i], enable[2*i+1]});
     end
-    return patch_of(all);
   endfunction
 
   // --------------------------------------------------------------------------------------------------------- L3 and L4
@@ -104,61 +95,67 @@ module edit_patches
 
   // Byte 2 of these is the header's first one.
   function automatic patch_t l3_of(edit_t from);
-    automatic bytes_t all = '0;
     automatic match_t fields = from.fields;
     automatic edited_t edited = from.edited;
     automatic logic [7:0] tos = {fields.ip_dscp, fields.ip_ecn};
+    l3_of = '0;
     if (fields.l3 && fields.eth_type == ETH_IPV4) begin
-      all = with_bytes(all, 2 + 1, 1, 128'(tos), edited.tos);
-      all = with_bytes(all, 2 + 8, 1, 128'(from.ttl), edited.ttl);
-      all = with_bytes(all, 2 + 9, 1, 128'(fields.ip_proto), edited.proto);
-      all = with_bytes(all, 2 + 12, 4, fields.src, edited.src);
-      all = with_bytes(all, 2 + 16, 4, fields.dst, edited.dst);
+      l3_of[0] = by_bytes({24'd0, tos}, {3'd0, edited.tos});
+      l3_of[2] = by_bytes({16'd0, from.ttl, fields.ip_proto}, {2'd0, edited.ttl, edited.proto});
+      l3_of[3] = by_halves({16'd0, fields.src[31:16]}, {1'b0, edited.src});
+      l3_of[4] = by_halves({fields.src[15:0], fields.dst[31:16]}, {edited.src, edited.dst});
+      l3_of[5] = by_halves({fields.dst[15:0], 16'd0}, {edited.dst, 1'b0});
     end
     if (!NARROW && fields.l3 && fields.eth_type == ETH_IPV6) begin
-      all.low = 1'b1;  // the version stays
-      all = with_bytes(all, 2 + 0, 1, 128'(tos[7:4]), edited.tos);
-      all = with_bytes(all, 2 + 1, 1, 128'({tos[3:0], fields.label[19:16]}), edited.tos || edited.label);
-      all = with_bytes(all, 2 + 2, 2, 128'(fields.label[15:0]), edited.label);
-      all = with_bytes(all, 2 + 6, 1, 128'(fields.ip_proto), edited.proto);
-      all = with_bytes(all, 2 + 7, 1, 128'(from.ttl), edited.ttl);
-      all = with_bytes(all, 2 + 8, 16, fields.src, edited.src);
-      all = with_bytes(all, 2 + 24, 16, fields.dst, edited.dst);
+      l3_of[0] = by_bytes({20'd0, tos, fields.label[19:16]}, {2'd0, edited.tos, edited.tos || edited.label});
+      l3_of[0].low = 1'b1;  // the version stays
+      l3_of[1] = by_halves({fields.label[15:0], 16'd0}, {edited.label, 1'b0});
+      l3_of[2] = by_bytes({fields.ip_proto, from.ttl, fields.src[127:112]},
+                          {edited.proto, edited.ttl, {2{edited.src}}});
+      for (int unsigned i = 0; i < 3; i++) begin
+        l3_of[3+i] = by_halves(fields.src[111-32*i-:32], {2{edited.src}});
+        l3_of[7+i] = by_halves(fields.dst[111-32*i-:32], {2{edited.dst}});
+      end
+      l3_of[6]  = by_halves({fields.src[15:0], fields.dst[127:112]}, {edited.src, edited.dst});
+      l3_of[10] = by_halves({fields.dst[15:0], 16'd0}, {edited.dst, 1'b0});
     end
     if (labelled(from)) begin
-      all = with_bytes(all, 2 + 4 + 3, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_LABEL);
-      all = with_bytes(all, 2 + 4 + 7, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV6);
-      all = with_bytes(all, 2 + 4 + 8, 1, 128'(from.ttl), edited.ttl && from.layers.below == BELOW_IPV4);
+      l3_of[2] = by_bytes({4{from.ttl}}, {1'b0, edited.ttl && from.layers.below == BELOW_LABEL, 2'd0});
+      l3_of[3] = by_bytes({4{from.ttl}}, {1'b0, edited.ttl && from.layers.below == BELOW_IPV6,
+                                          edited.ttl && from.layers.below == BELOW_IPV4, 1'b0});
     end
     if (!NARROW && fields.l3 && fields.eth_type == ETH_ARP) begin
-      all = with_bytes(all, 2 + 6, 2, 128'(fields.l4_src), edited.l4_src);
-      all = with_bytes(all, 2 + 8, 6, 128'(fields.link), edited.link);
-      all = with_bytes(all, 2 + 14, 4, fields.src, edited.src);
-      all = with_bytes(all, 2 + 18, 6, fields.target, edited.target);
-      all = with_bytes(all, 2 + 24, 4, fields.dst, edited.dst);
+      l3_of[2] = by_halves({fields.l4_src, fields.link[47:32]}, {edited.l4_src, edited.link});
+      l3_of[3] = by_halves(fields.link[31:0], {2{edited.link}});
+      l3_of[4] = by_halves(fields.src[31:0], {2{edited.src}});
+      l3_of[5] = by_halves(fields.target[47:16], {2{edited.target}});
+      l3_of[6] = by_halves({fields.target[15:0], fields.dst[31:16]}, {edited.target, edited.dst});
+      l3_of[7] = by_halves({fields.dst[15:0], 16'd0}, {edited.dst, 1'b0});
     end
-    return patch_of(all);
   endfunction
 
   function automatic patch_t l4_of(edit_t from, logic control);
-    automatic bytes_t all = '0;
     automatic match_t fields = from.fields;
     automatic edited_t edited = from.edited;
     automatic logic [7:0] link = from.layers.link - from.layers.l4;  // 26 or 34: in the first option or the second
+    l4_of = '0;
     if (fields.l4 && control) begin
-      all = with_bytes(all, 2 + 0, 1, 128'(fields.l4_src), edited.l4_src);
-      all = with_bytes(all, 2 + 1, 1, 128'(fields.l4_dst), edited.l4_dst);
+      l4_of[0] = by_bytes({16'd0, fields.l4_src[7:0], fields.l4_dst[7:0]}, {2'd0, edited.l4_src, edited.l4_dst});
     end
     if (fields.l4 && !control) begin
-      all = with_bytes(all, 2 + 0, 2, 128'(fields.l4_src), edited.l4_src);
-      all = with_bytes(all, 2 + 2, 2, 128'(fields.l4_dst), edited.l4_dst);
+      l4_of[0] = by_halves({16'd0, fields.l4_src}, {1'b0, edited.l4_src});
+      l4_of[1] = by_halves({fields.l4_dst, 16'd0}, {edited.l4_dst, 1'b0});
     end
     if (fields.nd) begin
-      all = with_bytes(all, 2 + 8, 16, fields.target, edited.target);
-      all = with_bytes(all, 2 + 26, 6, 128'(fields.link), edited.link && link == 8'd26);
-      all = with_bytes(all, 2 + 34, 6, 128'(fields.link), edited.link && link == 8'd34);
+      l4_of[2] = by_halves({16'd0, fields.target[127:112]}, {1'b0, edited.target});
+      for (int unsigned i = 0; i < 3; i++) l4_of[3+i] = by_halves(fields.target[111-32*i-:32], {2{edited.target}});
+      l4_of[6] = by_halves({fields.target[15:0], 16'd0}, {edited.target, 1'b0});
+      for (int unsigned i = 7; i < 11; i += 2) begin
+        automatic logic here = edited.link && link == (i == 7 ? 8'd26 : 8'd34);
+        l4_of[i]   = by_halves(fields.link[47:16], {2{here}});
+        l4_of[i+1] = by_halves({fields.link[15:0], 16'd0}, {here, 1'b0});
+      end
     end
-    return patch_of(all);
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 

@@ -86,9 +86,10 @@ module exact_hash #(
 
   always_ff @(posedge clk) begin
     if (valid_q) begin
+      automatic logic [TABLES-1:0][ADDR_W-1:0] sum = sums;
       for (int unsigned t = 0; t < TABLES; t++) begin
-        addr[t] <= sums[t];
-        if (TABLES > 1) addr[t] <= sums[t] ^ (rotated(sums[(t+1)%TABLES], 1) & rotated(sums[(t+2)%TABLES], 3));
+        addr[t] <= sum[t];
+        if (TABLES > 1) addr[t] <= sum[t] ^ (rotated(sum[(t+1)%TABLES], 1) & rotated(sum[(t+2)%TABLES], 3));
       end
     end
   end

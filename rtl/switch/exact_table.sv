@@ -267,37 +267,42 @@ module exact_table
   logic two_free, found, full, keeps;
 
   always_comb begin
-    free_slot = '0;
-    used_slot = '0;
-    empty_table = '0;
-    match_table = '0;
-    for (int unsigned s = 0; s < STASH; s++) begin
-      occupied[s] = stash_q[s].valid;
-      if (!stash_q[s].valid) free_slot = SLOT_W'(s);
-      if (stash_q[s].valid) used_slot = SLOT_W'(s);
-    end
-    for (int unsigned t = 0; t < TABLES; t++) begin
-      if (!taken[t]) empty_table = TABLE_W'(t);
-      if (hand_match[t]) match_table = TABLE_W'(t);
-    end
-    two_free = (~occupied & (~occupied - 1'b1)) != '0;
-    found = |hand_match || |hand_stash;
-    // Not the place from which the entry in hand has just come.
-    victim = random_q[TABLE_W-1:0] == target_q ? random_q[TABLE_W-1:0] + 1'b1 : random_q[TABLE_W-1:0];
-    full = op_q == INSERT && &taken && !two_free;
-    keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
-        : state_q == WRITE && evicts_q;
-    stash_entry = state_q == DECIDE ? hand_q : pick_q;
-    for (int unsigned s = 0; s < STASH; s++) begin
-      stash_write[s] = keeps && (state_q == DECIDE && |hand_stash ? hand_stash[s] : 32'(free_slot) == s);
+    {free_slot, used_slot, empty_table, match_table, occupied, two_free, found, victim, full, keeps} = 'x;
+    stash_entry = 'x;
+    stash_write = '0;
+    if (state_q != IDLE) begin
+      free_slot = '0;
+      used_slot = '0;
+      empty_table = '0;
+      match_table = '0;
+      for (int unsigned s = 0; s < STASH; s++) begin
+        occupied[s] = stash_q[s].valid;
+        if (!stash_q[s].valid) free_slot = SLOT_W'(s);
+        if (stash_q[s].valid) used_slot = SLOT_W'(s);
+      end
+      for (int unsigned t = 0; t < TABLES; t++) begin
+        if (!taken[t]) empty_table = TABLE_W'(t);
+        if (hand_match[t]) match_table = TABLE_W'(t);
+      end
+      two_free = (~occupied & (~occupied - 1'b1)) != '0;
+      found = |hand_match || |hand_stash;
+      // Not the place from which the entry in hand has just come.
+      victim = random_q[TABLE_W-1:0] == target_q ? random_q[TABLE_W-1:0] + 1'b1 : random_q[TABLE_W-1:0];
+      full = op_q == INSERT && &taken && !two_free;
+      keeps = state_q == DECIDE ? asked_op_q && op_q != REMOVE && (op_q == INSERT) != found && !full
+          : state_q == WRITE && evicts_q;
+      stash_entry = state_q == DECIDE ? hand_q : pick_q;
+      for (int unsigned s = 0; s < STASH; s++) begin
+        stash_write[s] = keeps && (state_q == DECIDE && |hand_stash ? hand_stash[s] : 32'(free_slot) == s);
+      end
     end
   end
 
   assign op_ready = state_q == IDLE;
 
   always_ff @(posedge clk) begin
-    random_q <= {random_q[14:0], random_q[15] ^ random_q[14] ^ random_q[12] ^ random_q[3]};
-    op_done  <= 1'b0;
+    if (state_q != IDLE) random_q <= {random_q[14:0], random_q[15] ^ random_q[14] ^ random_q[12] ^ random_q[3]};
+    op_done <= 1'b0;
     for (int unsigned s = 0; s < STASH; s++) if (stash_write[s]) stash_q[s] <= stash_entry;
     unique case (state_q)
       WIPE: begin

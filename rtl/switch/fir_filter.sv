@@ -42,28 +42,31 @@ module fir_filter #(
   logic [BEFORE-1:0][31:0] latest;            // and those before it
 
   always_comb begin
-    first  = s_begins ? s_start : '0;
-    phase  = '0;
-    recent = '0;
-    for (int unsigned i = 0; i < LANES; i++) begin
-      if (first == LANE_W'(i)) begin
-        phase = 2'(i % BEFORE);
-        recent[i+:BEFORE] = {BEFORE{!s_begins || carry}};
+    {first, phase, recent, turned, window, last, latest} = 'x;  // nobody looks then
+    if (s_valid) begin
+      first  = s_begins ? s_start : '0;
+      phase  = '0;
+      recent = '0;
+      for (int unsigned i = 0; i < LANES; i++) begin
+        if (first == LANE_W'(i)) begin
+          phase = 2'(i % BEFORE);
+          recent[i+:BEFORE] = {BEFORE{!s_begins || carry}};
+        end
       end
-    end
-    for (int unsigned i = 0; i < BEFORE; i++) begin
-      turned[i] = recent_q[(2*BEFORE-1-i)%BEFORE];
-      if (phase == 2'd1) turned[i] = recent_q[(2*BEFORE-i)%BEFORE];
-      if (phase == 2'd2) turned[i] = recent_q[(2*BEFORE+1-i)%BEFORE];
-    end
-    for (int unsigned i = 0; i < LANES + BEFORE; i++) begin
-      window[i] = recent[i] ? turned[i%BEFORE] : '0;
-      if (i >= BEFORE) window[i] |= s_lanes[(i-BEFORE)%LANES] ? s_samples[(i-BEFORE)%LANES] : '0;
-    end
-    last   = s_lanes & ~(s_lanes >> 1);
-    latest = '0;
-    for (int unsigned i = 0; i < LANES; i++) begin
-      for (int unsigned k = 0; k < BEFORE; k++) latest[k] |= last[i] ? window[BEFORE+i-k] : '0;
+      for (int unsigned i = 0; i < BEFORE; i++) begin
+        turned[i] = recent_q[(2*BEFORE-1-i)%BEFORE];
+        if (phase == 2'd1) turned[i] = recent_q[(2*BEFORE-i)%BEFORE];
+        if (phase == 2'd2) turned[i] = recent_q[(2*BEFORE+1-i)%BEFORE];
+      end
+      for (int unsigned i = 0; i < LANES + BEFORE; i++) begin
+        window[i] = recent[i] ? turned[i%BEFORE] : '0;
+        if (i >= BEFORE) window[i] |= s_lanes[(i-BEFORE)%LANES] ? s_samples[(i-BEFORE)%LANES] : '0;
+      end
+      last   = s_lanes & ~(s_lanes >> 1);
+      latest = '0;
+      for (int unsigned i = 0; i < LANES; i++) begin
+        for (int unsigned k = 0; k < BEFORE; k++) latest[k] |= last[i] ? window[BEFORE+i-k] : '0;
+      end
     end
   end
 
@@ -79,6 +82,10 @@ module fir_filter #(
 
   // A product is made of four, each for a multiplier of 18 by 18 bits; those of upper and of lower halves lie side by
   // side. No more than two numbers are added in a cycle: of three Yosys makes LUTs, of two a carry chain.
+  // verilator lint_off UNUSEDSIGNAL
+  logic signed [49:0] total_q[LANES];               // those behind the point have rounded
+  // verilator lint_on UNUSEDSIGNAL
+
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lanes
     logic signed [TAPS-1:0][63:0] outer_q;          // both upper halves, both lower ones
     logic signed [TAPS-1:0][32:0] left_q, right_q;  // upper half of x and lower of h, and the other way round
@@ -87,7 +94,7 @@ module fir_filter #(
     logic signed [34:0] left_sum_q, right_sum_q, rest_q;
     // verilator lint_off UNUSEDSIGNAL
     logic signed [65:0] outer_sum_q;                // its low 16 bits add to nothing,
-    logic signed [49:0] most_q, total_q;            // and have no place here; those behind the point have rounded
+    logic signed [49:0] most_q;                     // and have no place here
     // verilator lint_on UNUSEDSIGNAL
 
     always_ff @(posedge clk) begin
@@ -117,15 +124,18 @@ module fir_filter #(
         most_q <= $signed(outer_sum_q[65:16]) + 50'(left_sum_q);
         rest_q <= right_sum_q + 35'sd8192;  // a half of the last place
       end
-      if (valid_q[4]) total_q <= most_q + 50'(rest_q);
+      if (valid_q[4]) total_q[lane] <= most_q + 50'(rest_q);
     end
+  end
 
-    wire fits = total_q[49:45] == '0 || total_q[49:45] == '1;
+  function automatic logic [31:0] saturated(logic [49:14] total);
+    automatic logic fits = total[49:45] == '0 || total[49:45] == '1;
+    return fits ? total[45:14] : {total[49], {31{!total[49]}}};
+  endfunction
 
-    always_comb begin
-      m_samples[lane] = 'x;  // nobody looks then
-      if (valid_q[5]) m_samples[lane] = fits ? total_q[45:14] : {total_q[49], {31{!total_q[49]}}};
-    end
+  always_comb begin
+    m_samples = 'x;  // nobody looks then
+    if (valid_q[5]) for (int unsigned i = 0; i < LANES; i++) m_samples[i] = saturated(total_q[i][49:14]);
   end
 
   assign idle = valid_q == '0;

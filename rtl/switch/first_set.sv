@@ -6,8 +6,9 @@ module first_set #(
     localparam int unsigned INDEX_W = WIDTH > 1 ? $clog2(WIDTH) : 1
 ) (
     input  logic               clk,
+    input  logic               valid,
     input  logic [  WIDTH-1:0] bits,
-    output logic               any,
+    output logic               any,    // of the bits that came so many cycles before with `valid`
     output logic [INDEX_W-1:0] index  // valid with any
 );
 
@@ -25,19 +26,26 @@ module first_set #(
     logic [8*NODES-1:0][FULL_W-1:0] place;
     logic [NODES-1:0] any_q;
     logic [NODES-1:0][FULL_W-1:0] index_q;
+    logic valid_in;
+    // verilator lint_off UNUSEDSIGNAL
+    logic valid_q;  // not of the last level
+    // verilator lint_on UNUSEDSIGNAL
 
     if (level == 0) begin : gen_leaves
-      assign some  = (8 * NODES)'(bits);
-      assign place = '0;
+      assign some     = (8 * NODES)'(bits);
+      assign place    = '0;
+      assign valid_in = valid;
     end else begin : gen_inner
-      assign some  = (8 * NODES)'(gen_level[level-1].any_q);
-      assign place = (8 * NODES * FULL_W)'(gen_level[level-1].index_q);
+      assign some     = (8 * NODES)'(gen_level[level-1].any_q);
+      assign place    = (8 * NODES * FULL_W)'(gen_level[level-1].index_q);
+      assign valid_in = gen_level[level-1].valid_q;
     end
 
     always_ff @(posedge clk) begin
-      for (int unsigned node = 0; node < NODES; node++) begin
-        any_q[node] <= |some[8*node+:8];
-        if (|some[8*node+:8]) begin
+      valid_q <= valid_in;
+      if (valid_in) begin
+        for (int unsigned node = 0; node < NODES; node++) begin
+          any_q[node] <= |some[8*node+:8];
           for (int unsigned i = 8; i > 0; i--) begin
             if (some[8*node+i-1]) index_q[node] <= place[8*node+i-1] | FULL_W'((i - 1) << 3 * level);
           end

@@ -83,8 +83,6 @@ module flow_effects
   logic [1:0] reads_q, ends_q;
 
   wire takes = s_valid && s_ready;
-  wire [63:0] metadata = (s_lookup.fields.metadata & ~s_result.metadata_mask)
-      | (s_result.metadata & s_result.metadata_mask);
   wire edits = s_result.hit && s_result.effect != '0;
   wire applies = busy_q && reads_q[1];
   wire ends = applies && (effect.last || ends_q[1]);
@@ -107,15 +105,11 @@ module flow_effects
   always_ff @(posedge clk) begin
     if (m_ready) m_valid <= 1'b0;
     if (takes) begin
-      m_lookup   <= s_lookup;
-      m_programs <= s_programs;
-      if (s_result.looked_up) begin
-        m_lookup.next <= s_result.hit ? s_result.next : NO_TABLE;
-        for (int unsigned i = 0; i < TABLES; i++) begin
-          if (own_number == TABLE_W'(i)) m_programs[i] <= s_result.hit ? s_result.program_at : '0;
-        end
+      automatic logic [TABLES-1:0][PROGRAM_W-1:0] programs = s_programs;
+      for (int unsigned i = 0; i < TABLES; i++) begin
+        if (own_number == TABLE_W'(i) && s_result.looked_up) programs[i] = s_result.hit ? s_result.program_at : '0;
       end
-      if (s_result.hit) m_lookup.fields.metadata <= metadata;
+      m_programs <= programs;
       m_valid <= !edits;
       busy_q  <= edits;
       reads_q <= 2'b01;
@@ -126,7 +120,16 @@ module flow_effects
       addr_q <= addr + 1'b1;
       ends_q <= {ends_q[0], 32'(addr) == EFFECTS - 1};
     end
-    if (applies) m_lookup <= with_effect(m_lookup, effect.op, effect.field, effect.value);
+    if (takes || applies) begin
+      automatic lookup_t next = s_lookup;
+      if (s_result.looked_up) next.next = s_result.hit ? s_result.next : NO_TABLE;
+      if (s_result.hit) begin
+        next.fields.metadata = (next.fields.metadata & ~s_result.metadata_mask)
+            | (s_result.metadata & s_result.metadata_mask);
+      end
+      if (busy_q) next = with_effect(m_lookup, effect.op, effect.field, effect.value);
+      m_lookup <= next;
+    end
     if (ends) begin
       m_valid <= 1'b1;
       busy_q  <= 1'b0;

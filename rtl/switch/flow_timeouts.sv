@@ -35,6 +35,7 @@ module flow_timeouts
     input  logic                   expired_ready,
     output expiry_t                expired,
     output logic            [63:0] wake_ns,
+    output logic                   rests,        // its clock may stop until something comes
     output logic                   idle
 );
 
@@ -134,9 +135,10 @@ module flow_timeouts
   wire reads = state_q == SWEEP && !read_valid && !ended_q && !sets;
   wire last = at_q == top_q;
   wire over = hard_q[4] || idle_over_q;
+  wire due = time_ns[63:SWEEP_LSB] != period_q;
 
   always_ff @(posedge clk) begin
-    due_q   <= time_ns[63:SWEEP_LSB] != period_q;
+    due_q   <= due;
     wake_ns <= armed_q ? {period_q + 1'b1, SWEEP_LSB'(0)} : '1;
     walks_q <= state_q == SWEEP && !sets ? {walks_q[3:1], reads} : '0;
     if (walks_q[2]) begin
@@ -203,10 +205,12 @@ module flow_timeouts
       end
       default: state_q <= WIPE;
     endcase
-    if (sets && {set_idle, set_hard_at} != '0) begin
-      armed_q <= 1'b1;
-      seen_q  <= 1'b1;
-      if (set_number > top_q) top_q <= set_number;
+    if (sets) begin
+      if ({set_idle, set_hard_at} != '0) begin
+        armed_q <= 1'b1;
+        seen_q  <= 1'b1;
+        if (set_number > top_q) top_q <= set_number;
+      end
     end
     if (rst) begin
       state_q <= WIPE;
@@ -217,7 +221,8 @@ module flow_timeouts
     end
   end
 
-  assign idle = state_q == REST && !(armed_q && due_q);
+  assign idle  = state_q == REST && !(armed_q && due_q);
+  assign rests = state_q == REST && !due && !due_q;
 
 `ifndef SYNTHESIS
   range_contract #(

@@ -148,7 +148,7 @@ module meter_bank
         rate_q[b]             <= setup1_q ? meter1.band[b].burst : meter1.band[b].rate;
       end
       elapsed_q <= setup1_q ? SECOND : now_q - stamp;
-    end else begin
+    end else if (step_q[4:2] != '0) begin
       elapsed_q <= elapsed_q >> CHUNK_W;
     end
     for (int unsigned b = 0; b < METER_BANDS; b++) begin
@@ -200,9 +200,12 @@ module meter_bank
   );
 
   always_comb begin
-    for (int unsigned b = 0; b < METER_BANDS; b++) begin
-      over[b] = level_q[b] < LEVEL_W'(cost_q);
-      left[b] = over[b] ? level_q[b] : level_q[b] - LEVEL_W'(cost_q);
+    {over, left} = 'x;  // nobody looks then
+    if (step_q[9]) begin
+      for (int unsigned b = 0; b < METER_BANDS; b++) begin
+        over[b] = level_q[b] < LEVEL_W'(cost_q);
+        left[b] = over[b] ? level_q[b] : level_q[b] - LEVEL_W'(cost_q);
+      end
     end
   end
 

@@ -186,19 +186,19 @@ module packet_editor
 
   always_ff @(posedge clk) begin
     valid_q <= {go && step_q[5].sends, valid_q[4] || (valid_q[5] && !go), valid_q[3:1], step_valid};
-    if (step_valid) step_q[1] <= step;
-    for (int unsigned i = 2; i < 6; i++) if (valid_q[i-1]) step_q[i] <= step_q[i-1];
-    if (valid_q[2]) turned_q <= turned(stored, step_q[2].shift[LANE_W-1:0] & LANE_W'('b1100));
-    if (valid_q[3]) next_q <= turned(turned_q, step_q[3].shift[LANE_W-1:0] & LANE_W'('b0011));
-    if (valid_q[4]) now_q <= next_q;
     if (go) begin
-      step_q[6] <= step_q[5];
-      before_q  <= now_q;
       for (int unsigned i = 0; i < LANES; i++) begin
         if (LANE_W'(i) < step_q[5].shift[LANE_W-1:0]) merged_q[i] <= step_q[5].ahead ? now_q[i] : before_q[i];
         else merged_q[i] <= step_q[5].ahead ? next_q[i] : now_q[i];
       end
+      before_q  <= now_q;
+      step_q[6] <= step_q[5];
     end
+    if (valid_q[4]) now_q <= next_q;
+    if (valid_q[3]) next_q <= turned(turned_q, step_q[3].shift[LANE_W-1:0] & LANE_W'('b0011));
+    if (valid_q[2]) turned_q <= turned(stored, step_q[2].shift[LANE_W-1:0] & LANE_W'('b1100));
+    for (int unsigned i = 5; i > 1; i--) if (valid_q[i-1]) step_q[i] <= step_q[i-1];
+    if (step_valid) step_q[1] <= step;
     if (rst) valid_q <= '0;
   end
 

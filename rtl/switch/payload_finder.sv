@@ -68,7 +68,10 @@ module payload_finder
 
   assign beat_custom = held_q.fir || held_q.crc;
   assign beat_valid  = held_valid_q && (held_q.last || !beat_custom || s_valid);
-  assign beat_data   = {held_q.last ? 16'd0 : s_data[15:0], held_q.data[DATA_W-1:16]};
+  always_comb begin
+    beat_data = 'x;  // nobody looks then
+    if (beat_valid) beat_data = {held_q.last ? 16'd0 : s_data[15:0], held_q.data[DATA_W-1:16]};
+  end
   assign beat_head   = held_q.data[15:0];
   assign beat_keep   = held_q.keep;
   assign beat_last   = held_q.last;
@@ -135,8 +138,9 @@ module payload_finder
   wire place_t start1 = place_t'({step1_q.payload_at[7:2], 2'd0});
 
   always_ff @(posedge clk) begin
-    step2_q <= step1_q;
+    step2_q.valid <= step1_q.valid;
     if (step1_q.valid) begin
+      step2_q    <= step1_q;
       whole_q    <= udp_length >= 16'd8;
       tailed_q   <= udp_length >= 16'd12;
       checksum_q <= header_q[31:16];

@@ -15,6 +15,7 @@ module port_counters
     input  logic [BYTES_W-1:0] tx_bytes,
     input  logic               tx_dropped,
 
+    input  logic               read,
     input  logic [3:0]         select,      // 0 to 6: packets, bytes, dropped, errors received; packets, bytes, dropped
     output logic [63:0]        value        // sent; others are 0
 );
@@ -45,16 +46,19 @@ module port_counters
   end
 
   always_comb begin
-    unique case (select)
-      4'd0: value = rx_packets_q;
-      4'd1: value = rx_bytes_q;
-      4'd2: value = rx_dropped_q;
-      4'd3: value = rx_errors_q;
-      4'd4: value = tx_packets_q;
-      4'd5: value = tx_bytes_q;
-      4'd6: value = tx_dropped_q;
-      default: value = '0;
-    endcase
+    value = 'x;  // nobody looks then
+    if (read) begin
+      unique case (select)
+        4'd0: value = rx_packets_q;
+        4'd1: value = rx_bytes_q;
+        4'd2: value = rx_dropped_q;
+        4'd3: value = rx_errors_q;
+        4'd4: value = tx_packets_q;
+        4'd5: value = tx_bytes_q;
+        4'd6: value = tx_dropped_q;
+        default: value = '0;
+      endcase
+    end
   end
 
 endmodule

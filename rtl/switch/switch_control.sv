@@ -52,13 +52,14 @@ module switch_control
     output logic          [TABLES-1:0]    entry_read,
     output logic          [ENTRY_W-1:0]   count_number,
     input  logic          [TABLES-1:0]    entry_valid,
-    input  flow_count_t   [TABLES-1:0]    entry_count,
+    input  flow_count_t                   entry_count[TABLES],
     output logic                          action_read,
     input  logic                          action_valid,
     input  logic          [127:0]         action_count,
     output logic                          meter_read,
     input  logic                          meter_count_valid,
     input  logic          [2+2*METER_BANDS-1:0][63:0] meter_count,
+    output logic                          port_read,
     input  logic          [63:0]          port_count,      // of port count_number[15:3], counter count_number[2:0]
     input  logic          [TABLES-1:0]    looked_up,
     input  logic          [TABLES-1:0]    matched,
@@ -187,6 +188,7 @@ module switch_control
   assign clear_valid  = state_q == CLEAR;
   assign action_read  = counting_q && kind_q == 3'd1;
   assign meter_read   = counting_q && kind_q == 3'd2;
+  assign port_read    = state_q == COUNT && kind_q == 3'd3;
 
   always_comb begin
     for (int unsigned i = 0; i < METER_WORDS; i++) meter_words[i] = regs_out.meter.word[i].value.value;
@@ -211,32 +213,35 @@ module switch_control
   logic come;
   logic [32*COUNTED-1:0] count;
   always_comb begin
-    come  = 1'b1;
-    count = '0;
-    unique case (kind_q)
-      3'd0: begin
-        come = !known;
-        for (int unsigned i = 0; i < TABLES; i++) begin
-          if (table_q == TABLE_W'(i)) begin
-            come  = entry_valid[i];
-            count = (32 * COUNTED)'(entry_count[i]);
+    {come, count} = 'x;  // nobody looks then
+    if (state_q == COUNT) begin
+      come  = 1'b1;
+      count = '0;
+      unique case (kind_q)
+        3'd0: begin
+          come = !known;
+          for (int unsigned i = 0; i < TABLES; i++) begin
+            if (table_q == TABLE_W'(i)) begin
+              come  = entry_valid[i];
+              count = (32 * COUNTED)'(entry_count[i]);
+            end
           end
         end
-      end
-      3'd1: begin
-        come  = action_valid;
-        count = (32 * COUNTED)'(action_count);
-      end
-      3'd2: begin
-        come  = meter_count_valid;
-        count = (32 * COUNTED)'(meter_count);
-      end
-      3'd3: count = (32 * COUNTED)'(port_count);
-      default:
-      for (int unsigned i = 0; i < TABLES; i++) begin
-        if (table_q == TABLE_W'(i)) count = (32 * COUNTED)'(lookups_q[i]);
-      end
-    endcase
+        3'd1: begin
+          come  = action_valid;
+          count = (32 * COUNTED)'(action_count);
+        end
+        3'd2: begin
+          come  = meter_count_valid;
+          count = (32 * COUNTED)'(meter_count);
+        end
+        3'd3: count = (32 * COUNTED)'(port_count);
+        default:
+        for (int unsigned i = 0; i < TABLES; i++) begin
+          if (table_q == TABLE_W'(i)) count = (32 * COUNTED)'(lookups_q[i]);
+        end
+      endcase
+    end
   end
 
   always_ff @(posedge clk) begin
@@ -431,7 +436,7 @@ module switch_control
   ) u_flow (
       .clk,
       .rst,
-      .valid (1'b1),
+      .valid (state_q == FLOW),
       .select(flow_valid)
   );
   range_contract #(

@@ -37,6 +37,7 @@ module switch_engine
     parameter int unsigned COUNTERS = 1024,
     parameter int unsigned METERS = 128,
     parameter int unsigned STORE_KB = 16,   // of a port's packets, each way
+    parameter bit GATED = 1'b0,             // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic                            clk,
@@ -92,7 +93,7 @@ module switch_engine
   logic [TABLES-1:0] expired_valid, expired_ready;
   flow_command_t flow;
   table_answer_t [TABLES-1:0] flow_answer;
-  flow_count_t [TABLES-1:0] entry_count;
+  flow_count_t entry_count[TABLES];
   expiry_t [TABLES-1:0] expired;
   logic program_write, group_write, config_valid, config_ready, clear_valid, clear_ready;
   logic [PROGRAM_W-1:0] program_address, group_program;
@@ -103,12 +104,28 @@ module switch_engine
   logic action_read, action_read_valid, meter_read, meter_read_valid;
   logic [1:0][63:0] action_count;
   logic [2+2*METER_BANDS-1:0][63:0] meter_count;  // packets, bytes; of each band, too
+  logic port_read;
   logic [63:0] port_count;
   logic [1:0] entered, finished;
   logic host_copied, host_taken, host_dropped, again_dropped, custom_dropped, from_host_dropped, control_idle;
   logic [3:0][31:0] fir_coefficients;
   logic fir_carry;
 
+  logic control_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // between a register's access and its answer
+      .WATCHED($bits(axil_rsp_t) + 2 * TABLES + 7)
+  ) u_control_gate (
+      .clk,
+      .rst,
+      .work   (axil_req.awvalid || axil_req.wvalid || axil_req.arvalid || axil_rsp.bvalid || axil_rsp.rvalid ||
+               !control_idle || |{looked_up, matched, expired_valid, flow_done} ||
+               |{host_taken, host_copied, host_dropped, again_dropped, custom_dropped, from_host_dropped}),
+      .watched({axil_rsp, flow_valid, entry_read, program_write, group_write, config_valid, clear_valid, action_read,
+                meter_read, control_idle}),
+      .gated  (control_clk)
+  );
   switch_control #(
       .PORTS(PORTS),
       .TABLES(TABLES),
@@ -122,7 +139,7 @@ module switch_engine
       .NARROW(NARROW),
       .CUSTOM(CUSTOM)
   ) u_control (
-      .clk,
+      .clk(control_clk),
       .rst,
       .axil_req,
       .axil_rsp,
@@ -159,6 +176,7 @@ module switch_engine
       .meter_read,
       .meter_count_valid(meter_read_valid),
       .meter_count,
+      .port_read,
       .port_count,
       .looked_up,
       .matched,
@@ -184,13 +202,27 @@ module switch_engine
   logic [INPUTS-1:0][KEEP_W-1:0] in_keep;
   source_t [INPUTS-1:0] in_source;
   received_t [PORTS-1:0] received;
+  logic [PORTS_MAX-1:0] port_valid;  // what goes
+  logic [PORTS-1:0] out_idle;
+  logic host_valid, again_valid, host_idle;
 
   for (genvar i = 0; i < PORTS; i++) begin : gen_ingress
+    logic port_clk;  // of both ways and their counters
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(received_t) + 5)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (rx_tvalid[i] || !in_idle[i] || port_valid[i] || !out_idle[i]),
+        .watched({received[i], rx_tready[i], in_valid[i], in_idle[i], tx_tvalid[i], out_idle[i]}),
+        .gated  (port_clk)
+    );
     ingress_port #(
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB)
     ) u_ingress (
-        .clk,
+        .clk(port_clk),
         .rst,
         .receiving    (receiving[i]),
         .hold         (hold[i]),
@@ -211,11 +243,23 @@ module switch_engine
     assign in_source[i] = '{in_port: PORT_W'(i + 1), default: '0};
   end
 
+  logic host_clk;  // of both ways, and of what comes again
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(10)
+  ) u_host_gate (
+      .clk,
+      .rst,
+      .work   (from_host_valid || host_valid || again_valid || !in_idle[HOST] || !in_idle[AGAIN] || !host_idle),
+      .watched({from_host_ready, to_host_valid, from_host_dropped, host_dropped, again_dropped,
+                in_valid[AGAIN:HOST], in_idle[AGAIN:HOST], host_idle}),
+      .gated  (host_clk)
+  );
   packet_from_host #(
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB)
   ) u_from_host (
-      .clk,
+      .clk(host_clk),
       .rst,
       .s_axis_tvalid(from_host_valid),
       .s_axis_tready(from_host_ready),
@@ -239,14 +283,29 @@ module switch_engine
   logic [KEEP_W-1:0] packet_keep;
   source_t packet_source;
   logic packet_fresh;  // it comes by a port
+  logic stored_valid, stored_ready, stored_last, head_valid, head_ready, parser_idle;
+  logic first_valid, first_ready, join_idle;
+  logic [TABLES:0] lookup_valid, lookup_ready;
   logic [INPUTS-1:0][$bits(source_t):0] in_user;
   always_comb for (int unsigned i = 0; i < INPUTS; i++) in_user[i] = {i < PORTS, in_source[i]};
+  logic parser_clk;  // of the arbiter, the parser and what joins its heads
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(INPUTS + 8)
+  ) u_parser_gate (
+      .clk,
+      .rst,
+      .work   (in_valid != '0 || !arbiter_idle || !parser_idle || !join_idle),
+      .watched({in_ready, packet_valid, stored_valid, head_valid, lookup_valid[0], first_valid, arbiter_idle,
+                parser_idle, join_idle}),
+      .gated  (parser_clk)
+  );
   stream_arbiter #(
       .INPUTS(INPUTS),
       .DATA_W(DATA_W),
       .USER_W($bits(source_t) + 1)
   ) u_arbiter (
-      .clk,
+      .clk(parser_clk),
       .rst,
       .s_axis_tvalid(in_valid),
       .s_axis_tready(in_ready),
@@ -264,7 +323,6 @@ module switch_engine
   );
 
   // -------------------------------------------------------------------------------------------------------- the parser
-  logic stored_valid, stored_ready, stored_last, head_valid, head_ready, parser_idle;
   logic [DATA_W-1:0] stored_data;
   logic [KEEP_W-1:0] stored_keep;
   match_t head_match;
@@ -275,7 +333,7 @@ module switch_engine
       .DATA_W(DATA_W),
       .NARROW(NARROW)
   ) u_parser (
-      .clk,
+      .clk(parser_clk),
       .rst,
       .s_axis_tvalid(packet_valid),
       .s_axis_tready(packet_ready),
@@ -298,15 +356,13 @@ module switch_engine
   // verilator lint_on PINCONNECTEMPTY
 
   // -------------------------------------------------------------------------------------------------------- the tables
-  logic [TABLES:0] lookup_valid, lookup_ready;
   lookup_t [TABLES:0] lookup;
   logic [TABLES:0][TABLES-1:0][PROGRAM_W-1:0] programs;
-  logic first_valid, first_ready, join_idle;
   match_t first_fields;
   layers_t first_layers;
   logic [BYTES_W-1:0] first_bytes;
   logic [PROGRAM_W-1:0] first_program;
-  logic [TABLES-1:0] table_idle;
+  logic [TABLES-1:0] table_idle, table_rests;
   logic [TABLES-1:0][63:0] table_wake_ns;
 
   assign programs[0] = '0;
@@ -315,7 +371,7 @@ module switch_engine
       .DATA_W(DATA_W),
       .NARROW(NARROW)
   ) u_join (
-      .clk,
+      .clk(parser_clk),
       .rst,
       .beat_valid  (packet_valid && packet_ready),
       .beat_keep   (packet_keep),
@@ -338,6 +394,18 @@ module switch_engine
   );
 
   for (genvar i = 0; i < TABLES; i++) begin : gen_table
+    logic table_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(lookup_t) + 64 + 11)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (lookup_valid[i] || flow_valid[i] || entry_read[i] || !table_rests[i]),
+        .watched({lookup_ready[i], lookup_valid[i+1], lookup[i+1], flow_ready[i], flow_done[i], entry_valid[i],
+                  expired_valid[i], looked_up[i], matched[i], table_wake_ns[i], table_idle[i], table_rests[i], 1'b0}),
+        .gated  (table_clk)
+    );
     switch_table #(
         .TABLES(TABLES),
         .EXACT(EXACT),
@@ -346,7 +414,7 @@ module switch_engine
         .CHUNK_W(CHUNK_W),
         .NARROW(NARROW)
     ) u_table (
-        .clk,
+        .clk(table_clk),
         .rst,
         .own_number   (TABLE_W'(i)),
         .time_ns,
@@ -373,6 +441,7 @@ module switch_engine
         .looked_up    (looked_up[i]),
         .matched      (matched[i]),
         .wake_ns      (table_wake_ns[i]),
+        .rests        (table_rests[i]),
         .idle         (table_idle[i])
     );
   end
@@ -388,13 +457,26 @@ module switch_engine
   assign lookup_ready[TABLES] = first_valid && run_ready;
   assign first_ready          = lookup_valid[TABLES] && run_ready;
 
+  logic actions_clk;  // of meters and counters too
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(9)
+  ) u_actions_gate (
+      .clk,
+      .rst,
+      .work   (lookup_valid[TABLES] || copy_valid || !actions_idle || !meters_idle || !counters_idle ||
+               |{program_write, group_write, config_valid, clear_valid, action_read, meter_read}),
+      .watched({run_ready, copy_valid, config_ready, clear_ready, action_read_valid, meter_read_valid, actions_idle,
+                meters_idle, counters_idle}),
+      .gated  (actions_clk)
+  );
   action_processor #(
       .TABLES(TABLES),
       .PROGRAM_WORDS(PROGRAM_WORDS),
       .GROUPS(GROUPS),
       .NARROW(NARROW)
   ) u_actions (
-      .clk,
+      .clk(actions_clk),
       .rst,
       .s_valid      (lookup_valid[TABLES] && first_valid),
       .s_ready      (run_ready),
@@ -431,14 +513,17 @@ module switch_engine
 
   // No RAM keeps ports that are not there.
   always_comb begin
-    copy       = copy_made;
-    copy.ports = copy_made.ports & {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS);
+    copy = 'x;  // nobody looks then
+    if (copy_valid) begin
+      copy       = copy_made;
+      copy.ports = copy_made.ports & {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS);
+    end
   end
 
   meter_bank #(
       .METERS(METERS)
   ) u_meters (
-      .clk,
+      .clk(actions_clk),
       .rst,
       .time_ns,
       .meter_valid,
@@ -465,7 +550,7 @@ module switch_engine
   counter_bank #(
       .COUNTERS(COUNTERS)
   ) u_counters (
-      .clk,
+      .clk(actions_clk),
       .rst,
       .count_valid,
       .count_number(counted_number),
@@ -486,12 +571,23 @@ module switch_engine
   logic [DATA_W-1:0] made_data;
   logic [KEEP_W-1:0] made_keep;
   sent_t made_sent;
+  logic editor_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(4)
+  ) u_editor_gate (
+      .clk,
+      .rst,
+      .work   (stored_valid || copy_valid || !editor_idle),
+      .watched({stored_ready, copy_ready, made_valid, editor_idle}),
+      .gated  (editor_clk)
+  );
   packet_editor #(
       .DATA_W(DATA_W),
       .STORE_KB(4 * STORE_KB),
       .NARROW(NARROW)
   ) u_editor (
-      .clk,
+      .clk(editor_clk),
       .rst,
       .s_axis_tvalid(stored_valid),
       .s_axis_tready(stored_ready),
@@ -517,12 +613,23 @@ module switch_engine
   localparam sent_t SENT_KEPT = '{ports: {PORTS_MAX{1'b1}} >> (PORTS_MAX - PORTS), default: '1};
   assign sent = sent_made & SENT_KEPT;
   if (CUSTOM) begin : gen_custom
+    logic custom_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(4)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (made_valid || !custom_idle),
+        .watched({made_ready, sent_valid, custom_dropped, custom_idle}),
+        .gated  (custom_clk)
+    );
     custom_actions #(
         .DATA_W(DATA_W),
         .USER_W($bits(sent_t)),
         .STORE_KB(STORE_KB)
     ) u_custom (
-        .clk,
+        .clk(custom_clk),
         .rst,
         .coefficients (fir_coefficients),
         .carry        (fir_carry),
@@ -554,15 +661,25 @@ module switch_engine
     assign custom_idle    = 1'b1;
   end
 
-  logic [PORTS_MAX-1:0] port_valid;
-  logic host_valid, again_valid, out_last, host_last, split_idle, host_idle;
+  logic out_last, host_last, split_idle;
   logic [DATA_W-1:0] out_data, host_data;
   logic [KEEP_W-1:0] out_keep, host_keep;
   source_t again_source;
+  logic split_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(PORTS_MAX + 4)
+  ) u_split_gate (
+      .clk,
+      .rst,
+      .work   (sent_valid || !split_idle),
+      .watched({sent_ready, port_valid, host_valid, again_valid, split_idle}),
+      .gated  (split_clk)
+  );
   egress_split #(
       .DATA_W(DATA_W)
   ) u_split (
-      .clk,
+      .clk(split_clk),
       .rst,
       .s_axis_tvalid(sent_valid),
       .s_axis_tready(sent_ready),
@@ -589,7 +706,7 @@ module switch_engine
       .DATA_W(DATA_W),
       .DEPTH (4 * STORE_KB * 1024 / KEEP_W)
   ) u_to_host (
-      .clk,
+      .clk(host_clk),
       .rst,
       .s_axis_tvalid(host_valid),
       .s_axis_tready(),
@@ -614,7 +731,7 @@ module switch_engine
       .USER_W($bits(source_t)),
       .DEPTH (STORE_KB * 1024 / KEEP_W)
   ) u_again (
-      .clk,
+      .clk(host_clk),
       .rst,
       .s_axis_tvalid(again_valid),
       .s_axis_tready(),
@@ -637,8 +754,7 @@ module switch_engine
 
   // Outputs that nobody needs here stay open.
   // verilator lint_off PINCONNECTEMPTY
-  logic [PORTS-1:0] out_idle;
-  logic [PORTS-1:0][63:0] port_counts;
+  logic [63:0] port_counts[PORTS];
   for (genvar i = 0; i < PORTS; i++) begin : gen_port
     logic gone, dropped;
     logic [BYTES_W-1:0] gone_bytes;
@@ -647,7 +763,7 @@ module switch_engine
         .QUEUE_KB(STORE_KB),
         .PORT(i)
     ) u_queue (
-        .clk,
+        .clk(gen_ingress[i].port_clk),
         .rst,
         .time_ns,
         .s_axis_tvalid(port_valid[i]),
@@ -669,7 +785,7 @@ module switch_engine
     );
 
     port_counters u_counters (
-        .clk,
+        .clk(gen_ingress[i].port_clk),
         .rst,
         .rx_valid  (received[i].taken),
         .rx_bytes  (received[i].bytes),
@@ -678,14 +794,18 @@ module switch_engine
         .tx_valid  (gone),
         .tx_bytes  (gone_bytes),
         .tx_dropped(dropped),
+        .read      (port_read),
         .select    (4'(count_number[2:0])),
         .value     (port_counts[i])
     );
   end
   // verilator lint_on PINCONNECTEMPTY
   always_comb begin
-    port_count = '0;
-    for (int unsigned i = 0; i < PORTS; i++) if (count_number[15:3] == 13'(i)) port_count = port_counts[i];
+    port_count = 'x;  // nobody looks then
+    if (port_read) begin
+      port_count = '0;
+      for (int unsigned i = 0; i < PORTS; i++) if (count_number[15:3] == 13'(i)) port_count = port_counts[i];
+    end
   end
 
   // --------------------------------------------------------------------------------------------------------- the whole
@@ -695,7 +815,7 @@ module switch_engine
   assign host_copied = copied && copy.host;
   assign entered  = 2'(arrives) + 2'(host_taken) + 2'(copied && copy.resubmit);
   assign finished = 2'(copied && copy.last) + 2'(again_dropped) + 2'(from_host_dropped);
-  always_ff @(posedge clk) begin
+  always_ff @(posedge parser_clk) begin
     if (packet_valid && packet_ready) inside_q <= !packet_last;
     if (rst) inside_q <= 1'b0;
   end

@@ -107,16 +107,19 @@ module switch_join
   assign lookup_valid = head_valid && whole_valid && heads_room;
   match_t joined_fields;
   always_comb begin
-    joined_fields           = head_match;
-    joined_fields.tunnel_id = whole.tunnel_id;
-    lookup = '{
-        fields: joined_fields,
-        tags: head_layers.tags,
-        inner: head_layers.inner,
-        bytes: whole.bytes,
-        next: whole.next
-    };
-    lookup.fields.metadata = whole.metadata;
+    {joined_fields, lookup} = 'x;  // nobody looks then
+    if (lookup_valid) begin
+      joined_fields           = head_match;
+      joined_fields.tunnel_id = whole.tunnel_id;
+      lookup = '{
+          fields: joined_fields,
+          tags: head_layers.tags,
+          inner: head_layers.inner,
+          bytes: whole.bytes,
+          next: whole.next
+      };
+      lookup.fields.metadata = whole.metadata;
+    end
   end
 
   logic [FIELDS_W-1:0] heads_fields;

@@ -64,6 +64,7 @@ module switch_table
     output logic                                      looked_up,
     output logic                                      matched,
     output logic                               [63:0] wake_ns,     // all ones: no timer
+    output logic                                      rests,       // its clock may stop until something comes
     output logic                                      idle
 );
 
@@ -199,8 +200,6 @@ module switch_table
   found_t exact_found;
   table_answer_t exact_answer;
   table_op_t exact_op;
-  logic [WAIT:0] exact_valids, exact_hits;
-  found_t [WAIT:0] exact_founds;
 
   wire key_t key = key_of(s_lookup.fields);
   wire key_t op_value = key_of(op.value);
@@ -239,18 +238,28 @@ module switch_table
       .idle        (exact_idle)
   );
 
-  assign exact_valids[0] = exact_result;
-  assign exact_hits[0]   = exact_hit;
-  assign exact_founds[0] = exact_found;
-  assign exact_valid     = exact_valids[WAIT];
+  for (genvar i = 0; i <= WAIT; i++) begin : gen_wait
+    logic valid, hit;
+    found_t found;
 
-  for (genvar i = 0; i < WAIT; i++) begin : gen_wait
-    always_ff @(posedge clk) begin
-      exact_valids[i+1] <= exact_valids[i] && !rst;
-      exact_hits[i+1]   <= exact_hits[i];
-      exact_founds[i+1] <= exact_founds[i];
+    if (i == 0) begin : gen_first
+      assign valid = exact_result;
+      assign hit   = exact_hit;
+      assign found = exact_found;
+    end else begin : gen_next
+      always_ff @(posedge clk) begin
+        valid <= gen_wait[i-1].valid && !rst;
+        if (gen_wait[i-1].valid) begin
+          hit   <= gen_wait[i-1].hit;
+          found <= gen_wait[i-1].found;
+        end
+      end
     end
   end
+
+  wire waited_hit = gen_wait[WAIT].hit;
+  wire found_t waited = gen_wait[WAIT].found;
+  assign exact_valid = gen_wait[WAIT].valid;
 
   // The ternary part, and rank and number of its entries
 
@@ -321,16 +330,16 @@ module switch_table
   logic [PATIENCE_W-1:0] patience_q;
   stored_t stored;
 
-  wire exact_wins = exact_hits[WAIT] && !(ternary_hit_q[1] && ternary_found.rank > exact_founds[WAIT].rank);
+  wire exact_wins = waited_hit && !(ternary_hit_q[1] && ternary_found.rank > waited.rank);
   wire changes = state_q == SLOT && !hit_q[0];
   wire answers = asks_q && state_q != SLOT && !hit_q[0];
 
   always_ff @(posedge clk) begin
     found_q <= {found_q[1:0], ternary_valid};
     mine_q  <= {mine_q[1:0], asked.mine};
-    hit_q   <= {hit_q[1:0], ternary_valid && asked.mine && (exact_hits[WAIT] || ternary_hit_q[1])};
+    hit_q   <= {hit_q[1:0], ternary_valid && asked.mine && (waited_hit || ternary_hit_q[1])};
     if (ternary_valid) begin
-      number_q <= exact_wins ? exact_founds[WAIT].number : ternary_found.number;
+      number_q <= exact_wins ? waited.number : ternary_found.number;
       bytes_q  <= asked.bytes;
     end
     if (rst) begin
@@ -401,7 +410,7 @@ module switch_table
   logic [NUMBER_W-1:0] event_number;
   logic [63:0] read_packets, read_bytes;
   logic [TICK_W-1:0] read_used, used_q;
-  logic counters_idle, timeouts_idle, arm_ready;
+  logic counters_idle, timeouts_idle, timeouts_rest, arm_ready;
 
   always_comb begin
     event_valid  = hit_q[0] || answers || (changes && op.op != FLOW_CHANGE_ENTRY);
@@ -444,6 +453,7 @@ module switch_table
       .expired_ready,
       .expired,
       .wake_ns,
+      .rests      (timeouts_rest),
       .idle       (timeouts_idle)
   );
 
@@ -534,6 +544,7 @@ module switch_table
 
   assign idle = states_idle && effects_idle && exact_idle && ternary_idle && counters_idle && timeouts_idle && !asks_q
       && !count_read && state_q == REST && !op_done;
+  assign rests = idle && timeouts_rest && 32'(settle_q) == SETTLE;
 
 `ifndef SYNTHESIS
   offer_contract #(

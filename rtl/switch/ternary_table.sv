@@ -250,6 +250,7 @@ module ternary_table
       .WIDTH(ENTRIES)
   ) u_first (
       .clk,
+      .valid(asked_q[LEVELS+1]),
       .bits (match_q),
       .any  (hit),
       .index(index)

@@ -109,6 +109,7 @@ def test_sources_begin_with_the_packages_in_the_order_of_their_use(tmp_path: Pat
         ('sources = ["absent.sv"]', "no source file 'absent.sv'"),
         ("parameters.X = 5", "parameter X needs a table with at least 'default'"),
         ("parameters.X = {default = 9, max = 8}", "the default of parameter X = 9: must be at most 8"),
+        ("parameters.X = {default = 8, max = 8, on_board = 9}", "the default of parameter X = 9: must be at most 8"),
         ("= =", "Invalid statement"),
     ],
 )

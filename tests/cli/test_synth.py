@@ -10,6 +10,7 @@ from rich.console import Console
 from soak import soak
 
 from headrace import paths, synth
+from headrace.build.description import load_card
 from headrace.errors import HeadraceError
 from headrace.synth import cells, flow, rtlil, yosys
 from headrace.synth.report import SynthReport, Usage
@@ -295,6 +296,12 @@ def test_a_card_has_its_defaults_and_the_given_parameters():
     assert design.top == "filter_card" and values["CORES"] == "2" and values["DATA_W"] == "512"
     assert {"filter_card", "filter_engine", "stream_fifo"} <= {path.stem for path in design.files}
     assert [path.name for path in design.registers] == ["filter.rdl"]
+
+
+def test_a_board_has_no_clock_gates_unless_it_is_asked_for_them():
+    assert load_card("switch").resolve()["GATED"] == 1
+    assert find_design("switch", {})[1]["GATED"] == "0"
+    assert find_design("switch", {"GATED": "1"})[1]["GATED"] == "1"
 
 
 def test_parameters_are_read_from_the_head_without_local_ones(tmp_path):

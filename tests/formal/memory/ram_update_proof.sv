@@ -82,6 +82,7 @@ module ram_update_proof #(
       if (wr_en) assert (wr_addr == done.addr);
       assert (idle == (valid_q == '0));
 
+      assert ((dut.writes_q & ~dut.valid_q[STEPS+1:1]) == '0);
       assert (32'(watched_q) < DEPTH);
       if (known_q) assert ((wr_en && wr_addr == watched_q ? result : in_ram) == value_q);
 

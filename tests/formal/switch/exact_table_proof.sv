@@ -131,7 +131,8 @@ module exact_table_proof
   wire entry_t hand = dut.hand_q;
   wire entry_t pick = dut.pick_q;
   wire entry_t [STASH-1:0] stash = dut.stash_q;
-  wire [STASH-1:0] free = ~dut.occupied;
+  logic [STASH-1:0] free;
+  always_comb for (int unsigned s = 0; s < STASH; s++) free[s] = !stash[s].valid;
   entry_t [TABLES-1:0][DEPTH-1:0] mem;
   entry_t at_target, pick_next;  // what is at the place that is written, and what is picked next
   entry_t [TABLES-1:0] word, at_home, at_hand, hand_read, hand_word;
@@ -363,7 +364,7 @@ module exact_table_proof
       PICK:    cycles = 5'd25;
       default: cycles = 5'd5;
     endcase
-    left = {moves_left[6:0] + 7'($countones(dut.occupied)) + 7'(stashes), cycles};
+    left = {moves_left[6:0] + 7'($countones(~free)) + 7'(stashes), cycles};
     if (!dut.wiped_q) left = 12'd4064 + 12'(cycles);
     if (state == WIPE) left = 12'd4095 - 12'(dut.wipe_at_q);
   end
