@@ -30,11 +30,10 @@ module stream_reg #(
   always_ff @(posedge clk) begin
     ready_q <= advance || (ready_q && !s_valid);
     if (advance) valid_q <= ready_q ? s_valid : valid_q;
-    if (advance && !ready_q) data_q <= spare_q;
-    if (s_valid && ready_q) begin
-      automatic logic [WIDTH-1:0] word = s_data;
+    if (s_valid || !ready_q) begin
+      automatic logic [WIDTH-1:0] word = ready_q ? s_data : spare_q;
       if (advance) data_q <= word;
-      else spare_q <= word;
+      if (ready_q) spare_q <= word;
     end
     if (rst) begin
       ready_q <= 1'b0;

@@ -33,7 +33,7 @@ LARGER = [
     Case("stream_broadcast", {"OUTPUTS": 2}),
 ]
 BUGS = [
-    Bug("stream_reg", {}, "stream_reg", "if (advance && !ready_q) data_q <= spare_q;", ""),
+    Bug("stream_reg", {}, "stream_reg", "ready_q ? s_data : spare_q", "s_data"),
     Bug("stream_reg", {}, "stream_reg", "ready_q <= advance || (ready_q && !s_valid)", "ready_q <= 1'b1"),
     Bug("stream_fifo", {"DEPTH": 5}, "stream_fifo", "place == place_t'(DEPTH - 1)", "place == place_t'(DEPTH - 2)"),
     Bug("stream_fifo", {"BLOCK_RAM": 1}, "fifo_store", "(advance || !rd_valid_q) rd_valid_q", "(advance) rd_valid_q"),
