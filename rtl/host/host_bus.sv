@@ -87,7 +87,7 @@ module host_bus
   address_t [MANAGERS-1:0] reads, writes;
   beat_t [MANAGERS-1:0] beats;
   logic [MANAGERS-1:0][7:0] read_own, write_own;
-  set_t ar_valid, aw_valid, w_valid, w_lasts, r_comes, b_comes;
+  set_t ar_valid, aw_valid, w_valid, w_lasts, r_comes, b_comes, r_takes, b_takes;
   logic [7:0] rid, bid;
   for (genvar i = 0; i < int'(MANAGERS); i++) begin : gen_manager
     localparam int unsigned READ_W = int'(READ_WIDTHS[4*i+:4]);
@@ -123,12 +123,19 @@ module host_bus
     assign b_comes[i]   = WRITES && (WRITE_W == 8 ? m_rsp.bid < 8'(MOST) : (m_rsp.bid & ~WRITE_MASK) == WRITE_BASE);
     assign read_own[i]  = rid & READ_MASK;
     assign write_own[i] = bid & WRITE_MASK;
+    assign r_takes[i]   = s_req[i].rready;
+    assign b_takes[i]   = s_req[i].bready;
 `ifndef SYNTHESIS
+    // Wires of their own: a simulator puts a structure together for a process that reads some of it.
+    wire arvalid = s_req[i].arvalid;
+    wire awvalid = s_req[i].awvalid;
+    wire [7:0] arid = s_req[i].arid;
+    wire [7:0] awid = s_req[i].awid;
     localparam int unsigned READ_IDS = READ_W == 8 ? MOST : 1 << READ_W;
     localparam int unsigned WRITE_IDS = WRITE_W == 8 ? MOST : 1 << WRITE_W;
     always_ff @(posedge clk) begin
-      if (!rst && s_req[i].arvalid) assert (READS && 32'(s_req[i].arid) < READ_IDS) else $error("%m: wrong ID");
-      if (!rst && s_req[i].awvalid) assert (WRITES && 32'(s_req[i].awid) < WRITE_IDS) else $error("%m: wrong ID");
+      if (!rst && arvalid) assert (READS && 32'(arid) < READ_IDS) else $error("%m: wrong ID");
+      if (!rst && awvalid) assert (WRITES && 32'(awid) < WRITE_IDS) else $error("%m: wrong ID");
     end
 `endif
   end
@@ -250,7 +257,7 @@ module host_bus
   // --------------------------------------------------------------------------------------------- read data and answers
   logic r_valid, r_ready, r_last, r_idle, b_valid, b_ready, b_idle;
   logic [1:0] r_resp, b_resp;
-  set_t r_mine, b_mine, r_takes, b_takes;
+  set_t r_mine, b_mine;
 
   stream_reg #(
       .WIDTH(MANAGERS + 8 + 2 + 1 + MEM_W)
@@ -283,8 +290,6 @@ module host_bus
 
   always_comb begin
     for (int i = 0; i < int'(MANAGERS); i++) begin
-      r_takes[i]       = s_req[i].rready;
-      b_takes[i]       = s_req[i].bready;
       s_rsp[i].arready = ar_ready && ar_q.one[i];
       s_rsp[i].awready = aw_ready && aw_q.one[i];
       s_rsp[i].wready  = order_valid && w_one[i] && w_ready;

@@ -96,17 +96,15 @@ module host_control
     if (wipe_left_q != '0) wipe_left_q <= wipe_left_q - 1'b1;
     if (rst) wipe_left_q <= ($clog2(WIPES + 1))'(WIPES);
   end
-  axil_req_t regs_req;
   axil_rsp_t regs_rsp;
+  wire arvalid = axil_req.arvalid && !busy && !reading_q;
+  wire read_ends = axil_rsp.rvalid && axil_req.rready;
+  wire [15:0] read_address = near(axil_req.araddr[15:0]);
   // Addresses of 9 bits: those past them become the last one, where no register is.
   function automatic logic [15:0] near(logic [15:0] address);
     return {7'd0, address[8:0] | {9{address[15:9] != '0}}};
   endfunction
   always_comb begin
-    regs_req         = axil_req;
-    regs_req.awvalid = axil_req.awvalid && !busy;
-    regs_req.wvalid  = axil_req.wvalid && !busy;
-    regs_req.arvalid = axil_req.arvalid && !busy && !reading_q;
     axil_rsp         = regs_rsp;
     axil_rsp.awready = regs_rsp.awready && !busy;
     axil_rsp.wready  = regs_rsp.wready && !busy;
@@ -115,11 +113,11 @@ module host_control
   end
   always_ff @(posedge gated) begin
     chooses_q <= 1'b0;
-    if (axil_rsp.rvalid && axil_req.rready) reading_q <= 1'b0;
-    if (regs_req.arvalid && regs_rsp.arready) begin
+    if (read_ends) reading_q <= 1'b0;
+    if (arvalid && regs_rsp.arready) begin
       reading_q <= 1'b1;
       chooses_q <= 1'b1;
-      read_at_q <= 7'(near(axil_req.araddr[15:0]) >> 2);
+      read_at_q <= read_address[8:2];
     end
     if (chooses_q) counter_q <= counter;
     if (rst) begin
@@ -131,25 +129,25 @@ module host_control
   host_regs u_regs (
       .clk(gated),
       .rst,
-      .s_axil_awaddr (near(regs_req.awaddr[15:0])),
-      .s_axil_awprot (regs_req.awprot),
-      .s_axil_awvalid(regs_req.awvalid),
+      .s_axil_awaddr (near(axil_req.awaddr[15:0])),
+      .s_axil_awprot (axil_req.awprot),
+      .s_axil_awvalid(axil_req.awvalid && !busy),
       .s_axil_awready(regs_rsp.awready),
-      .s_axil_wdata  (regs_req.wdata),
-      .s_axil_wstrb  (regs_req.wstrb),
-      .s_axil_wvalid (regs_req.wvalid),
+      .s_axil_wdata  (axil_req.wdata),
+      .s_axil_wstrb  (axil_req.wstrb),
+      .s_axil_wvalid (axil_req.wvalid && !busy),
       .s_axil_wready (regs_rsp.wready),
       .s_axil_bresp  (regs_rsp.bresp),
       .s_axil_bvalid (regs_rsp.bvalid),
-      .s_axil_bready (regs_req.bready),
-      .s_axil_araddr (near(regs_req.araddr[15:0])),
-      .s_axil_arprot (regs_req.arprot),
-      .s_axil_arvalid(regs_req.arvalid),
+      .s_axil_bready (axil_req.bready),
+      .s_axil_araddr (read_address),
+      .s_axil_arprot (axil_req.arprot),
+      .s_axil_arvalid(arvalid),
       .s_axil_arready(regs_rsp.arready),
       .s_axil_rdata  (regs_rsp.rdata),
       .s_axil_rresp  (regs_rsp.rresp),
       .s_axil_rvalid (regs_rsp.rvalid),
-      .s_axil_rready (regs_req.rready),
+      .s_axil_rready (axil_req.rready),
       .hwif_in (regs_in),
       .hwif_out(regs_out)
   );

@@ -74,11 +74,11 @@ module host_engine
   logic [MANAGERS-1:0][DATA_W-1:0] wdatas;
   logic [MANAGERS-1:0][KEEP_W-1:0] wstrbs;
   logic [DATA_W-1:0] rdata;
-  logic bus_idle, bus_asked, bus_clk;
+  logic bus_idle, bus_clk;
+  logic [MANAGERS-1:0] asks;
 
-  always_comb begin
-    bus_asked = 1'b0;
-    for (int unsigned i = 0; i < MANAGERS; i++) bus_asked |= reqs[i].arvalid || reqs[i].awvalid || reqs[i].wvalid;
+  for (genvar i = 0; i < int'(MANAGERS); i++) begin : gen_asks
+    assign asks[i] = reqs[i].arvalid || reqs[i].awvalid || reqs[i].wvalid;
   end
   clock_gate #(
       .GATED(GATED),
@@ -86,7 +86,7 @@ module host_engine
   ) u_bus_gate (
       .clk,
       .rst,
-      .work   (bus_asked || axi_rsp.rvalid || axi_rsp.bvalid || !bus_idle),
+      .work   (asks != '0 || axi_rsp.rvalid || axi_rsp.bvalid || !bus_idle),
       .watched({axi_req.arvalid, axi_req.awvalid, axi_req.wvalid, axi_req.rready, axi_req.bready, bus_idle}),
       .gated  (bus_clk)
   );

@@ -196,16 +196,16 @@ module host_interrupt
       .idle   (irqs_idle)
   );
 
-  always_comb begin
-    axi_req         = '0;
-    axi_req.arid    = 8'(read.id);
-    axi_req.araddr  = read.addr;
-    axi_req.arsize  = 3'($clog2(DATA_W / 8));
-    axi_req.arburst = 2'b01;
-    axi_req.aruser  = read.user;
-    axi_req.arvalid = reading;
-    axi_req.rready  = 1'b1;
-  end
+  assign axi_req = '{
+          arid: 8'(read.id),
+          araddr: read.addr,
+          arsize: 3'($clog2(DATA_W / 8)),
+          arburst: 2'b01,
+          aruser: read.user,
+          arvalid: reading,
+          rready: 1'b1,
+          default: '0
+      };
 
   assign irq_function = irq.owner;
   assign irq_vector   = irq.vector;

@@ -317,18 +317,18 @@ module host_transmit
   );
 
   logic rready;
-  always_comb begin
-    m_axi_req         = '0;
-    m_axi_req.arvalid = arvalid;
-    m_axi_req.arid    = 8'(arid);
-    m_axi_req.araddr  = araddr;
-    m_axi_req.arlen   = arlen;
-    m_axi_req.arsize  = 3'(LANE_W);
-    m_axi_req.arburst = 2'b01;
-    m_axi_req.aruser  = aruser;
-    m_axi_req.rready  = rready;
-    m_axi_req.bready  = 1'b1;
-  end
+  assign m_axi_req = '{
+          arvalid: arvalid,
+          arid: 8'(arid),
+          araddr: araddr,
+          arlen: arlen,
+          arsize: 3'(LANE_W),
+          arburst: 2'b01,
+          aruser: aruser,
+          rready: rready,
+          bready: 1'b1,
+          default: '0
+      };
 
   // -------------------------------------------------------------------------------------------------- data to cells
   logic alloc_valid, alloc_ready, link, write, beat_valid, beat_header, assemble_done, record_en, assemble_idle;

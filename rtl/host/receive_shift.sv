@@ -365,19 +365,19 @@ module receive_shift
       .idle   (frees_idle)
   );
 
-  always_comb begin
-    axi_req         = '0;
-    axi_req.awid    = 8'(address.id);
-    axi_req.awaddr  = {address.word, LANE_W'(0)};
-    axi_req.awlen   = 8'(address.len);
-    axi_req.awsize  = 3'(LANE_W);
-    axi_req.awburst = 2'b01;
-    axi_req.awuser  = 16'(FIRST + 32'(address.owner) / PAIRS);
-    axi_req.awvalid = address_valid && some_begun_q;
-    axi_req.wlast   = wlast;
-    axi_req.wvalid  = wvalid;
-    axi_req.bready  = 1'b1;
-  end
+  assign axi_req = '{
+          awid: 8'(address.id),
+          awaddr: {address.word, LANE_W'(0)},
+          awlen: 8'(address.len),
+          awsize: 3'(LANE_W),
+          awburst: 2'b01,
+          awuser: 16'(FIRST + 32'(address.owner) / PAIRS),
+          awvalid: address_valid && some_begun_q,
+          wlast: wlast,
+          wvalid: wvalid,
+          bready: 1'b1,
+          default: '0
+      };
   assign idle = !next_valid_q && !active_q && credits_q == CREDIT_W'(WAITING) && beats_idle && addresses_idle
       && frees_idle && !save1_q;
 

@@ -404,17 +404,19 @@ module virtq_used
       .following
   );
 
+  assign axi_req = '{
+          awid: 8'(out_id),
+          awaddr: {out_addr, 4'd8} & ~64'(BYTES - 1),
+          awsize: 3'($clog2(BYTES)),
+          awburst: 2'b01,
+          awuser: 16'(FIRST) + 16'(out_function),
+          awvalid: aw_valid,
+          wlast: 1'b1,
+          wvalid: w_valid,
+          bready: 1'b1,
+          default: '0
+      };
   always_comb begin
-    axi_req         = '0;
-    axi_req.awid    = 8'(out_id);
-    axi_req.awaddr  = {out_addr, 4'd8} & ~64'(BYTES - 1);
-    axi_req.awsize  = 3'($clog2(BYTES));
-    axi_req.awburst = 2'b01;
-    axi_req.awuser  = 16'(FIRST) + 16'(out_function);
-    axi_req.awvalid = aw_valid;
-    axi_req.wlast   = 1'b1;
-    axi_req.wvalid  = w_valid;
-    axi_req.bready  = 1'b1;
     axi_wdata       = '0;
     for (int unsigned i = 0; i < LANES; i++) begin
       axi_wdata[DATA_W-64-128*(LANES-1-i)+:64] = out_data[i];

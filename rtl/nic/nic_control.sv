@@ -42,13 +42,8 @@ module nic_control
   wire starts = regs_out.station.start.insert.value || regs_out.station.start.change.value ||
       regs_out.station.start.remove.value;
   wire busy = wipe_q || starts || starts_q || operates_q;
-  axil_req_t regs_req;
   axil_rsp_t regs_rsp;
   always_comb begin
-    regs_req         = axil_req;
-    regs_req.awvalid = axil_req.awvalid && !busy;
-    regs_req.wvalid  = axil_req.wvalid && !busy;
-    regs_req.arvalid = axil_req.arvalid && !busy;
     axil_rsp         = regs_rsp;
     axil_rsp.awready = regs_rsp.awready && !busy;
     axil_rsp.wready  = regs_rsp.wready && !busy;
@@ -58,25 +53,25 @@ module nic_control
   nic_regs u_regs (
       .clk,
       .rst,
-      .s_axil_awaddr (regs_req.awaddr[15:0]),
-      .s_axil_awprot (regs_req.awprot),
-      .s_axil_awvalid(regs_req.awvalid),
+      .s_axil_awaddr (axil_req.awaddr[15:0]),
+      .s_axil_awprot (axil_req.awprot),
+      .s_axil_awvalid(axil_req.awvalid && !busy),
       .s_axil_awready(regs_rsp.awready),
-      .s_axil_wdata  (regs_req.wdata),
-      .s_axil_wstrb  (regs_req.wstrb),
-      .s_axil_wvalid (regs_req.wvalid),
+      .s_axil_wdata  (axil_req.wdata),
+      .s_axil_wstrb  (axil_req.wstrb),
+      .s_axil_wvalid (axil_req.wvalid && !busy),
       .s_axil_wready (regs_rsp.wready),
       .s_axil_bresp  (regs_rsp.bresp),
       .s_axil_bvalid (regs_rsp.bvalid),
-      .s_axil_bready (regs_req.bready),
-      .s_axil_araddr (regs_req.araddr[15:0]),
-      .s_axil_arprot (regs_req.arprot),
-      .s_axil_arvalid(regs_req.arvalid),
+      .s_axil_bready (axil_req.bready),
+      .s_axil_araddr (axil_req.araddr[15:0]),
+      .s_axil_arprot (axil_req.arprot),
+      .s_axil_arvalid(axil_req.arvalid && !busy),
       .s_axil_arready(regs_rsp.arready),
       .s_axil_rdata  (regs_rsp.rdata),
       .s_axil_rresp  (regs_rsp.rresp),
       .s_axil_rvalid (regs_rsp.rvalid),
-      .s_axil_rready (regs_req.rready),
+      .s_axil_rready (axil_req.rready),
       .hwif_in (regs_in),
       .hwif_out(regs_out)
   );
