@@ -118,7 +118,7 @@ module segment_cut
   // verilator lint_on UNUSEDSIGNAL
   logic [4:0] step_q;
   logic [31:0] word_q, sequence_q;
-  logic [15:0] flags_q;
+  logic [15:0] flags_q, id_q;
   logic [17:0] ip_minus_q;
   logic [18:0] l4_minus_q;
   place_t header_q, data_q, longest_q;
@@ -146,11 +146,12 @@ module segment_cut
     return {bytes[0], bytes[1], bytes[2], bytes[3]};
   endfunction
 
-  // verilator lint_off UNUSEDSIGNAL
-  wire [31:0] ip_0 = word_at(5'(heads_q.ip[4:2]));            // the length
-  wire [31:0] ip_1 = word_at(5'(heads_q.ip[4:2] + 3'd1));     // the identification
-  wire [31:0] ip_2 = word_at(5'(heads_q.ip[4:2] + 3'd2));     // the checksum
-  // verilator lint_on UNUSEDSIGNAL
+  // A half of one that follows IP's beginning
+  function automatic logic [15:0] ip_at(logic [2:0] number, logic upper);
+    logic [1:0][15:0] halves;
+    halves = word_at(5'(heads_q.ip[4:2] + number));
+    return halves[upper];
+  endfunction
 
   // ------------------------------------------------------------------------------------------ and summed, IP's, TCP's
   logic [BYTES-1:0] from_1, to_1, from_2, to_2, head_counts;
@@ -245,7 +246,8 @@ module segment_cut
           5'd0: heads_q <= heads;
           5'd2: begin
             sequence_q <= word_q;
-            ip_minus_q <= ({2'd0, ~ip_0[15:0]} + {2'd0, ~ip_1[31:16]}) + {2'd0, ~ip_2[15:0]};
+            id_q       <= ip_at(3'd1, 1'b1);
+            ip_minus_q <= ({2'd0, ~ip_at(3'd0, 1'b0)} + {2'd0, ~ip_at(3'd1, 1'b1)}) + {2'd0, ~ip_at(3'd2, 1'b0)};
           end
           5'd4: begin
             flags_q  <= word_q[31:16];
@@ -339,7 +341,7 @@ module segment_cut
   assign judged_queue = queue_q;
   assign judged_bytes = request_q.bytes;
   assign series_valid = state_q == SUM && step_q == 5'(2 * HEAD_BEATS + 2);
-  assign series = '{v6: heads_q.v6, ip: 7'(heads_q.ip), l4: heads_q.l4[6:0], bytes: header_q[6:0], id: ip_1[31:16],
+  assign series = '{v6: heads_q.v6, ip: 7'(heads_q.ip), l4: heads_q.l4[6:0], bytes: header_q[6:0], id: id_q,
                     sequence_number: sequence_q, flags: flags_q, ip_sum: ip_sum_q, l4_sum: l4_sum_q};
 
   // --------------------------------------------------------------------------------- bytes to their lanes, and summed

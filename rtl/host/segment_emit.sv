@@ -190,14 +190,13 @@ module segment_emit
 
   // Words of the headers that differ from the frame's, and which word of the beat each is, if it is in it
   localparam int unsigned PATCHES = 7;
-  logic [PATCHES-1:0][15:0] patches;
-  logic [PATCHES-1:0][6:0] places;
-  assign patches = {plan_1.ip_bytes, plan_1.id, plan_1.ip_check, plan_1.sequence_number, plan_1.flags, plan_1.l4_check};
-  assign places = {plan_1.ip + (plan_1.v6 ? 7'd4 : 7'd2), plan_1.ip + 7'd4, plan_1.ip + 7'd10, plan_1.l4 + 7'd4,
-                   plan_1.l4 + 7'd6, plan_1.l4 + 7'd12, plan_1.l4 + 7'd16};
-
   function automatic logic [DATA_W-1:0] patched(logic [DATA_W-1:0] beat);
+    logic [PATCHES-1:0][15:0] patches;
+    logic [PATCHES-1:0][6:0] places;
     logic [PATCHES-1:0][WORDS-1:0] here;
+    patches = {plan_1.ip_bytes, plan_1.id, plan_1.ip_check, plan_1.sequence_number, plan_1.flags, plan_1.l4_check};
+    places = {plan_1.ip + (plan_1.v6 ? 7'd4 : 7'd2), plan_1.ip + 7'd4, plan_1.ip + 7'd10, plan_1.l4 + 7'd4,
+              plan_1.l4 + 7'd6, plan_1.l4 + 7'd12, plan_1.l4 + 7'd16};
     for (int unsigned i = 0; i < PATCHES; i++) begin
       here[i] = WORDS'(places[i][6:LANE_W] == beat_1) << places[i][LANE_W-1:1];
     end
