@@ -12,6 +12,7 @@ from headrace.build.operators import Operators, count, operators
 # Of a card with parameters: operators in a cycle in which all of it is awake, and in one in which all of it sleeps
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_400),
+    "nic": ({}, 14_000, 1_300),
 }
 
 MODEL = """\
