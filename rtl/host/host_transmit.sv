@@ -140,7 +140,8 @@ module host_transmit
       .clk,
       .rst,
       .work   (set_valid || pace_valid || fresh_valid || m_axi_rsp.rvalid || probe_queue != probe_queue_q || !rests),
-      .watched({probe_quiet, open_valid, m_axi_req.arvalid, frame_tvalid, used_valid, fail_valid, packet, dropped, rests}),
+      .watched({probe_quiet, open_valid, m_axi_req.arvalid, frame_tvalid, used_valid, fail_valid, packet, dropped,
+                rests}),
       .gated
   );
   always_ff @(posedge gated) probe_queue_q <= probe_queue;

@@ -452,7 +452,8 @@ module receive_tracker
     end
   end
   assign runs_all = under_q;
-  assign rests    = !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle && !wake_q && !fail_q;
+  assign rests    = !bvalid_q && !known_q && poke_idle && looks_idle && state_q == REST && used_idle && !wake_q &&
+                    !fail_q;
   assign idle     = rests && under_q == 0;
 
 endmodule

@@ -368,8 +368,8 @@ module virtq_fetch_bus
   );
   assign done_failed = failed_q[done_slot];
   assign idle        = used_q == '0;
-  assign rests       = !(asks_q || flags_q || ask_valid || write_valid || m_req.arvalid || m_req.awvalid || m_req.wvalid ||
-                         r_q || answer_valid || done_valid);
+  assign rests       = !(asks_q || flags_q || ask_valid || write_valid || m_req.arvalid || m_req.awvalid ||
+                         m_req.wvalid || r_q || answer_valid || done_valid);
 
 `ifndef SYNTHESIS
   logic checks;
