@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The optimised model of a card that runs with the one that was built soonest: built in the background, by a process
-of the lowest priority, once the card has run for some seconds. Later runs use it."""
+"""The optimised model of a card, and harness, where it runs with what was built soonest: built in the background, by a
+process of the lowest priority, once the card has run for some seconds. Later runs use them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Later:
 
     @classmethod
     def of(
-        cls, library: Path, description: CardDescription, parameters: Mapping[str, Value], trace: bool
+        cls, used: Sequence[Path], description: CardDescription, parameters: Mapping[str, Value], trace: bool
     ) -> Later | None:
-        """That of a card which runs with a library; None where there is nothing to be built later."""
-        if not models.is_first(library) or toolchain.when_optimised() != "later":
+        """That of a card which uses these libraries; None where there is nothing to be built later."""
+        if not any(map(toolchain.is_first, used)) or toolchain.when_optimised() != "later":
             return None
         return cls(description, parameters, trace)
 

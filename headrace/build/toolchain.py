@@ -33,6 +33,7 @@ _LEAST_CLANG = 14
 _LOOKS_BEHIND = ("--param=sccvn-max-alias-queries-per-access=10", "--param=dse-max-alias-queries-per-store=4")
 _FAST, _SLOW = ("-O2", "-fno-tree-slp-vectorize", *_LOOKS_BEHIND), ("-O1", *_LOOKS_BEHIND)
 # What compiles soonest: -O0 takes clang++ a fifth of the time of -O2, but g++ as long as -Og, whose models run faster.
+_FIRST_SUFFIX = ".first.so"
 _FIRST_CLANG, _FIRST_GCC = ("-O0",), ("-Og", *_LOOKS_BEHIND)
 _DEFINES = {
     "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
@@ -131,6 +132,16 @@ def optimisation(first: bool) -> tuple[Sequence[str], Sequence[str]]:
         return _FAST, _SLOW
     flags = _FIRST_CLANG if _clang_version(find_compiler()) else _FIRST_GCC
     return flags, flags
+
+
+def library_name(key: str, first: bool) -> str:
+    """Of a library in the cache."""
+    return f"{key}{_FIRST_SUFFIX if first else '.so'}"
+
+
+def is_first(library: Path) -> bool:
+    """Whether it is one that was compiled soonest, without optimisation."""
+    return library.name.endswith(_FIRST_SUFFIX)
 
 
 def when_optimised() -> str:

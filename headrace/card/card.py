@@ -26,6 +26,7 @@ from typing import Any, Literal, Self
 from headrace import cache as cachedir
 from headrace.build.description import CardDescription, Value, load_card
 from headrace.build.later import Later
+from headrace.build.libraries import harness_library
 from headrace.build.models import build_card
 from headrace.card import interface as harness
 from headrace.card.host_memory import HostMemory
@@ -62,7 +63,8 @@ class Card:
         self.parameters: dict[str, Any] = dict(parameters)
         self.clock_hz = clock_hz
         self._ffi = harness.interface()
-        self._lib: Any = harness.load(progress)
+        shared = harness_library(progress)
+        self._lib: Any = harness.load(shared)
         trace_name = self._ffi.NULL if trace is None else harness.text(trace)
         handle = self._lib.hr_create(harness.text(cachedir.trusted(library)), clock_hz, trace_name)
         if handle == self._ffi.NULL:
@@ -74,7 +76,7 @@ class Card:
         self._address_bits: int = info.address_bits
         self.memory = HostMemory(self)
         self._closed = False
-        self._later = Later.of(library, description, parameters, trace is not None)
+        self._later = Later.of((library, shared), description, parameters, trace is not None)
         self._checks = 0  # that expect_passthrough() has made
         # Made once, so that a short run and a look at the time cost little.
         self._limits = self._ffi.new("hr_run_limits *")

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from headrace import cache as cachedir
 from headrace import paths
-from headrace.build import libraries
 from headrace.build.declarations import declared
 from headrace.errors import CardError, HeadraceError
 
@@ -75,16 +74,9 @@ def _in_range(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     return checked
 
 
-def load(progress: bool = True) -> Any:
-    """The functions and constants of the harness, compiled first where it isn't in the cache.
-
-    Raises HeadraceError when it can't be compiled or loaded.
-    """
-    return _loaded(libraries.harness_library(progress))
-
-
 @functools.cache
-def _loaded(library: Path) -> Any:
+def load(library: Path) -> Any:
+    """The functions and constants of the harness in a library. Raises HeadraceError when it can't be loaded."""
     try:
         return interface().dlopen(str(cachedir.trusted(library)))
     except OSError as error:

@@ -75,8 +75,10 @@ def build_command(
     A model is kept until its sources, parameters or tools change. Commands that run a card build it, too: first without
     optimisation, which takes less time, and once it has run for some seconds with it, in the background.
     """
+    from headrace.build.libraries import harness_library
     from headrace.build.models import build_card
 
+    harness_library(progress=True, first=False)
     print(build_card(card, common.parameters(parameter), trace=trace, optimised=True))
 
 

@@ -236,12 +236,14 @@ def test_a_card_is_built_sooner_first_and_with_optimisation_in_the_background(
             card.run(until=None, cycles=10)
             card.run(until=None, cycles=10)
     first = build_card(copied, progress=False)
-    assert build.is_first(first) and [each.optimised for each in cache_list()] == [False]
+    assert toolchain.is_first(first) and [each.optimised for each in cache_list()] == [False]
     assert len(started) == 2 and started[0] == started[1]
 
     later.main(*started[0])
     whole = build_card(copied, progress=False)
-    assert whole != first and not build.is_first(whole) and {each.optimised for each in cache_list()} == {True, False}
+    assert (
+        whole != first and not toolchain.is_first(whole) and {each.optimised for each in cache_list()} == {True, False}
+    )
     with Card.open(copied, progress=False) as card:
         card.run(until=None, cycles=10)
     assert len(started) == 2
@@ -253,10 +255,17 @@ def test_when_cards_are_optimised_can_be_chosen(
 ) -> None:
     monkeypatch.setenv("HEADRACE_OPTIMISE", when)
     library = build_card(LOOP, progress=False)
-    assert [build.is_first(Path(name)) for name in counted] == first
-    there = later.Later.of(library, load_card(LOOP), {}, False) is not None
+    assert [toolchain.is_first(Path(name)) for name in counted] == first
+    there = later.Later.of([library], load_card(LOOP), {}, False) is not None
     assert there == (when == "later")
-    assert build.is_first(build_card(LOOP, progress=False, optimised=True)) is False
+    assert toolchain.is_first(build_card(LOOP, progress=False, optimised=True)) is False
+
+
+def test_a_harness_that_was_built_soonest_is_optimised_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_OPTIMISE", "later")
+    description, model = load_card(LOOP), Path("loop.so")
+    assert later.Later.of([model, Path("headrace.first.so")], description, {}, False) is not None
+    assert later.Later.of([model, Path("headrace.so")], description, {}, False) is None
 
 
 def test_a_wrong_word_for_when_cards_are_optimised_is_refused(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +282,7 @@ def test_a_model_that_another_process_builds_is_not_built_again(
     monkeypatch.setenv("HEADRACE_OPTIMISE", "later")
     library, description = build_card(LOOP, progress=False), load_card(LOOP)
     lock = build._Job(description, description.resolve(None), False, False).lock
-    found = later.Later.of(library, description, description.resolve(None), False)
+    found = later.Later.of([library], description, description.resolve(None), False)
     assert found is not None
     with locked(lock, "", False):
         found.ran(1.0)
