@@ -33,6 +33,8 @@ LOOP = Path(__file__).parent / "cards" / "loop"
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, but for what is compiled once for all models."""
+    for variable in ("HEADRACE_CXX", "CXX"):  # tests have compilers of their own
+        monkeypatch.delenv(variable, raising=False)
     folder = tmp_path / "cache"
     libraries.harness_library(), libraries.runtime_archive(trace=False)
     made_by_others = shutil.ignore_patterns("harness-*", "*.log", "*.part")  # at this moment
