@@ -38,14 +38,14 @@ def harness_library(progress: bool = False, first: bool | None = None) -> Path:
     files = [*toolchain.harness_sources(model=False), *tables]
     cachedir.note_reads(files)
     contents = [part for path in files for part in (path.relative_to(paths.sim()), path.read_bytes())]
-    optimised, soonest = (
-        folder()
-        / toolchain.library_name(f"headrace-{toolchain.digest(toolchain.toolchain_key(tier), *contents)}", tier)
-        for tier in (False, True)
-    )
-    if first is None:
-        first = toolchain.when_optimised() != "now" and not optimised.is_file()
-    library = soonest if first else optimised
+
+    def place(first: bool) -> Path:
+        key = toolchain.digest(toolchain.toolchain_key(first), *contents)
+        return folder() / toolchain.library_name(f"headrace-{key}", first)
+
+    library = place(bool(first))
+    if first is None and not library.is_file() and toolchain.when_optimised() != "now":
+        first, library = True, place(True)
 
     def make(workshop: Workshop, show: Show) -> None:
         toolchain.check_headers(workshop.compiler, toolchain.HARNESS_HEADERS)
@@ -54,7 +54,7 @@ def harness_library(progress: bool = False, first: bool | None = None) -> Path:
         others = [path for path in sources if path not in kernel]
         bundles = toolchain.bundles(workshop.folder, "harness", others, toolchain.jobs(), _BUNDLE)
         bundles += toolchain.bundles(workshop.folder, "xdp", kernel, 1)
-        flags = [*toolchain.compiler_flags(), *toolchain.optimisation(first)[0], f"-I{paths.sim()}"]
+        flags = [*toolchain.compiler_flags(), *toolchain.optimisation(bool(first))[0], f"-I{paths.sim()}"]
         objects = workshop.compile([(path, ()) for path in bundles], flags, "compiling", show)
         show("linking")
         shared = ["-shared", "-pthread", "-Wl,-z,defs", "-lpcap", "-lxdp", "-lbpf", "-ldl"]

@@ -33,8 +33,8 @@ _LEAST_CLANG = 14
 _LOOKS_BEHIND = ("--param=sccvn-max-alias-queries-per-access=10", "--param=dse-max-alias-queries-per-store=4")
 _FAST, _SLOW = ("-O2", "-fno-tree-slp-vectorize", *_LOOKS_BEHIND), ("-O1", *_LOOKS_BEHIND)
 # What compiles soonest: -O0 takes clang++ a fifth of the time of -O2, but g++ as long as -Og, whose models run faster.
-_FIRST_SUFFIX = ".first.so"
 _FIRST_CLANG, _FIRST_GCC = ("-O0",), ("-Og", *_LOOKS_BEHIND)
+_FIRST_SUFFIX = ".first.so"
 _DEFINES = {
     "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
     "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,

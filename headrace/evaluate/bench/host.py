@@ -11,7 +11,7 @@ from typing import Any
 from headrace.card.functions import QueueFault
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row
 from headrace.evaluate.bench.filter import EXPRESSION
-from headrace.evaluate.loads import filter_files, function_clients, function_rates, host_card, pcie_link, switch_network
+from headrace.evaluate.loads import function_clients, function_rates, host_card, pcie_link, speed, switch_network
 from headrace.evaluate.loads import host as loads
 from headrace.evaluate.loads.host import Carried, Fair, Latency
 from headrace.evaluate.loads.host_card import CLOCK_HZ, FUNCTIONS, LATENCY_NS
@@ -227,10 +227,10 @@ def _simulator(full: bool) -> Iterator[Row]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        filter_files.make(source, 300_000 if full else 50_000)
+        speed.make(source, 300_000 if full else 50_000)
 
         def filtered() -> float:
-            return filter_files.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
+            return speed.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
 
         before = filtered()
         for what, least, reason, load in loads:

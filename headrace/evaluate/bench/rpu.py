@@ -12,8 +12,8 @@ from headrace.cards.rpu import elf, program
 from headrace.cards.rpu.card import driver_of, open_rpu_card
 from headrace.evaluate.bench import MEASURED, MODELLED, WALL_CLOCK, Row
 from headrace.evaluate.bench.filter import EXPRESSION
-from headrace.evaluate.loads import filter_files
 from headrace.evaluate.loads import rpu as loads
+from headrace.evaluate.loads import speed
 from headrace.evaluate.loads.rpu import Full, Limit, Verdicts
 from headrace.evaluate.points import Progress, run_groups
 
@@ -167,7 +167,7 @@ def _simulator(full: bool) -> Row:
     """The forwarder on 8 units, and the filter card that rejects all, both with 64-byte packets out of a file."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        filter_files.make(source, 300_000 if full else 50_000)
+        speed.make(source, 300_000 if full else 50_000)
         with open_rpu_card(8, progress=False) as card:
             driver = driver_of(card)
             driver.load(elf.read(program.build(["forwarder"])))
@@ -178,7 +178,7 @@ def _simulator(full: bool) -> Row:
             card.sink(1, f"pcap:{output}")
             after = card.run().stats
         rate = after.ports[1].tx_frames / (after.wall_s - before.wall_s)
-        filtered = filter_files.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
+        filtered = speed.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
     return _row(
         "simulator, eight units, 64 bytes, file to file",
         f"at least {LEAST_SHARE}",

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +43,13 @@ _LOADS = {
     "filter all": ("filter card, 8 cores: 64 bytes, file to file, all accepted and written", 1.5),
 }
 _STREAM = "iperf3 TCP through headrace switch run between two namespaces, all defaults"
+_PING, _PING_NIC = "a ping a second through the switch", "a ping a second through the NIC"
 _LIVE: dict[str, tuple[Callable[[list[str]], Spent], float]] = {
     "NIC card, 16 functions: testpmd forwards between two": (speed_live.forwarded, 4.0),
     "bridge card between TAPs: 1 KB at 64 bits": (speed_live.bridged, 3.0),
     _STREAM: (lambda headrace: speed_live.streamed(headrace, *switch_network.CUBIC), 6.0),
-    "a ping a second through the switch": (lambda headrace: speed_live.pinged(headrace, SWITCHED), 10.0),
-    "a ping a second through the NIC": (lambda headrace: speed_live.pinged(headrace, BETWEEN_FUNCTIONS), 10.0),
+    _PING: (lambda headrace: speed_live.pinged(headrace, SWITCHED), 10.0),
+    _PING_NIC: (lambda headrace: speed_live.pinged(headrace, BETWEEN_FUNCTIONS), 10.0),
 }
 
 
@@ -134,14 +135,16 @@ def _rows(here: _Version, there: _Version, folder: Path, progress: Progress) -> 
             "" if ours.packets == theirs.packets else f"; {ours.packets:,} beside {theirs.packets:,} packets"
         )
         rows.append(row(what, least, ours.seconds, theirs.seconds, "s", note))
+    users: dict[str, Spent] = {}
     for what, (load, least) in _LIVE.items():
         found = []
         for turn in range(ROUNDS):
             progress(what, turn / ROUNDS)
             found.append((load(here.headrace), load(there.headrace)))
-        best, best_there = (min(one.each for one in side) * 1e6 for side in zip(*found, strict=True))
-        rows.append(row(what, least, best, best_there, "us each"))
-    rows += _user(here, progress)
+        users[what], beside = (min(side, key=lambda one: one.each) for side in zip(*found, strict=True))
+        rows.append(row(what, least, users[what].each * 1e6, beside.each * 1e6, "us each"))
+    progress("iperf3 UDP", None)
+    rows += _user(users, speed_live.streamed(here.headrace, *switch_network.SMALLEST))
     progress("first ping, nothing compiled", None)
     rows.append(row("switch run --learn to the first ping, nothing compiled", 3.0, here.pinged(), there.pinged(), "s"))
     realistic_capture(folder / "in.pcap", _PACKETS)
@@ -155,18 +158,16 @@ def _rows(here: _Version, there: _Version, folder: Path, progress: Progress) -> 
     return rows
 
 
-def _user(here: _Version, progress: Progress) -> list[Row]:
-    """What users get on this machine."""
+def _user(found: Mapping[str, Spent], udp: Spent) -> list[Row]:
+    """What users get on this machine, from the best runs of this tree."""
 
     def row(what: str, value: float, unit: str) -> Row:
         return Row("sim", what, "-", value, unit, None, WALL_CLOCK)
 
-    progress("what users get", None)
-    udp = speed_live.streamed(here.headrace, *switch_network.SMALLEST)
     return [
-        row("round trip of a ping through the switch", speed_live.pinged(here.headrace, SWITCHED).measure, "ms"),
-        row("round trip of a ping through the NIC", speed_live.pinged(here.headrace, BETWEEN_FUNCTIONS).measure, "ms"),
-        row("iperf3 TCP through the switch", speed_live.streamed(here.headrace).measure / 1e6, "Mb/s"),
+        row("round trip of a ping through the switch", found[_PING].measure, "ms"),
+        row("round trip of a ping through the NIC", found[_PING_NIC].measure, "ms"),
+        row("iperf3 TCP through the switch", found[_STREAM].measure / 1e6, "Mb/s"),
         row("iperf3 UDP of 64-byte packets through the switch", udp.measure / 60 / 8, "packets a second"),
     ]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.evaluate.bench import MEASURED, WALL_CLOCK, Row
 from headrace.evaluate.bench.filter import EXPRESSION
-from headrace.evaluate.loads import filter_files, openflow, switch_network
+from headrace.evaluate.loads import openflow, speed, switch_network
 from headrace.evaluate.loads import switch as loads
 from headrace.evaluate.loads.openflow import FlowMods, Stale
 from headrace.evaluate.loads.switch import Compared, Full, Insertions, Latency, Limit
@@ -174,9 +174,9 @@ def _simulator(full: bool) -> Iterator[Row]:
     through the switch."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        filter_files.make(source, 100_000 if full else 50_000)
+        speed.make(source, 100_000 if full else 50_000)
         rate = loads.simulated(source, Path(folder), TABLES)
-        filtered = filter_files.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
+        filtered = speed.simulate(EXPRESSION.replace("100", "101"), source, output).packets_per_wall_s
     yield _row(
         f"simulator, 4 ports, {TABLES} tables, 64 bytes, files to files",
         f"at least {LEAST_SHARE}",

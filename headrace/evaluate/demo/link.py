@@ -11,6 +11,7 @@ from headrace.card.control import ask
 from headrace.cards.link.service import CONTROL
 from headrace.evaluate.demo import Setting, Shown, live
 from headrace.evaluate.demo.views import left_out, table, verdict
+from headrace.evaluate.loads.switch_network import hosts_at
 
 DELAYS_MS = (20, 60)
 """Each way."""
@@ -26,7 +27,7 @@ def run(setting: Setting) -> Shown:
     words = ["link", "run", "--port", "0=tap:left", "--port", "1=tap:right"]
     rows = table("headrace link set", "round trip", "pings answered", "", numbers=["round trip", "pings answered"])
     same = True
-    with live.hosts_at(words, CARD, ["left", "right"]) as ((one, other), control):
+    with hosts_at(words, CARD, ["left", "right"]) as ((one, other), control):
         for delay in DELAYS_MS:
             ask(CONTROL, control, {"command": "set", "port": None, "words": ["delay", f"{delay}ms"]})
             answered, ms = live.round_trip(one, other)

@@ -12,6 +12,7 @@ from headrace.card.control import ask
 from headrace.cards.nic.service import CONTROL
 from headrace.evaluate.demo import Setting, Shown, live
 from headrace.evaluate.demo.views import left_out, table, verdict
+from headrace.evaluate.loads.switch_network import hosts_at
 
 CARD: dict[str, Any] = {"FUNCTIONS": 2}
 _COUNTS = ("sent", "received", "received_dropped")
@@ -23,7 +24,7 @@ def run(setting: Setting) -> Shown:
         return left_out(reason)
     setting.build("nic", CARD)
     words = ["nic", "run", "--port", "vf:0=tap:h0", "--port", "vf:1=tap:h1"]
-    with live.hosts_at(words, CARD, ["h0", "h1"]) as ((one, other), control):
+    with hosts_at(words, CARD, ["h0", "h1"]) as ((one, other), control):
         answered, ms = live.round_trip(one, other)
         functions = ask(CONTROL, control, {"command": "stats"})["functions"]
     same = answered == live.PINGS and not any(each["received_dropped"] for each in functions)

@@ -17,6 +17,7 @@ from headrace.cards.switch.service import Service
 from headrace.evaluate.demo import Setting, Shown, live, tcpdump
 from headrace.evaluate.demo.views import table, verdict
 from headrace.evaluate.loads.switch import Switch
+from headrace.evaluate.loads.switch_network import hosts_at
 
 FLOWS = {
     "table=0,priority=30,tcp,tp_dst=80,actions=goto_table:1": "ip and tcp dst port 80",
@@ -75,7 +76,7 @@ def pinged(folder: Path) -> tuple[bool, RenderableType]:
     flows = folder / "between.txt"
     flows.write_text("in_port=1,actions=output:2\nin_port=2,actions=output:1\n")
     words = ["switch", "run", "--flows", str(flows), "--port", "1=tap:h1", "--port", "2=tap:h2"]
-    with live.hosts_at(words, CARD, ["h1", "h2"]) as ((one, other), _):
+    with hosts_at(words, CARD, ["h1", "h2"]) as ((one, other), _):
         answered, ms = live.round_trip(one, other)
     good = answered == live.PINGS
     said = verdict(good, f"{answered} of {live.PINGS} pings", f"{answered} of {live.PINGS} pings")

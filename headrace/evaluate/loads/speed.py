@@ -11,6 +11,10 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.cards.filter.run import FilterReport
 
 LINE = 100e9  # bit/s
 
@@ -64,22 +68,33 @@ def rpu(count: int) -> Taken:
         return _run(card)
 
 
-def filter_card(count: int, port: int) -> Taken:
-    """64-byte packets (with FCS) from file to file, 8 cores: a filter that takes all (port 100) or none."""
+def make(path: Path, count: int) -> None:
+    """Writes so many packets of 64 bytes (60 and FCS) into a capture."""
     from headrace.card import Card
+    from headrace.cards.filter.run import EAST, WEST
+
+    with Card.open("filter", progress=False) as card:
+        card.set_rate(WEST, LINE)
+        card.source(WEST, f"gen:size=60,count={count},frame=tcp,sport=100")
+        card.sink(EAST, f"pcap:{path}")
+        card.run()
+
+
+def simulate(expression: str, source: Path, output: Path) -> FilterReport:
+    """A capture through the filter card, with 8 cores."""
     from headrace.cards.filter.run import FilterJob, FilterOutput, run_filter
     from headrace.net import bpf
 
+    return run_filter(FilterJob([FilterOutput(bpf.compile(expression), str(output))], str(source)))
+
+
+def filter_card(count: int, port: int) -> Taken:
+    """64-byte packets (with FCS) from file to file, 8 cores: a filter that takes all (port 100) or none."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "in.pcap", Path(folder) / "out.pcap"
-        with Card.open("filter", progress=False) as card:
-            card.set_rate(0, LINE)
-            card.source(0, f"gen:size=60,count={count},frame=tcp,sport=100")
-            card.sink(1, f"pcap:{source}")
-            card.run()
-        expression = f"tcp src port {port}"
+        make(source, count)
         start = time.process_time()
-        report = run_filter(FilterJob([FilterOutput(bpf.compile(expression), str(output))], str(source)))
+        report = simulate(f"tcp src port {port}", source, output)
         taken = time.process_time() - start
     return Taken(taken, report.cycles, report.matched)
 

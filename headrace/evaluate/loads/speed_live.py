@@ -8,19 +8,16 @@ import os
 import re
 import socket
 import struct
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from headrace.card.control import ask
-from headrace.cards.bridge.service import CONTROL as BRIDGE
 from headrace.errors import HeadraceError
 from headrace.evaluate.loads import function_rates, switch_network
-from headrace.evaluate.loads.switch_network import Host, Sent, logged, until
-from headrace.net.namespaces import host_behind, own_network
+from headrace.evaluate.loads.switch_network import Sent, hosts_at
 
 PINGS = 8
 SIZE = 1024  # bytes of what crosses the bridge, without FCS
@@ -94,23 +91,13 @@ SWITCHED = ("switch", "run", "--learn", "--port", "1=tap:h1", "--port", "2=tap:h
 """A learning switch between two hosts."""
 BETWEEN_FUNCTIONS = ("nic", "run", "--port", "vf:0=tap:h1", "--port", "vf:1=tap:h2")
 """A NIC between two hosts."""
+_DEVICES = ("h1", "h2")
 _BRIDGED = ("bridge", "run", "--link", "tap:h1", "--sink1", "tap:h2", "--link1", "tap:h2", "--sink", "tap:h1")
-
-
-@contextmanager
-def _hosts(headrace: Sequence[str], words: Sequence[str]) -> Iterator[tuple[Host, Host, str]]:
-    """A running card with the TAP devices h1 and h2, a host behind each, and its control socket."""
-    with tempfile.TemporaryDirectory() as name, own_network(), ExitStack() as stack:
-        control = Path(name) / "control"
-        alive = stack.enter_context(logged([*headrace, *words, "--control", str(control)], Path(name) / "log"))
-        until(lambda: alive() and control.exists(), "the card")
-        one, other = (Host(f"10.0.0.{n}", stack.enter_context(host_behind(f"h{n}", f"10.0.0.{n}/24"))) for n in (1, 2))
-        yield one, other, str(control)
 
 
 def pinged(headrace: Sequence[str], words: Sequence[str]) -> Spent:
     """A ping a second, ``PINGS`` of them, once the first one is answered. Raises HeadraceError."""
-    with _hosts(headrace, words) as (one, other, control):
+    with hosts_at(words, {}, _DEVICES, headrace) as ((one, other), control):
         one.hears(other)
         before = _served_by(control)
         said = one.run("ping", "-n", "-c", str(PINGS), "-i", "1", other.address).stdout
@@ -123,7 +110,7 @@ def pinged(headrace: Sequence[str], words: Sequence[str]) -> Spent:
 
 def first_ping(headrace: Sequence[str], words: Sequence[str]) -> float:
     """Processor seconds from the beginning, with what is compiled, to the first ping's answer. Raises HeadraceError."""
-    with _hosts(headrace, words) as (one, other, control):
+    with hosts_at(words, {}, _DEVICES, headrace) as ((one, other), control):
         one.hears(other)
         return _served_by(control)
 
@@ -131,17 +118,16 @@ def first_ping(headrace: Sequence[str], words: Sequence[str]) -> float:
 def bridged(headrace: Sequence[str]) -> Spent:
     """Packets of 1 KB from a TAP device to another one through the bridge card at 64 bits, in batches, each once the
     one before is through. Raises HeadraceError."""
-    with _hosts(headrace, (*_BRIDGED, "-P", "DATA_W=64")) as (one, other, control):
-        words = [*other.there, "python3", "-c", _RECEIVE, "h2", str(_BATCHES)]
-        with switch_network.running(words, stdout=-1) as receiver:
+    with hosts_at(_BRIDGED, {"DATA_W": 64}, _DEVICES, headrace) as ((one, other), control):
+        words = [*other.there, sys.executable, "-c", _RECEIVE, "h2", str(_BATCHES)]
+        with switch_network.running(words, stdout=subprocess.PIPE) as receiver:
             assert receiver.stdout is not None and receiver.stdout.readline()
             before = _served_by(control)
             for _ in range(_BATCHES):
-                one.run("python3", "-c", _SEND, "h1")
+                one.run(sys.executable, "-c", _SEND, "h1")
                 if not receiver.stdout.readline():
                     raise HeadraceError("packets don't get through the bridge")
             spent = _served_by(control) - before
-        ask(BRIDGE, control, {"command": "status"})
     return Spent(spent, _BATCH * _BATCHES)
 
 

@@ -253,6 +253,31 @@ def network(switch: Switch, addresses: Sequence[str]) -> Iterator[list[Host]]:
         ]
 
 
+@contextmanager
+def hosts_at(
+    words: Sequence[str],
+    parameters: Mapping[str, Any],
+    devices: Sequence[str],
+    headrace: Sequence[str] = HEADRACE,
+) -> Iterator[tuple[list[Host], str]]:
+    """A command of ``headrace`` that runs a card with these TAP devices, and a host behind each; gives the hosts and
+    the card's control socket. Raises HeadraceError."""
+    with tempfile.TemporaryDirectory() as name, own_network(), ExitStack() as stack:
+        control = Path(name) / "control"
+        settings = [word for key, value in parameters.items() for word in ("-P", f"{key}={value}")]
+        command = [*headrace, *words, "--control", str(control), *settings]
+        alive = stack.enter_context(logged(command, Path(name) / "log"))
+        until(lambda: alive() and control.exists(), "the card")
+        addresses = {device: f"10.0.0.{number}" for number, device in enumerate(devices, 1)}
+        yield (
+            [
+                Host(address, stack.enter_context(host_behind(device, f"{address}/24")))
+                for device, address in addresses.items()
+            ],
+            str(control),
+        )
+
+
 def _answers() -> bool:
     try:
         socket.create_connection(("127.0.0.1", SWITCH)).close()
