@@ -1,6 +1,7 @@
 """Builds a block with Verilator for cocotb, once: programs lie in the user's cache, as cards' models do.
 
-What all benches share is compiled once: Verilator's runtime, and a precompiled header. A model is compiled as one file:
+What all benches share is compiled once: Verilator's runtime, and a precompiled header. Verilator's headers lie beside
+it: clang++ looks for them each time, and where the package was installed may be gone. A model is compiled as one file:
 many cost three times as much.
 """
 
@@ -20,6 +21,7 @@ LIBRARIES = config.libs_dir
 MAIN = Path(config.share_dir) / "lib" / "verilator" / "verilator.cpp"
 RUNTIME = ("verilated", "verilated_dpi", "verilated_threads", "verilated_vpi")
 HEADER = "".join(f'#include "{name}.h"\n' for name in ("verilated", "verilated_dpi", "verilated_vpi"))
+INCLUDE = ("include", "include/vltstd")  # Verilator's headers, in the folder of what benches share
 OFF = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_SAIF", "TRACE_VCD")
 FLAGS = ("-DVERILATOR=1", *(f"-DVM_{name}=0" for name in OFF))
 # Most of a run is Python and the runtime's VPI: what optimising a model saves there, compiling takes, and more.
@@ -41,8 +43,8 @@ def program(block: str, files: Sequence[Path], parameters: Mapping[str, int], ar
         model = translate(workshop, block, files, parameters, arguments)
         whole = workshop.folder / "whole.cpp"
         whole.write_text(toolchain.including([MAIN, *model], workshop.folder))
-        common = _common()
-        flags = [*_flags(), *MODEL_FLAGS, "-I.", "-include", str(common.with_name("common.h"))]
+        common = shared()
+        flags = [*flags_of_all(common.parent), *MODEL_FLAGS, "-I.", "-include", str(common.with_name("common.h"))]
         # Not by `compile`: further flags for models come last there, and ccache takes no precompiled header.
         workshop.run([workshop.compiler, *flags, "-c", whole.name, "-o", "whole.o"], "compiling the model")
         linked = [str(common), f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-lcocotbvpi_verilator", "-pthread"]
@@ -74,16 +76,19 @@ def translate(
     return sorted(workshop.folder.glob("Vtop*.cpp"))
 
 
-def _common() -> Path:
+def shared() -> Path:
     """The runtime as a static library, in a folder with the precompiled header; made if it isn't there."""
     target = _folder() / f"common-{_common_key()}" / "runtime.a"
 
     def make(workshop: toolchain.Workshop, show: toolchain.Show) -> None:
+        include = toolchain.verilator_root() / "include"
+        shutil.copytree(include, target.with_name("include"), dirs_exist_ok=True)
+        flags = flags_of_all(target.parent)
         header = target.with_name("common.h")
         header.write_text(HEADER)
-        workshop.run([workshop.compiler, *_flags(), *MODEL_FLAGS, "-x", "c++-header", str(header)], "compiling")
-        sources = [(toolchain.verilator_root() / "include" / f"{name}.cpp", RUNTIME_FLAGS) for name in RUNTIME]
-        objects = workshop.compile(sources, _flags(), "compiling", show)
+        workshop.run([workshop.compiler, *flags, *MODEL_FLAGS, "-x", "c++-header", str(header)], "compiling")
+        sources = [(include / f"{name}.cpp", RUNTIME_FLAGS) for name in RUNTIME]
+        objects = workshop.compile(sources, flags, "compiling", show)
         archiver = shutil.which("ar")
         assert archiver
         workshop.run([archiver, "rcs", target.name, *objects], "archiving")
@@ -95,12 +100,12 @@ def _common() -> Path:
 @functools.cache
 def _common_key() -> str:
     versions = [toolchain.package_version(package) for package in ("verilator", "cocotb")]
-    return toolchain.digest(versions, toolchain.toolchain_key(), FLAGS, MODEL_FLAGS, RUNTIME_FLAGS, HEADER)
+    return toolchain.digest(versions, toolchain.toolchain_key(), FLAGS, MODEL_FLAGS, RUNTIME_FLAGS, HEADER, INCLUDE)
 
 
-def _flags() -> list[str]:
-    include = toolchain.verilator_root() / "include"
-    return [*FLAGS, f"-I{include}", f"-I{include / 'vltstd'}"]
+def flags_of_all(common: Path) -> list[str]:
+    """common: the folder of what benches share"""
+    return [*FLAGS, *(f"-I{common / folder}" for folder in INCLUDE)]
 
 
 def _folder() -> Path:
