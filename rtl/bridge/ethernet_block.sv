@@ -9,6 +9,7 @@ module ethernet_block
     parameter int unsigned DATA_W = 64,
     parameter int unsigned STORE_KB = 64,      // of received frames
     parameter int unsigned MAX_PACKET = 1514,
+    parameter bit          GATED = 1'b0,  // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -50,12 +51,23 @@ module ethernet_block
 
   logic rx_idle, tx_idle;
 
+  logic rx_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(6)
+  ) u_rx_gate (
+      .clk,
+      .rst,
+      .work   (table_write.valid || !rx_idle),
+      .watched({rx_tready, m_axis_tvalid, events.frame, events.overflow, events.unknown, rx_idle}),
+      .gated  (rx_clk)
+  );
   ethernet_rx #(
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB),
       .MAX_PACKET(MAX_PACKET)
   ) u_rx (
-      .clk,
+      .clk(rx_clk),
       .rst,
       .here,
       .table_write,
@@ -84,11 +96,22 @@ module ethernet_block
       .idle        (rx_idle)
   );
 
+  logic tx_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(5)
+  ) u_tx_gate (
+      .clk,
+      .rst,
+      .work   (!tx_idle),
+      .watched({s_axis_tready, tx_tvalid, events.sent, events.tx_malformed, tx_idle}),
+      .gated  (tx_clk)
+  );
   ethernet_tx #(
       .DATA_W(DATA_W),
       .MAX_PACKET(MAX_PACKET)
   ) u_tx (
-      .clk,
+      .clk(tx_clk),
       .rst,
       .time_ns,
       .s_axis_tvalid,

@@ -93,7 +93,7 @@ module ethernet_tx
   logic stamped_q, empty_q;
   logic [63:0] stamp_q;
   always_ff @(posedge clk) begin
-    if (!stamped_q) stamp_q <= time_ns;
+    if (!stamped_q && stored_valid) stamp_q <= time_ns;
     stamped_q <= stamped_q ? !(tx_tready && tx_tvalid && tx_tlast) : stored_valid;
     empty_q   <= empty;
     if (rst) begin

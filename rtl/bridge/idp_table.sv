@@ -40,8 +40,11 @@ module idp_table
   noc_header_t found;
 
   always_comb begin
-    index = '0;
-    for (int unsigned i = ENTRIES; i > 0; i--) if (match_q[i-1]) index = INDEX_W'(i - 1);
+    index = 'x;  // nobody looks then
+    if (asked_q) begin
+      index = '0;
+      for (int unsigned i = ENTRIES; i > 0; i--) if (match_q[i-1]) index = INDEX_W'(i - 1);
+    end
   end
 
   ram_dist #(
@@ -57,16 +60,22 @@ module idp_table
   );
 
   always_ff @(posedge clk) begin
-    write_q        <= write.valid && write.address == here;
-    write_index_q  <= write.index;
-    write_header_q <= write.entry.header;
-    for (int unsigned i = 0; i < ENTRIES; i++) begin
-      if (write.valid && write.address == here && 32'(write.index) == i) begin
-        valid_q[i] <= write.entry.valid;
-        key_q[i]   <= write.entry.key;
-        mask_q[i]  <= write.entry.mask;
+    write_q <= write.valid && write.address == here;
+    if (write.valid) begin
+      write_index_q  <= write.index;
+      write_header_q <= write.entry.header;
+      for (int unsigned i = 0; i < ENTRIES; i++) begin
+        if (write.address == here && 32'(write.index) == i) begin
+          valid_q[i] <= write.entry.valid;
+          key_q[i]   <= write.entry.key;
+          mask_q[i]  <= write.entry.mask;
+        end
       end
-      match_q[i] <= valid_q[i] && ((key ^ key_q[i]) & mask_q[i]) == '0;
+    end
+    if (key_valid) begin
+      for (int unsigned i = 0; i < ENTRIES; i++) begin
+        match_q[i] <= valid_q[i] && ((key ^ key_q[i]) & mask_q[i]) == '0;
+      end
     end
 
     asked_q <= key_valid;

@@ -27,6 +27,7 @@ module noc
     parameter int unsigned SWITCHES = 2,
     parameter logic [SWITCHES*BLOCKS-1:0] SINKS = '1,
     parameter int unsigned SOFTWARE = 2,        // at switch 0
+    parameter bit          GATED = 1'b0,        // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned N = SWITCHES * BLOCKS,
     localparam int unsigned COUNT_W = $clog2(N + 2)
@@ -81,11 +82,22 @@ module noc
 
   // The epoch of each packet that comes in, fixed when it is offered
   logic [EPOCH_DELAY-1:0] epoch_q;
+  logic accounts_clk;  // of epochs and accounts
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(32 + 3 * COUNT_W)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (!idle || epoch_q != {EPOCH_DELAY{epoch}}),
+      .watched({in_flight, entered, delivered, dropped}),
+      .gated  (accounts_clk)
+  );
   logic [N-1:0] first_q, seen_q, tag_q, tag, enter;
   assign enter = s_axis_tvalid & first_q & ~seen_q;
   assign tag   = (enter & {N{epoch_q[EPOCH_DELAY-1]}}) | (~enter & tag_q);
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge accounts_clk) begin
     epoch_q <= {epoch_q[EPOCH_DELAY-2:0], epoch};
     tag_q   <= tag;
     for (int unsigned i = 0; i < N; i++) begin
@@ -109,6 +121,17 @@ module noc
   logic express_epoch;
 
   for (genvar s = 0; s < SWITCHES; s++) begin : gen_switch
+    logic switch_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(3 * P + 1)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (sw_s_valid[s] != '0 || !sw_idle[s]),
+        .watched({sw_s_ready[s], sw_m_valid[s], sw_dropped[s], sw_idle[s]}),
+        .gated  (switch_clk)
+    );
     for (genvar b = 0; b < BLOCKS; b++) begin : gen_block
       localparam int unsigned I = s * BLOCKS + b;
       localparam int unsigned OUT = I == SOFTWARE ? BULK : b;
@@ -118,7 +141,7 @@ module noc
       stream_contract #(
           .DATA_W(DATA_W)
       ) u_contract (
-          .clk,
+          .clk(switch_clk),
           .rst,
           .tvalid(s_axis_tvalid[I]),
           .tready(s_axis_tready[I]),
@@ -135,7 +158,7 @@ module noc
       stream_contract #(
           .DATA_W(DATA_W)
       ) u_out_contract (
-          .clk,
+          .clk(switch_clk),
           .rst,
           .tvalid(m_axis_tvalid[I]),
           .tready(m_axis_tready[I]),
@@ -187,7 +210,7 @@ module noc
         .SINKS(SINKS),
         .SOFTWARE(SOFTWARE)
     ) u_switch (
-        .clk,
+        .clk(switch_clk),
         .rst,
         .express,
         .s_valid      (sw_s_valid[s]),
@@ -209,7 +232,7 @@ module noc
   logic [N-1:0] enter_q, gone_q, gone_epoch_q;
   logic [N:0] arrive_q, arrive_epoch_q;
   logic [1:0][15:0] in_flight_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge accounts_clk) begin
     enter_q        <= enter;
     arrive_q       <= {m_express_tvalid, m_axis_tvalid} & {m_express_tready, m_axis_tready}
         & {m_express_tlast, m_axis_tlast};
@@ -229,7 +252,7 @@ module noc
   end
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) begin
+  always_ff @(posedge accounts_clk) begin
     if (!rst) assert (!in_flight_q[0][15] && !in_flight_q[1][15]) else $error("more packets have left than entered");
     if (!rst && idle) assert (in_flight_q == '0) else $error("%m: a packet is nowhere");
   end
@@ -245,7 +268,7 @@ module noc
   stream_contract #(
       .DATA_W(DATA_W)
   ) u_express_contract (
-      .clk,
+      .clk(gen_switch[0].switch_clk),
       .rst,
       .tvalid(m_express_tvalid),
       .tready(m_express_tready),

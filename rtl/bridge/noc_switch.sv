@@ -68,8 +68,7 @@ module noc_switch
 
   logic [N-1:0] valid, pop, first_q, drop_q, drop, granted, reg_idle;
   routed_t [N-1:0] head;
-  logic [N-1:0][N-1:0] outranks;  // [i][j]: the first beat of input i is of a higher level than that of input j
-  logic [N-1:0][N-1:0] grant_q;   // [output][input]: is served
+  logic [N-1:0][N-1:0] grant_q;  // [output][input]: is served
 
   for (genvar i = 0; i < N; i++) begin : gen_input
     beat_t beat;
@@ -84,17 +83,20 @@ module noc_switch
     assign urgent   = express && beat.data[9];
 
     always_comb begin
-      exists = 1'b0;
-      for (int unsigned n = 0; n < SWITCHES * BLOCKS; n++) if (32'(address) == n) exists = SINKS[n];
-      target = '0;
-      if (i >= BULK) target[i] = 1'b1;
-      else if (exists && software) begin
-        target[BULK]    = i < BLOCKS && !urgent;
-        target[EXPRESS] = i < BLOCKS && urgent;
-      end else if (exists) begin
-        for (int unsigned o = 0; o < BLOCKS; o++) target[o] = !away && 32'(address.block) == o;
-        target[LEFT]  = i != LEFT && away && !right;
-        target[RIGHT] = i != RIGHT && away && right;
+      {exists, target} = 'x;  // nobody looks then
+      if (s_valid[i]) begin
+        exists = 1'b0;
+        for (int unsigned n = 0; n < SWITCHES * BLOCKS; n++) if (32'(address) == n) exists = SINKS[n];
+        target = '0;
+        if (i >= BULK) target[i] = 1'b1;
+        else if (exists && software) begin
+          target[BULK]    = i < BLOCKS && !urgent;
+          target[EXPRESS] = i < BLOCKS && urgent;
+        end else if (exists) begin
+          for (int unsigned o = 0; o < BLOCKS; o++) target[o] = !away && 32'(address.block) == o;
+          target[LEFT]  = i != LEFT && away && !right;
+          target[RIGHT] = i != RIGHT && away && right;
+        end
       end
     end
 
@@ -112,19 +114,18 @@ module noc_switch
         .idle   (reg_idle[i])
     );
 
-    always_comb begin
-      granted[i] = 1'b0;
-      pop[i]     = drop[i];
-      for (int unsigned o = 0; o < N; o++) begin
-        granted[i] |= grant_q[o][i];
-        pop[i] |= grant_q[o][i] && m_ready[o];
-      end
-      for (int unsigned j = 0; j < N; j++) outranks[i][j] = head[i].beat.data[7:6] > head[j].beat.data[7:6];
-    end
-
     assign drop[i]          = first_q[i] ? head[i].target == '0 : drop_q[i];
     assign dropped[i]       = valid[i] && drop[i] && head[i].beat.last;
     assign dropped_epoch[i] = head[i].beat.epoch;
+  end
+
+  always_comb begin
+    granted = '0;
+    pop     = drop;
+    for (int unsigned o = 0; o < N; o++) begin
+      granted |= grant_q[o];
+      pop |= grant_q[o] & {N{m_ready[o]}};
+    end
   end
 
   always_ff @(posedge clk) begin
@@ -137,23 +138,30 @@ module noc_switch
     if (rst) first_q <= '1;
   end
 
+  wire [N-1:0] begins = valid & first_q & ~granted;  // packets that wait for an output, or are dropped
+
   for (genvar o = 0; o < N; o++) begin : gen_output
     logic [N-1:0] request, best, behind, pick;
     logic free;
     beat_t out;
 
-    assign behind = ~(grant_q[o] | (grant_q[o] - 1'b1));  // the inputs after the one that is served
-
     always_comb begin
-      for (int unsigned i = 0; i < N; i++) request[i] = valid[i] && first_q[i] && head[i].target[o] && !granted[i];
-      best = request;
-      for (int unsigned i = 0; i < N; i++) begin
-        for (int unsigned j = 0; j < N; j++) if (request[j] && outranks[j][i]) best[i] = 1'b0;
+      {request, best, behind} = 'x;  // nobody looks then
+      pick = '0;
+      if (begins != '0) begin
+        for (int unsigned i = 0; i < N; i++) request[i] = begins[i] && head[i].target[o];
+        best = request;
+        for (int unsigned i = 0; i < N; i++) begin
+          for (int unsigned j = 0; j < N; j++) begin
+            if (request[j] && head[j].beat.data[7:6] > head[i].beat.data[7:6]) best[i] = 1'b0;
+          end
+        end
+        behind = ~(grant_q[o] | (grant_q[o] - 1'b1));  // the inputs after the one that is served
+        pick = |(best & behind) ? best & behind & -(best & behind) : best & -best;
       end
-      pick = |(best & behind) ? best & behind & -(best & behind) : best & -best;
 
       out = '0;
-      for (int unsigned i = 0; i < N; i++) out |= {BEAT_W{grant_q[o][i]}} & head[i].beat;
+      for (int unsigned i = 0; i < N; i++) if (grant_q[o][i]) out |= head[i].beat;
     end
 
     assign m_valid[o] = |(grant_q[o] & valid);

@@ -17,6 +17,7 @@ module bridge_card
     parameter int unsigned SLOT_KB = 32,
     parameter int unsigned BURST = 16,
     parameter int unsigned MAX_PACKET = 1514,
+    parameter bit          GATED = 1'b0,           // clock gates: see clock_gate
     localparam int unsigned PORTS = 2,
     localparam int unsigned MEM_W = DATA_W
 ) (
@@ -57,7 +58,8 @@ module bridge_card
       .DATA_W(DATA_W),
       .SWITCHES(SWITCHES),
       .SINKS(SINKS),
-      .SOFTWARE(H2S)
+      .SOFTWARE(H2S),
+      .GATED(GATED)
   ) u_noc (
       .clk,
       .rst,
@@ -95,7 +97,8 @@ module bridge_card
     ethernet_block #(
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB),
-        .MAX_PACKET(MAX_PACKET)
+        .MAX_PACKET(MAX_PACKET),
+        .GATED(GATED)
     ) u_ethernet (
         .clk,
         .rst,
@@ -139,13 +142,24 @@ module bridge_card
   for (genvar n = 0; n < SLOTS; n++) begin : gen_slot
     localparam noc_address_t HERE = '{switch_id: 4'(1 + n / BLOCKS), block: 2'(n % BLOCKS)};
     localparam int unsigned B = BLOCKS + n;
+    logic slot_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(slot_events_t) + 4)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (table_write.valid || !slot_idle[n]),
+        .watched({slot_events[n], down_tready[B], up_tvalid[B], slot_idle[n], slot_waiting[n]}),
+        .gated  (slot_clk)
+    );
     functional_block #(
         .DATA_W(DATA_W),
         .KIND(CRC_SLOTS >> n & 1),
         .STORE_KB(SLOT_KB),
         .MAX_PACKET(MAX_PACKET)
     ) u_slot (
-        .clk,
+        .clk(slot_clk),
         .rst,
         .time_ns,
         .here         (HERE),
@@ -168,6 +182,11 @@ module bridge_card
     );
   end
 
+  // Registers
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  wire accessed = axil_req.awvalid || axil_req.wvalid || axil_req.arvalid || axil_rsp.bvalid || axil_rsp.rvalid;
+
   // Hardware to software
   logic h2s_flush, h2s_idle;
   logic [H2S_LANES-1:0] h2s_post_valid, unused_h2s_post_ready, h2s_message_valid, h2s_message_take;
@@ -183,6 +202,20 @@ module bridge_card
   assign up_tkeep[H2S]  = '0;
   assign up_tlast[H2S]  = 1'b0;
 
+  logic h2s_clk;  // of adaptation too
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // from a register's access to what it sets
+      .WATCHED(2 * $bits(h2s_message_t) + $bits(batching_t) + 14)
+  ) u_h2s_gate (
+      .clk,
+      .rst,
+      .work   (accessed || !h2s_idle || !analyser_idle || !adaptation_idle),
+      .watched({h2s_message_valid, h2s_happens(h2s_events[BULK_LANE]), h2s_happens(h2s_events[EXPRESS_LANE]),
+                down_tready[H2S], express_tready, m_axi_awvalid, m_axi_wvalid, m_axi_bready, h2s_idle, analyser_idle,
+                adaptation_idle, watch, window, h2s_message, batching}),
+      .gated  (h2s_clk)
+  );
   h2s #(
       .DATA_W(DATA_W),
       .BUFFER_KB(H2S_KB),
@@ -191,7 +224,7 @@ module bridge_card
       .BURST(BURST),
       .HOST_BUFFERS(HOST_BUFFERS)
   ) u_h2s (
-      .clk,
+      .clk(h2s_clk),
       .rst,
       .time_ns,
       .enable          (h2s_settings.enable),
@@ -246,7 +279,7 @@ module bridge_card
   traffic_t traffic;
 
   traffic_analyser u_analyser (
-      .clk,
+      .clk(h2s_clk),
       .rst,
       .time_ns,
       .window_log2,
@@ -265,7 +298,7 @@ module bridge_card
   );
 
   adaptive_batching u_adaptation (
-      .clk,
+      .clk(h2s_clk),
       .rst,
       .time_ns,
       .enable    (adaptive),
@@ -291,6 +324,18 @@ module bridge_card
 
   assign down_tready[S2H] = 1'b0;  // the network drops what is sent here
 
+  logic s2h_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),
+      .WATCHED(6)
+  ) u_s2h_gate (
+      .clk,
+      .rst,
+      .work   (accessed || !s2h_idle),
+      .watched({s2h_message_valid, s2h_happens(s2h_events), up_tvalid[S2H], m_axi_arvalid, m_axi_rready, s2h_idle}),
+      .gated  (s2h_clk)
+  );
   s2h #(
       .DATA_W(DATA_W),
       .BUFFER_KB(S2H_KB),
@@ -298,7 +343,7 @@ module bridge_card
       .BURST(BURST),
       .HOST_BUFFERS(HOST_BUFFERS)
   ) u_s2h (
-      .clk,
+      .clk(s2h_clk),
       .rst,
       .enable       (s2h_enable),
       .post_valid   (s2h_post_valid),
@@ -331,15 +376,25 @@ module bridge_card
   assign m_axi_aruser = '0;
 
   // Registers
-  logic control_idle;
-  axil_req_t axil_req;
-  axil_rsp_t axil_rsp;
+  logic control_idle, control_clk;
   axil_ports u_axil_ports (
       .*,
       .req(axil_req),
       .rsp(axil_rsp)
   );
 
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),
+      .WATCHED($bits(axil_rsp_t) + $bits(port_settings) + $bits(slot_settings) + $bits(most) + 9)
+  ) u_control_gate (
+      .clk,
+      .rst,
+      .work   (accessed || !control_idle),
+      .watched({axil_rsp, port_settings, slot_settings, most, epoch, table_write.valid, h2s_flush, h2s_post_valid,
+                s2h_post_valid, s2h_enable, irq_valid, control_idle}),
+      .gated  (control_clk)
+  );
   bridge_control #(
       .DATA_W(DATA_W),
       .SWITCHES(SWITCHES),
@@ -350,6 +405,7 @@ module bridge_card
       .CRC_SLOTS(CRC_SLOTS)
   ) u_control (
       .*,
+      .clk     (control_clk),
       .s_req   (axil_req),
       .s_rsp   (axil_rsp),
       .batching(most),

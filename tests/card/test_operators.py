@@ -13,6 +13,7 @@ from headrace.build.operators import Operators, count, operators
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_400),
     "nic": ({}, 14_000, 1_300),
+    "bridge": ({}, 11_500, 1_900),
 }
 
 MODEL = """\
