@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from headrace.build.description import load_card
-from headrace.build.operators import Operators, count, operators
+from headrace.build.evaluation import shorten
+from headrace.build.models import translate
+from headrace.build.operators import Operators, count
 
 # Of a card with parameters: operators in a cycle in which all of it is awake, and in one in which all of it sleeps
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
@@ -51,10 +53,12 @@ TRIGGERS = "".join(
 
 
 @pytest.mark.parametrize("card", LIMITS)
-def test_few_operators_are_evaluated_in_every_cycle(card: str) -> None:
+def test_few_operators_are_evaluated_in_every_cycle(card: str, tmp_path: Path) -> None:
     parameters, awake, asleep = LIMITS[card]
-    found = operators(load_card(card), parameters)
+    translate(load_card(card), parameters, tmp_path)
+    found = count(tmp_path / "model")
     assert found.awake <= awake and found.asleep <= asleep, found
+    assert shorten(tmp_path / "model")
 
 
 def test_what_depends_on_a_condition_or_a_gate_does_not_count(tmp_path: Path) -> None:

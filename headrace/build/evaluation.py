@@ -1,0 +1,58 @@
+"""Shortens how a Verilated model is evaluated, where more is known of it than Verilator knows:
+
+- its inputs change while ``clk`` is low: what depends on them alone needn't be evaluated again with the rising edge
+- its clocks are ``clk`` and that behind a ``clock_gate``, which opens and closes while ``clk`` falls: an edge of one
+  leads to none of another, so they are looked for once
+- assertions are never switched off.
+
+C++ that looks otherwise, as that of a model with other clocks, stays as Verilator wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_ASSERTIONS = re.compile(r"vlSymsp->_vm_contextp__->assertOnGet\(\d+, \d+\)")
+_EDGE = re.compile(r"region trigger index \d+ is active: @\((.*)\)\\n")
+_CLOCK = re.compile(r"(?:pos|neg)edge clk|posedge \(clk & \(\d+'h0 != [\w.\[\]]+\.gen_gate\.work_q\)\)")
+_NAMED_CLOCK = re.compile(r"posedge ([\w.\[\]]+)")
+_GATE = re.compile(
+    r"^ *vlSelfRef\.(\w+)\s*= \(\(IData\)\(vlSelfRef\.clk\) &"
+    r" \(0U != \(IData\)\(vlSelfRef\.\w+gen_gate__DOT__work_q\)\)\);\n",
+    re.MULTILINE,
+)
+_OF_INPUTS = re.compile(r"^(?:VL_\w+ )*void \w+___ico_\w+\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FIRST_TIME = re.compile(
+    r"^    __VicoIterCount = 0U;\n.*?^    \} while \(vlSelfRef\.__VicoPhaseResult\);\n", re.M | re.S
+)
+_AGAIN = "} while (vlSelfRef.__VnbaPhaseResult);"
+
+
+def shorten(folder: Path) -> bool:
+    """Rewrites Verilator's C++ in a folder; False: its clocks or its form are others, and only assertions are."""
+    files = {path: path.read_text() for path in sorted(folder.glob("*.cpp"))}
+    of_inputs = "".join(body for text in files.values() for body in _OF_INPUTS.findall(text))
+    gates = list(_GATE.finditer(of_inputs))
+    edges = {edge for text in files.values() for edge in _EDGE.findall(text)}
+    main = [path for path, text in files.items() if _FIRST_TIME.search(text) and _AGAIN in text]
+    known = (
+        len(main) == 1
+        and all(_CLOCK.fullmatch(edge) or _name(edge) in {gate[1] for gate in gates} for edge in edges)
+        and len(re.findall(r"\bclk\b", of_inputs)) == len(gates)
+        and all(len(re.findall(rf"\b{gate[1]}\b", of_inputs)) == 1 for gate in gates)
+    )
+    if known:
+        text = files[main[0]]
+        always = "".join(gate[0] for gate in gates)
+        text = _FIRST_TIME.sub(lambda of: f"    if (vlSelfRef.clk) {{\n{always}    }} else {{\n{of[0]}    }}\n", text)
+        files[main[0]] = text.replace(_AGAIN, "} while (false);")
+    for path, text in files.items():
+        path.write_text(_ASSERTIONS.sub("true", text))
+    return known
+
+
+def _name(edge: str) -> str:
+    """In C++, of a clock that has one."""
+    found = _NAMED_CLOCK.fullmatch(edge)
+    return found[1].replace(".", "__DOT__").replace("[", "__BRA__").replace("]", "__KET__") if found else ""
