@@ -48,6 +48,7 @@ module custom_patch
   logic [BEAT_W-1:0] number_q;
   logic behind_q;                 // the beat behind the one in which the CRC begins
   logic found_valid_q, out_valid_q, begins;
+  logic patched_q;                // something of the beat is replaced, perhaps
   beat_t found_q, out_q;
   logic [DATA_W-1:0] patched;
   logic [WORDS-1:0] sums, sums_q;
@@ -62,7 +63,8 @@ module custom_patch
   wire [BYTE_W-1:0] crc_byte = s_patch.crc_at[BYTE_W-1:0];
 
   always_comb begin
-    {begins, sums, crcs} = '0;
+    begins       = 1'b0;
+    {sums, crcs} = 'x;  // nobody looks then
     if (s_patched) begin
       begins = s_patch.crc && number_q == s_patch.crc_at[PLACE_W-1:BYTE_W];
       for (int unsigned i = 0; i < WORDS; i++) begin
@@ -80,23 +82,26 @@ module custom_patch
     patched = 'x;  // nobody looks then
     if (found_valid_q) begin
       patched = found_q.data;
-      for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched[16*i+:16] = checksum_q;
-      for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched[8*i+:8] = crc_q[8*(i%4)+:8];
+      if (patched_q) begin
+        for (int unsigned i = 0; i < WORDS; i++) if (sums_q[i]) patched[16*i+:16] = checksum_q;
+        for (int unsigned i = 0; i < KEEP_W; i++) if (crcs_q[i]) patched[8*i+:8] = crc_q[8*(i%4)+:8];
+      end
     end
   end
 
   always_ff @(posedge clk) begin
     if (s_ready) found_valid_q <= s_valid;
     if (taken) begin
-      found_q       <= '{last: s_last, user: s_user, keep: s_keep, data: s_data};
-      sums_q        <= sums;
-      crcs_q        <= crcs;
-      checksum_q    <= s_patch.checksum;
-      crc_q         <= s_patch.crc_word;
+      found_q   <= '{last: s_last, user: s_user, keep: s_keep, data: s_data};
+      patched_q <= s_patched;
+      number_q  <= s_last ? '0 : number_q + 1'b1;
+      behind_q  <= begins && !s_last;
     end
-    if (taken) begin
-      number_q <= s_last ? '0 : number_q + 1'b1;
-      behind_q <= begins && !s_last;
+    if (taken && s_patched) begin
+      sums_q     <= sums;
+      crcs_q     <= crcs;
+      checksum_q <= s_patch.checksum;
+      crc_q      <= s_patch.crc_word;
     end
     if (out_ready) out_valid_q <= found_valid_q;
     if (out_ready && found_valid_q) begin

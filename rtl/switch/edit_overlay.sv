@@ -54,12 +54,10 @@ module edit_overlay
     return place >> INDEX_W == (index_t'(place) >= index_t'(at) ? begins : begins + 1'b1);
   endfunction
 
-  function automatic logic [3:0][7:0] patched(logic [3:0][7:0] word, patch_word_t patch, logic enable);
-    patched = word;
-    if (enable && patch.enable != '0) begin  // of most words nothing: a simulator need not look at each byte
-      for (int unsigned i = 0; i < 4; i++) if (patch.enable[i]) patched[i] = patch.bytes[i];
-      if (patch.low) patched[2][7:4] = word[2][7:4];
-    end
+  // Of most words nothing is replaced: that is asked first, so that a simulator need not look at places and bytes.
+  function automatic logic [3:0][7:0] patched(logic [3:0][7:0] word, patch_word_t patch);
+    for (int unsigned i = 0; i < 4; i++) patched[i] = patch.enable[i] ? patch.bytes[i] : word[i];
+    if (patch.low) patched[2][7:4] = word[2][7:4];
   endfunction
 
   function automatic logic [15:0] folded(logic [16:0] sum, logic udp);
@@ -98,9 +96,11 @@ module edit_overlay
     if (s_valid) begin
       for (int unsigned i = 0; i < LANES; i++) begin
         automatic place_t place = {s_step.beat, LANE_W'(i)};
-        automatic logic [3:0][7:0] word = patched(words[i], front[4'(place)], place >> 4 == '0);
-        word = patched(word, l3[index_t'(place)], covers(place, l3_at));
-        patched_q[i] <= patched(word, l4[index_t'(place)], covers(place, l4_at));
+        automatic logic [3:0][7:0] word = words[i];
+        if (front[4'(place)].enable != '0) if (place >> 4 == '0) word = patched(word, front[4'(place)]);
+        if (l3[index_t'(place)].enable != '0) if (covers(place, l3_at)) word = patched(word, l3[index_t'(place)]);
+        if (l4[index_t'(place)].enable != '0) if (covers(place, l4_at)) word = patched(word, l4[index_t'(place)]);
+        patched_q[i] <= word;
       end
       for (int unsigned i = 0; i < SUMS; i++) begin
         automatic logic [3:0][7:0] word = words[sums[i].at[LANE_W-1:0]];
@@ -132,14 +132,17 @@ module edit_overlay
       out_q <= waiting_q;
       for (int unsigned i = 0; i < SUMS; i++) begin
         automatic logic [15:0] sum = folded(sum_q[i], added_q[i].udp);
-        for (int unsigned lane = 0; lane < LANES; lane++) begin
-          if (added_q[i].there && added_q[i].lane == LANE_W'(lane)) begin
-            if (added_q[i].half) out_q[lane][3:2] <= {sum[7:0], sum[15:8]};
-            else out_q[lane][1:0] <= {sum[7:0], sum[15:8]};
+        if (added_q[i].there) begin
+          for (int unsigned lane = 0; lane < LANES; lane++) begin
+            if (added_q[i].lane == LANE_W'(lane)) begin
+              if (added_q[i].half) out_q[lane][3:2] <= {sum[7:0], sum[15:8]};
+              else out_q[lane][1:0] <= {sum[7:0], sum[15:8]};
+            end
           end
         end
       end
-      for (int unsigned i = 0; i < KEEP_W; i++) keep_q[i] <= !last_q[1] || BYTE_W'(i) <= rest_q[1];
+      keep_q <= '1;
+      if (last_q[1]) for (int unsigned i = 0; i < KEEP_W; i++) keep_q[i] <= BYTE_W'(i) <= rest_q[1];
       last_q[2] <= last_q[1];
     end
     if (rst) valid_q <= '0;

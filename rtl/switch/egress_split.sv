@@ -83,7 +83,8 @@ module egress_split
     if (valid) begin
       host_valid <= beat.sent.host && (heading || left != '0);
       host_data  <= beat.data;
-      host_keep  <= beat.keep & first_bytes(left);
+      host_keep  <= beat.keep;
+      if (enough) host_keep <= beat.keep & first_bytes(left);
       host_last  <= beat.last || enough;
       if (heading) begin
         head_q    <= head_q + 1'b1;
