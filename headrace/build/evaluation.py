@@ -2,7 +2,7 @@
 
 - its inputs change while ``clk`` is low: what depends on them alone needn't be evaluated again with the rising edge
 - its clocks are ``clk`` and that behind a ``clock_gate``, which opens and closes while ``clk`` falls: an edge of one
-  leads to none of another, so they are looked for once
+  leads to none of another, so they are looked for once, and only gates look at what happens while it falls
 - assertions are never switched off.
 
 C++ that looks otherwise, as that of a model with other clocks, stays as Verilator wrote it.
@@ -26,6 +26,9 @@ _OF_INPUTS = re.compile(r"^(?:VL_\w+ )*void \w+___ico_\w+\([^\n]*\{\n(.*?)^\}", 
 _FIRST_TIME = re.compile(
     r"^    __VicoIterCount = 0U;\n.*?^    \} while \(vlSelfRef\.__VicoPhaseResult\);\n", re.M | re.S
 )
+_BLOCK = re.compile(r"^    if \(\((\w+)ULL & vlSelfRef\.__VnbaTriggered\[0U\]\)\) \{\n.*?^    \}\n", re.M | re.S)
+_EDGES = re.compile(r"(?<=    // Body\n)(?:" + _BLOCK.pattern + r")+(?=^\}\n)", re.M | re.S)
+_FALLS = re.compile(r"region trigger index (\d+) is active: @\(negedge clk\)\\n")
 _AGAIN = "} while (vlSelfRef.__VnbaPhaseResult);"
 
 
@@ -47,9 +50,18 @@ def shorten(folder: Path) -> bool:
         always = "".join(gate[0] for gate in gates)
         text = _FIRST_TIME.sub(lambda of: f"    if (vlSelfRef.clk) {{\n{always}    }} else {{\n{of[0]}    }}\n", text)
         files[main[0]] = text.replace(_AGAIN, "} while (false);")
+        falls = {1 << int(number) for text in files.values() for number in _FALLS.findall(text)}
+        for path, text in files.items():
+            files[path] = _EDGES.sub(lambda blocks: _parted(blocks[0], sum(falls)), text)
     for path, text in files.items():
         path.write_text(_ASSERTIONS.sub("true", text))
     return known
+
+
+def _parted(blocks: str, falls: int) -> str:
+    """What happens at clocks' edges, each of which has a bit; ``falls``: while clk falls."""
+    low = "".join(block[0] for block in _BLOCK.finditer(blocks) if int(block[1], 0) & falls)
+    return f"    if (!vlSelfRef.clk) {{\n{low}        return;\n    }}\n{blocks}"
 
 
 def _name(edge: str) -> str:

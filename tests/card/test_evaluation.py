@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ void Vcard___024root___eval(Vcard___024root* vlSelf) {
     do {
         vlSelfRef.__VnbaPhaseResult = Vcard___024root___eval_phase__nba(vlSelf);
     } while (vlSelfRef.__VnbaPhaseResult);
+}
+void Vcard___024root___eval_nba(Vcard___024root* vlSelf) {
+    // Body
+    if ((0x000000000000000dULL & vlSelfRef.__VnbaTriggered[0U])) {
+        rise(vlSelf);
+    }
+    if ((2ULL & vlSelfRef.__VnbaTriggered[0U])) {
+        fall(vlSelf);
+    }
+    if ((0x000000000000000fULL & vlSelfRef.__VnbaTriggered[0U])) {
+        both(vlSelf);
+    }
 }
 void Vcard___024root___nba_sequent__TOP__0(Vcard___024root* vlSelf) {
     if (vlSymsp->_vm_contextp__->assertOnGet(2, 1)) {
@@ -53,6 +66,9 @@ def test_what_depends_on_inputs_is_evaluated_with_the_clock_low_alone(tmp_path: 
     assert "eval_phase__ico" in low
     assert "__VnbaPhaseResult);" not in low.replace("__VnbaPhaseResult = ", "")
     assert "if (true) {" in body
+    falling, rising = body.partition("if (!vlSelfRef.clk) {")[2].split("return;")
+    assert re.findall(r"(\w+)\(vlSelf\);", falling) == ["fall", "both"]
+    assert re.findall(r"(\w+)\(vlSelf\);", rising) == ["rise", "fall", "both"]
 
 
 @pytest.mark.parametrize(
