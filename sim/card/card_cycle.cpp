@@ -18,7 +18,8 @@ uint64_t user_bits(const TxFrame& frame, int at, unsigned width) {
 
 }  // namespace
 
-// Evaluates the model with the clock low, so that its outputs answer to the inputs, or at its rising edge.
+// Evaluates the model with the clock low, so that its outputs answer to the inputs, or at its rising edge: then the
+// inputs are those of before (headrace/build/evaluation.py).
 void Card::evaluate(bool edge) {
   *pins_.clk = edge;
   *pins_.time_ns = clock_.ns();
