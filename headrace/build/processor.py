@@ -32,6 +32,7 @@ PROCESSOR = "vexriscv"
 VARIANT = "VexRiscv_LiteDebugHwBP"
 _ERROR_PORT = "  input               dBusWishbone_ERR,\n"
 _RESET_PORT = "  output              debug_resetOut,\n"
+_PUBLIC = "/* verilator public */"  # a model takes it for an input, and evaluates twice a cycle what reads it
 _LAST_STAGE = "  assign lastStagePc = writeBack_PC;\n"
 _CHANGES = {
     _ERROR_PORT: f"{_ERROR_PORT}  input               dBusWishbone_RSP,\n",
@@ -73,6 +74,7 @@ def vexriscv() -> Path:
         if text.count(old) != 1:
             raise HeadraceError(f"{source}: not the processor that Headrace knows: no single '{old.strip()}'")
         text = text.replace(old, new)
+    text = text.replace(_PUBLIC, "")
     name = hashlib.sha256(text.encode()).hexdigest()[:16]
     target = cache.cache_folder("processor") / f"{VARIANT}-{name}.v"
     if not target.is_file():

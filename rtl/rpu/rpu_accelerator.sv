@@ -34,7 +34,7 @@ module rpu_accelerator
     input  logic [DATA_W-1:0] s_axis_tdata,
     input  logic [KEEP_W-1:0] s_axis_tkeep,
     input  logic              s_axis_tlast,
-    output logic              interrupt,
+    output logic              irq,
     output logic              idle
 );
 
@@ -53,7 +53,7 @@ module rpu_accelerator
     assign job_valid      = 1'b0;
     assign job            = '0;
     assign s_axis_tready  = 1'b1;
-    assign interrupt      = 1'b0;
+    assign irq            = 1'b0;
     assign idle           = 1'b1;
   end else begin : gen_some
     logic slot_rst, slot_present, slot_reg_valid, slot_reg_ready, slot_reg_write, slot_reg_rvalid, slot_load_valid;

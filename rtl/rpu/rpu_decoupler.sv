@@ -27,7 +27,7 @@ module rpu_decoupler
     input  logic        s_axis_tvalid,
     output logic        s_axis_tready,
     input  logic        s_axis_tlast,
-    output logic        interrupt,
+    output logic        irq,
     output logic        idle,
 
     output logic        slot_rst,      // the slot; what isn't here goes there directly
@@ -77,7 +77,7 @@ module rpu_decoupler
   assign s_axis_tready = closed || slot_tready;
 
   assign owes      = held_q || jobs_q != '0;
-  assign interrupt = slot_interrupt && !closed;
+  assign irq       = slot_interrupt && !closed;
   assign idle      = closed ? !owes : slot_idle && known_q && !asked_q;
 
   always_ff @(posedge clk) begin

@@ -195,7 +195,7 @@ module rpu_engine
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
     localparam int unsigned KIND = 32'(ACCELERATORS[4*u+:4]);
-    logic accel_there, reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, interrupt;
+    logic accel_there, reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, irq;
     logic [15:0] reg_addr;
     logic [31:0] reg_wdata, reg_rdata, load_data;
     logic [3:0] reg_wstrb;
@@ -271,7 +271,7 @@ module rpu_engine
         .accel_tdata,
         .accel_tkeep,
         .accel_tlast,
-        .accel_irq      (interrupt),
+        .accel_irq      (irq),
         .dram_error     (dram_error[u]),
         .poke           (poke[u]),
         .evict          (evict[u]),
@@ -316,7 +316,7 @@ module rpu_engine
         .s_axis_tdata  (accel_tdata),
         .s_axis_tkeep  (accel_tkeep),
         .s_axis_tlast  (accel_tlast),
-        .interrupt,
+        .irq,
         .idle          (accel_idle[u])
     );
 

@@ -99,7 +99,7 @@ async def a_closed_slot_reads_as_zero_and_does_nothing(dut: Any) -> None:
     await unit.job(0, 1500)
     dut.isolate.value = 1
     await cycles(dut.clk, 100)
-    assert dut.closed.value and dut.idle.value and not dut.identification.value and not dut.interrupt.value
+    assert dut.closed.value and dut.idle.value and not dut.identification.value and not dut.irq.value
     taken = len(unit.jobs)
     for address in (START, ADDR, RESULT, IDENTIFICATION):
         await unit.write(address, 0xFFFF_FFFF)
