@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ADDRESS_WIDTH = 16  # of every card's register port, in bits of a byte address
 MAP_FORMAT = 2  # raise when what the cached form of a map means changes
-RTL_FORMAT = 2  # raise when what is made of the generator's RTL changes
+RTL_FORMAT = 3  # raise when what is made of the generator's RTL changes
 
 # The generator writes one struct from several processes and leaves parts of it unused, by design.
 _LINT_WAIVER = """\
@@ -45,6 +45,15 @@ lint_off -rule MULTIDRIVEN -file "*/{name}.sv"
 # Of the generated code: the strobes of registers, and what is read
 _STROBES = re.compile(r"(is_valid_rw = .*\n)((?: +(?:decoded_reg_strb\S* =|is_\w+ \|=|for\(|end\b).*\n)+)")
 _READS = re.compile(r"( +readback_data_var = )'0;\n((?:.*\n)*?)(?= +readback_data = readback_data_var;)")
+# What a field becomes, and where it does
+_FIELD = re.compile(
+    r"^( *)always_comb begin\n((?:(?! *always_).*\n)*?)"
+    r" *field_combo\.(\S+)\.next = next_c;\n *field_combo\.\3\.load_next = load_next_c;\n\1end\n"
+    r"\1always_ff @\(posedge clk\) begin\n(\1    if\(rst\) begin\n.*\n)\1    end else begin\n"
+    r"\1        if\(field_combo\.\3\.load_next\) begin\n *(\S+) <= field_combo\.\3\.next;\n"
+    r"\1        end\n\1    end\n\1end\n",
+    re.MULTILINE,
+)
 
 
 def generate_rtl(rdl: Path, out_dir: Path) -> list[Path]:
@@ -91,19 +100,32 @@ def _generate_block(root: RootNode, rdl: Path, out_dir: Path) -> list[Path]:
 
 def _guard(block: Path) -> None:
     """Lets a simulator decode addresses and gather what is read only while there is an access. Both mean the same: a
-    strobe has the request in it, and nobody looks at what is read without one."""
+    strobe has the request in it, and nobody looks at what is read without one. What a field becomes is worked out where
+    it does, so only when the clock ticks; of counters' overflows only what somebody reads."""
     text = block.read_text()
+    read = set(re.findall(r"[^<]= .*\bfield_combo\.(\S+)\.\w+", text))
+
+    def joined(match: re.Match[str]) -> str:
+        indent, body, name, reset, stored = match.groups()
+        if name in read:
+            return match[0]
+        body = re.sub(rf"^ *field_combo\.{re.escape(name)}\..*\n", "", body, flags=re.MULTILINE)
+        load = f"{indent}    end else if(load_next_c) begin\n{indent}        {stored} <= next_c;\n{indent}    end\n"
+        return f"{indent}always_ff @(posedge clk) begin\n{body}{reset}{load}{indent}end\n"
+
+    text = _FIELD.sub(joined, text)
     if (strobes := _STROBES.search(text)) and (reads := _READS.search(text)):
         quiet = re.sub(r"^ *is_.*\n", "", strobes[2], flags=re.MULTILINE)
         quiet = re.sub(r"(decoded_reg_strb\S*) = .*;", r"\1 = '0;", quiet)
         other = " | readback_external_rd_ack" if "readback_external_rd_ack" in text else ""
-        block.write_text(
+        text = (
             text[: strobes.start(2)]
             + f"        if(cpuif_req_masked) begin\n{strobes[2]}        end else begin\n{quiet}        end\n"
             + text[strobes.end(2) : reads.start()]
             + f"{reads[1]}'x;\n        if(decoded_req{other}) begin\n{reads[1]}'0;\n{reads[2]}        end\n"
             + text[reads.end() :]
         )
+    block.write_text(text)
 
 
 def generate_header(rdl: Path, out: Path) -> None:

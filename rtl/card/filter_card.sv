@@ -10,6 +10,7 @@ module filter_card
     parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
     parameter int unsigned MAX_FRAME = 65600,
+    parameter bit          GATED = 1'b0,  // clock gates: see clock_gate
     localparam int unsigned PORTS = 3,
     localparam int unsigned MEM_W = 64
 ) (
@@ -66,7 +67,8 @@ module filter_card
       .CORES(CORES),
       .PACKET_KB(PACKET_KB),
       .IMEM_WORDS(IMEM_WORDS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .GATED(GATED)
   ) u_engine (
       .clk,
       .rst,

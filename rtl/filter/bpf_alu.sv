@@ -28,15 +28,14 @@ module bpf_alu
 
   // Stage 4: add, logic, operands of the multiplier. A shift to the left is a multiplication by a power of two; one to
   // the right is the same with all bits reversed.
-  wire [32:0] sum4 = instr4.sub ? {1'b0, a4} - {1'b0, b4} : {1'b0, a4} + {1'b0, b4};
-  wire is_shift4 = instr4.kind == LSH || instr4.kind == RSH;
-
   logic active5, ge5;
   kind_e kind5, kind6;
   logic [31:0] sum5, logic5, mul_a5, mul_b5;
   always_ff @(posedge clk) begin
     active5 <= active4;
     if (active4) begin
+      automatic logic [32:0] sum4 = instr4.sub ? {1'b0, a4} - {1'b0, b4} : {1'b0, a4} + {1'b0, b4};
+      automatic logic is_shift4 = instr4.kind == LSH || instr4.kind == RSH;
       kind5 <= instr4.kind;
       sum5  <= sum4[31:0];
       ge5   <= !sum4[32];
@@ -93,18 +92,20 @@ module bpf_alu
   logic is_mul7, is_mul8, is_rsh7, is_rsh8;
   always_ff @(posedge clk) begin
     other7   <= sum_or_logic6 | divided6;
-    product7 <= {product_low6[31:16] + product_mid6[15:0] + product_high6, product_low6[15:0]};
     is_mul7  <= kind6 == MUL || kind6 == LSH;
     is_rsh7  <= kind6 == RSH;
+    if (kind6 == MUL || kind6 == LSH || kind6 == RSH) begin
+      product7 <= {product_low6[31:16] + product_mid6[15:0] + product_high6, product_low6[15:0]};
+    end
 
-    other8   <= other7;
-    product8 <= product7;
-    is_mul8  <= is_mul7;
-    is_rsh8  <= is_rsh7;
+    other8  <= other7;
+    is_mul8 <= is_mul7;
+    is_rsh8 <= is_rsh7;
+    if (is_mul7 || is_rsh7) product8 <= product7;
 
     other9   <= other8;
-    product9 <= is_rsh8 ? reversed(product8) : product8;
-    if (!is_mul8 && !is_rsh8) product9 <= '0;
+    product9 <= '0;
+    if (is_mul8 || is_rsh8) product9 <= is_rsh8 ? reversed(product8) : product8;
   end
   assign result9 = other9 | product9;
 

@@ -100,8 +100,10 @@ module bpf_core
   logic [3:0] waited_q;
   logic steal_q;
   always_ff @(posedge clk) begin
-    waited_q <= forward_req && !forward_grant ? waited_q + 1'b1 : '0;
-    steal_q  <= &waited_q && !forward_grant;
+    if (forward_req || waited_q != '0 || steal_q) begin
+      waited_q <= forward_req && !forward_grant ? waited_q + 1'b1 : '0;
+      steal_q  <= &waited_q && !forward_grant;
+    end
     if (rst) begin
       waited_q <= '0;
       steal_q  <= 1'b0;

@@ -24,21 +24,21 @@ module bpf_divider
   logic [4:0] step_q;
   logic [31:0] quotient_q, remainder_q, divisor_q;
 
-  wire [32:0] shifted = {remainder_q, quotient_q[31]};
-  wire [33:0] difference = {1'b0, shifted} - {2'b0, divisor_q};
-
   always_ff @(posedge clk) begin
     if (state_q == BUSY) begin
+      automatic logic [32:0] shifted = {remainder_q, quotient_q[31]};
+      automatic logic [33:0] difference = {1'b0, shifted} - {2'b0, divisor_q};
       remainder_q <= difference[33] ? shifted[31:0] : difference[31:0];
       quotient_q  <= {quotient_q[30:0], !difference[33]};
-    end else if (state_q == FREE) begin
+    end else if (state_q == FREE && request) begin
       remainder_q <= '0;
       quotient_q  <= dividend;
       divisor_q   <= divisor;
       owner_q     <= thread;
     end
 
-    step_q <= state_q == BUSY ? step_q + 1'b1 : '0;
+    if (state_q == BUSY) step_q <= step_q + 1'b1;
+    else if (state_q == TAKEN) step_q <= '0;
 
     unique case (state_q)
       FREE:  if (request) state_q <= TAKEN;

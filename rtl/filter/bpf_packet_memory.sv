@@ -88,9 +88,12 @@ module bpf_packet_memory
   load_t load_q1, load_q2, load_q3;
 
   always_ff @(posedge clk) begin
-    load_q1 <= '{load_en, load_bank, load_offset, load_size, load_msh};
-    load_q2 <= load_q1;
-    load_q3 <= load_q2;
+    load_q1.en <= load_en;
+    load_q2.en <= load_q1.en;
+    load_q3.en <= load_q2.en;
+    if (load_en) load_q1 <= '{load_en, load_bank, load_offset, load_size, load_msh};
+    if (load_q1.en) load_q2 <= load_q1;
+    if (load_q2.en) load_q3 <= load_q2;
   end
 
   // Phase 3: the two words, one from the even banks and one from the odd. The second word is in load_bank, the first in
@@ -113,16 +116,17 @@ module bpf_packet_memory
   end
 
   // Phase 4: four of the eight bytes, in network order.
-  wire [63:0] window = load_q3.bank[0] ? {odd_q, even_q} : {even_q, odd_q};
-  wire [31:0] unaligned = window[8*load_q3.offset+:32];
-  wire [31:0] value = {unaligned[7:0], unaligned[15:8], unaligned[23:16], unaligned[31:24]};
-
   logic [31:0] value_q;
   always_ff @(posedge clk) begin
-    value_q <= load_q3.msh ? {26'b0, value[3:0], 2'b00} : value;
-    if (!load_q3.en || load_q3.size != WORD) value_q[31:16] <= '0;
-    if (!load_q3.en || load_q3.size == BYTE) value_q[15:8] <= '0;
-    if (!load_q3.en) value_q[7:0] <= '0;
+    value_q <= '0;
+    if (load_q3.en) begin
+      automatic logic [63:0] window = load_q3.bank[0] ? {odd_q, even_q} : {even_q, odd_q};
+      automatic logic [31:0] unaligned = window[8*load_q3.offset+:32];
+      automatic logic [31:0] value = {unaligned[7:0], unaligned[15:8], unaligned[23:16], unaligned[31:24]};
+      value_q <= load_q3.msh ? {26'b0, value[3:0], 2'b00} : value;
+      if (load_q3.size != WORD) value_q[31:16] <= '0;
+      if (load_q3.size == BYTE) value_q[15:8] <= '0;
+    end
   end
   assign load_value = value_q;
 

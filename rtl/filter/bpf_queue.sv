@@ -217,7 +217,9 @@ module bpf_queue
     popped_q <= pop;
     if (popped_q) retired_row_q <= finish_row_q;
     if (pop) retired_id_q <= finish_id_q;
-    kept_q <= kept_q + (ID_W + 1)'(pop && finished.verdict.matched != 0) - (ID_W + 1)'(release_en);
+    if (pop || release_en) begin
+      kept_q <= kept_q + (ID_W + 1)'(pop && finished.verdict.matched != 0) - (ID_W + 1)'(release_en);
+    end
     if (release_en) begin
       free_row_q <= release_row;
       free_id_q  <= release_id + 1'b1;

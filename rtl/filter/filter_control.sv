@@ -81,20 +81,24 @@ module filter_control
     instr_addr_q    <= regs_out.imem_addr.address.value[BASE_W-1:0];
     for (int i = 0; i < int'(SETS * PROGRAMS); i++) program_written_q[i] <= regs_out.program_slot[i].base.swmod;
 
-    load.instr_we   <= instr_written_q;
-    load.instr_addr <= instr_addr_q;
-    load.instr      <= instr;
+    load.instr_we <= instr_written_q;
+    if (instr_written_q) begin
+      load.instr_addr <= instr_addr_q;
+      load.instr      <= instr;
+    end
     load.program_we <= program_written_q != 0;
-    for (int i = 0; i < int'(SETS * PROGRAMS); i++) begin
-      if (program_written_q[i]) begin
-        load.program_addr <= 3'(i);
-        load.prog <= '{
-            mode: mode_e'(regs_out.program_slot[i].mode.value),
-            reserved: 1'b0,
-            length: regs_out.program_slot[i].length.value,
-            reserved2: 1'b0,
-            base: regs_out.program_slot[i].base.value
-        };
+    if (program_written_q != 0) begin
+      for (int i = 0; i < int'(SETS * PROGRAMS); i++) begin
+        if (program_written_q[i]) begin
+          load.program_addr <= 3'(i);
+          load.prog <= '{
+              mode: mode_e'(regs_out.program_slot[i].mode.value),
+              reserved: 1'b0,
+              length: regs_out.program_slot[i].length.value,
+              reserved2: 1'b0,
+              base: regs_out.program_slot[i].base.value
+          };
+        end
       end
     end
     load.budget <= regs_out.budget.instructions.value;

@@ -20,7 +20,8 @@ module filter_engine
     parameter int unsigned CORES = 8,
     parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 65600
+    parameter int unsigned MAX_FRAME = 65600,
+    parameter bit          GATED = 1'b0  // clock gates: see clock_gate
 ) (
     input  logic                               clk,
     input  logic                               rst,
@@ -81,8 +82,19 @@ module filter_engine
 
   logic [1:0] in_tvalid, pass_idle, tap_idle;
   for (genvar port = 0; port < 2; port++) begin : gen_port
-    stream_whole u_whole (
+    logic port_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(ingress_events_t) + CORES + 4)
+    ) u_gate (
         .clk,
+        .rst,
+        .work   (rx_tvalid[port] || !pass_idle[port] || !tap_idle[port]),
+        .watched({slice_ready[port], tx_tvalid[1-port], sop[port], tap_valid[port], tap_events[port], tap_idle[port]}),
+        .gated  (port_clk)
+    );
+    stream_whole u_whole (
+        .clk(port_clk),
         .rst,
         .s_valid(rx_tvalid[port]),
         .s_ready(rx_tready[port]),
@@ -99,7 +111,7 @@ module filter_engine
     stream_reg #(
         .WIDTH($bits(beat_t))
     ) u_pass (
-        .clk,
+        .clk(port_clk),
         .rst,
         .s_valid(in_tvalid[port] && !held[port]),
         .s_ready(slice_ready[port]),
@@ -125,7 +137,7 @@ module filter_engine
         .MAX_FRAME(MAX_FRAME),
         .CORES(CORES)
     ) u_tap (
-        .clk,
+        .clk(port_clk),
         .rst,
         .beat        (beat[port]),
         .data        (rx_tdata[port]),
@@ -149,7 +161,7 @@ module filter_engine
         .DATA_W(DATA_W),
         .STAYS (1'b0)
     ) u_contract (
-        .clk,
+        .clk(port_clk),
         .rst,
         .tvalid(rx_tvalid[port]),
         .tready(rx_tready[port]),
@@ -186,8 +198,19 @@ module filter_engine
   logic [CORES-1:0][DATA_W-1:0] forward_data;
 
   for (genvar i = 0; i < CORES; i++) begin : gen_core
-    wire from = tap_valid[1][i];  // port that this core takes its frame from
-    assign core_listed[i] = (tap_valid[0][i] && tap_last[0]) || (tap_valid[1][i] && tap_last[1]);
+    logic in_valid, in_last;
+    logic [DATA_W-1:0] in_data;
+    packet_t in_packet;
+    always_comb begin
+      {in_last, in_data, in_packet} = 'x;  // nobody looks then
+      in_valid = tap_valid[0][i] || tap_valid[1][i];
+      if (in_valid) begin
+        in_last   = tap_last[tap_valid[1][i]];
+        in_data   = tap_data[tap_valid[1][i]];
+        in_packet = tap_packet[tap_valid[1][i]];
+      end
+    end
+    assign core_listed[i] = in_valid && in_last;
 
     bpf_core #(
         .DATA_W(DATA_W),
@@ -199,10 +222,10 @@ module filter_engine
         .rst,
         .load,
         .in_ready      (core_ready[i]),
-        .in_valid      (tap_valid[0][i] || tap_valid[1][i]),
-        .in_data       (tap_data[from]),
-        .in_last       (tap_last[from]),
-        .in_packet     (tap_packet[from]),
+        .in_valid,
+        .in_data,
+        .in_last,
+        .in_packet,
         .finished_valid(finished_valid[i]),
         .finished      (finished[i]),
         .pop           (pop[i]),
@@ -254,12 +277,23 @@ module filter_engine
   logic monitor_idle, forwarded, monitor_dropped;
   logic [BYTES_W-1:0] forwarded_bytes;
 
+  logic monitor_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(2 * CORES + 5)
+  ) u_monitor_gate (
+      .clk,
+      .rst,
+      .work   ((out_valid && out.verdict.matched != 0) || !monitor_idle),
+      .watched({forward_req, release_en, monitor_ready, tx_tvalid[2], forwarded, monitor_dropped, monitor_idle}),
+      .gated  (monitor_clk)
+  );
   filter_monitor #(
       .DATA_W(DATA_W),
       .CORES(CORES),
       .STORE_KB(PACKET_KB)
   ) u_monitor (
-      .clk,
+      .clk(monitor_clk),
       .rst,
       .flow_control,
       .in_valid   (out_valid && out.verdict.matched != 0),
@@ -299,10 +333,21 @@ module filter_engine
   wire in_range = out.verdict.measure < MEASURE_W'(MEASURES);
   wire measured = out_valid && !out.pkt.bad && measures_q[out.pkt.set] != 0;
 
+  logic measure_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(132)
+  ) u_measure_gate (
+      .clk,
+      .rst,
+      .work   (measured || measure_read_req || !measure_idle),
+      .watched({ready, measure_wait, measure_read_done, measure_read_packets, measure_read_bytes, measure_idle}),
+      .gated  (measure_clk)
+  );
   measure_counters #(
       .BYTES_W(WIRE_LEN_W)
   ) u_measure (
-      .clk,
+      .clk(measure_clk),
       .rst,
       .ready,
       .count_valid (measured && in_range),
@@ -341,7 +386,15 @@ module filter_engine
   wire events_idle = !(events.ingress[0].packet || events.ingress[1].packet || events.inspected || events.forwarded
       || events.monitor_dropped);
   // A packet that comes when idle has been high finds a core, even if time stood still meanwhile.
-  assign idle = rx_tvalid == '0 && pass_idle == '1 && tap_idle == '1 && dispatch_idle && core_idle == '1 && order_idle
-      && monitor_idle && measure_idle && events_idle;
+  logic cores;  // all of them are idle
+  always_comb begin
+    idle  = rx_tvalid == '0 && order_idle;
+    cores = 'x;  // nobody looks then
+    if (idle) begin
+      cores = core_idle == '1;
+      idle  = cores && pass_idle == '1 && tap_idle == '1 && dispatch_idle && monitor_idle && measure_idle
+          && events_idle;
+    end
+  end
 
 endmodule
