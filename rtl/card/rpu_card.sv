@@ -15,6 +15,7 @@ module rpu_card
     parameter int unsigned ACCELERATORS_HIGH = 0,
     parameter bit ACCELERATOR_SLOTS = 1'b1,
     parameter int unsigned FUNCTIONS = 0,
+    parameter bit GATED = 1'b0,  // clock gates: see clock_gate
     localparam int unsigned PORTS = 2,
     localparam int unsigned MEM_W = DATA_W
 ) (
@@ -90,7 +91,8 @@ module rpu_card
       .STORE_KB(STORE_KB),
       .ACCELERATORS({ACCELERATORS_HIGH, ACCELERATORS_LOW}),
       .ACCELERATOR_SLOTS(ACCELERATOR_SLOTS),
-      .FUNCTIONS(RINGS ? 1 : FUNCTIONS)
+      .FUNCTIONS(RINGS ? 1 : FUNCTIONS),
+      .GATED(GATED)
   ) u_engine (
       .clk,
       .rst,
@@ -134,11 +136,32 @@ module rpu_card
     assign units_rsp   = axi_rsps[0];
     assign units_rdata = rdata;
 
+    logic asked, rings_clk;  // of the rings and their way to host memory, which units share
+    always_comb begin
+      asked = 1'b0;
+      for (int unsigned i = 0; i < MANAGERS; i++) begin
+        asked |= axi_reqs[i].arvalid || axi_reqs[i].awvalid || axi_reqs[i].wvalid;
+      end
+    end
+    clock_gate #(
+        .GATED(GATED),
+        .HOLD(4),  // between a register's access and its answer
+        .WATCHED($bits(axil_rsp_t) + 72)
+    ) u_rings_gate (
+        .clk,
+        .rst,
+        .work   (axil_req[1].awvalid || axil_req[1].wvalid || axil_req[1].arvalid || axil_rsp[1].bvalid ||
+                 axil_rsp[1].rvalid || to_host_valid || from_host_valid || asked || axi_rsp.rvalid || axi_rsp.bvalid ||
+                 !host_idle || !mux_idle || time_ns >= host_wake_ns),
+        .watched({axil_rsp[1], to_host_ready, from_host_valid, irq_valid, host_wake_ns, axi_req.arvalid,
+                  axi_req.awvalid, axi_req.wvalid, host_idle, mux_idle}),
+        .gated  (rings_clk)
+    );
     axi_mux #(
         .MANAGERS(MANAGERS),
         .MEM_W(MEM_W)
     ) u_mux (
-        .clk,
+        .clk(rings_clk),
         .rst,
         .s_req  (axi_reqs),
         .s_wdata(wdatas),
@@ -154,7 +177,7 @@ module rpu_card
     host_rings #(
         .DATA_W(DATA_W)
     ) u_rings (
-        .clk,
+        .clk(rings_clk),
         .rst,
         .time_ns,
         .axil_req     (axil_req[1]),
@@ -250,7 +273,8 @@ module rpu_card
 
     host_engine #(
         .FUNCTIONS(FUNCTIONS),
-        .DATA_W(DATA_W)
+        .DATA_W(DATA_W),
+        .GATED(GATED)
     ) u_functions (
         .clk,
         .rst,

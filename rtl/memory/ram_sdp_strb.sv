@@ -35,7 +35,11 @@ module ram_sdp_strb #(
 
   if (OUT_REG) begin : gen_out_reg
     logic [WIDTH-1:0] out_q;
-    always_ff @(posedge clk) out_q <= read_q;
+    logic rd_en_q;
+    always_ff @(posedge clk) begin
+      rd_en_q <= rd_en;
+      if (rd_en_q) out_q <= read_q;
+    end
     assign rd_data = out_q;
   end else begin : gen_no_out_reg
     assign rd_data = read_q;

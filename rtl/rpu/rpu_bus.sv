@@ -13,8 +13,7 @@ module rpu_bus
     parameter int unsigned DATA_W = 512,
     parameter int unsigned DMEM_KB = 32,
     parameter int unsigned PMEM_KB = 1024,
-    parameter int unsigned BROADCAST_KB = 8,
-    localparam int unsigned KEEP_W = DATA_W / 8
+    parameter int unsigned BROADCAST_KB = 8
 ) (
     input  logic              clk,
     input  logic              rst,
@@ -47,18 +46,18 @@ module rpu_bus
 
     output logic              dmem_write,    // both memories serve the processor first; of this one's turns any store
     output logic              dmem_read,     // and load takes one: no address has to be looked at for that
-    output logic [23:0]       dmem_addr,     // of the line's first byte
+    output logic [23:0]       dmem_addr,
+    output logic [31:0]       dmem_wdata,
+    output logic [3:0]        dmem_wstrb,
     input  logic              dmem_done,
     input  logic [DATA_W-1:0] dmem_rdata,
     output logic              pmem_write,
     output logic              pmem_read,
     output logic [23:0]       pmem_addr,
+    output logic [31:0]       pmem_wdata,
+    output logic [3:0]        pmem_wstrb,
     input  logic              pmem_done,
     input  logic [DATA_W-1:0] pmem_rdata,
-    output logic [DATA_W-1:0] dmem_wdata,
-    output logic [KEEP_W-1:0] dmem_wstrb,
-    output logic [DATA_W-1:0] pmem_wdata,
-    output logic [KEEP_W-1:0] pmem_wstrb,
 
     output logic              broadcast_valid,
     input  logic              broadcast_ready,
@@ -78,7 +77,7 @@ module rpu_bus
     $fatal(1, "rpu_bus: BROADCAST_KB must be 0 or a power of two up to DMEM_KB, not %0d", BROADCAST_KB);
   end
 
-  localparam int unsigned BYTE_W = $clog2(KEEP_W);
+  localparam int unsigned BYTE_W = $clog2(DATA_W / 8);
   localparam int unsigned WORD_W = BYTE_W > 2 ? BYTE_W - 2 : 1;
   localparam int unsigned WORDS = DATA_W / 32;
   localparam logic [23:0] DMEM_BYTES = 24'(DMEM_KB * 1024);
@@ -131,33 +130,25 @@ module rpu_bus
 
   // Data memory, in the same cycle. What waits leaves the memory to others; a store into the broadcast region tries
   // every second cycle.
-  logic [3:0] dmem_strb;
   assign dmem_write = bus_valid && bus_write && !paused_q;
   assign dmem_read  = bus_valid && !bus_write && !paused_q;
   assign dmem_addr  = offset;
-  assign dmem_wdata = {WORDS{bus_wdata}};
-  assign dmem_strb  = target == DATA && (!in_broadcast || (broadcast_ready && !paused_q)) ? bus_strb : '0;
-  assign dmem_wstrb = WORDS == 1 ? KEEP_W'(dmem_strb) : KEEP_W'(dmem_strb) << {word_of(offset), 2'b00};
+  assign dmem_wdata = bus_wdata;
+  assign dmem_wstrb = target == DATA && (!in_broadcast || (broadcast_ready && !paused_q)) ? bus_strb : '0;
 
   // Packet memory and the accelerator, a cycle later
   logic pmem_valid_q, pmem_write_q;
-  logic [23:0] pmem_addr_q;
-  logic [31:0] pmem_wdata_q;
-  logic [3:0] pmem_strb_q;
   assign pmem_write = pmem_valid_q && pmem_write_q;
   assign pmem_read  = pmem_valid_q && !pmem_write_q;
-  assign pmem_addr  = pmem_addr_q;
-  assign pmem_wdata = {WORDS{pmem_wdata_q}};
-  assign pmem_wstrb = WORDS == 1 ? KEEP_W'(pmem_strb_q) : KEEP_W'(pmem_strb_q) << {word_of(pmem_addr_q), 2'b00};
 
   always_ff @(posedge clk) begin
     paused_q     <= bus_valid && !bus_ready && !(in_broadcast && paused_q);
     pmem_valid_q <= taken && target == PACKET;
     if (taken && target == PACKET) begin
       pmem_write_q <= bus_write;
-      pmem_addr_q  <= offset;
-      pmem_wdata_q <= bus_wdata;
-      pmem_strb_q  <= bus_strb;
+      pmem_addr    <= offset;
+      pmem_wdata   <= bus_wdata;
+      pmem_wstrb   <= bus_strb;
     end
     if (taken && target == ACCELERATOR) begin
       reg_write <= bus_write;

@@ -17,6 +17,7 @@ module rpu_engine
     parameter logic [63:0] ACCELERATORS = '0,   // of each unit 4 bits: its KIND
     parameter bit ACCELERATOR_SLOTS = 1'b0,     // units of KIND 0 have a slot
     parameter int unsigned FUNCTIONS = 1,       // of the host port
+    parameter bit GATED = 1'b0,                 // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8,
     localparam int unsigned PORTS = 3
 ) (
@@ -142,11 +143,23 @@ module rpu_engine
       .release_s     (released)
   );
 
+  logic dram_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(9)
+  ) u_dram_gate (
+      .clk,
+      .rst,
+      .work   (dram_req_tvalid || axi_rsp.rvalid || axi_rsp.bvalid || !dram_idle),
+      .watched({dram_req_tready, dram_rsp_tvalid, axi_req.arvalid, axi_req.awvalid, axi_req.wvalid, axi_req.rready,
+                read_event.valid, write_event.valid, dram_idle}),
+      .gated  (dram_clk)
+  );
   rpu_dram #(
       .DATA_W(DATA_W),
       .UNITS(UNITS)
   ) u_dram (
-      .clk,
+      .clk(dram_clk),
       .rst,
       .life,
       .s_axis_tvalid(dram_req_tvalid),
@@ -173,7 +186,7 @@ module rpu_engine
   );
 
   logic [UNITS-1:0] poke, evict, unit_idle, watch, host_valid, host_ready, host_rvalid;
-  logic [UNITS-1:0] isolate, accel_closed, accel_idle, too_long;
+  logic [UNITS-1:0] isolate, accel_closed, accel_idle, accel_asked, accel_irq, accel_tvalid, too_long;
   logic [UNITS-1:0][15:0] slot_bytes;
   logic [UNITS-1:0] debug_valid, debug_ready, broadcast_valid, broadcast_ready, message_valid, message_ready;
   logic [UNITS-1:0][63:0] debug_in, debug_out, unit_wake_ns;
@@ -193,15 +206,28 @@ module rpu_engine
     traffic.bytes  = valid && ready ? 8'(bytes) : '0;
   endfunction
 
+  logic accel_clk;  // of all accelerators
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(8),     // between an access or a word of a table and its end
+      .WATCHED(UNITS * 35)
+  ) u_accel_gate (
+      .clk,
+      .rst,
+      .work   (|{accel_asked, ~accel_idle, isolate, core_rst}),
+      .watched({accel_identification, accel_closed, accel_idle, accel_irq}),
+      .gated  (accel_clk)
+  );
+
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
     localparam int unsigned KIND = 32'(ACCELERATORS[4*u+:4]);
-    logic accel_there, reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready, irq;
+    logic accel_there, reg_valid, reg_ready, reg_write, load_valid, job_valid, job_ready;
     logic [15:0] reg_addr;
     logic [31:0] reg_wdata, reg_rdata, load_data;
     logic [3:0] reg_wstrb;
     logic [23:0] load_addr;
     accel_job_t job;
-    logic accel_tvalid, accel_tready, accel_tlast;
+    logic accel_tready, accel_tlast;
     logic [DATA_W-1:0] accel_tdata;
     logic [KEEP_W-1:0] accel_tkeep;
 
@@ -211,7 +237,8 @@ module rpu_engine
         .DMEM_KB(DMEM_KB),
         .PMEM_KB(PMEM_KB),
         .SLOTS(SLOTS),
-        .FUNCTIONS(FUNCTIONS)
+        .FUNCTIONS(FUNCTIONS),
+        .GATED(GATED)
     ) u_unit (
         .clk,
         .rst,
@@ -266,12 +293,12 @@ module rpu_engine
         .job_valid,
         .job_ready,
         .job,
-        .accel_tvalid,
+        .accel_tvalid   (accel_tvalid[u]),
         .accel_tready,
         .accel_tdata,
         .accel_tkeep,
         .accel_tlast,
-        .accel_irq      (irq),
+        .accel_irq      (accel_irq[u]),
         .dram_error     (dram_error[u]),
         .poke           (poke[u]),
         .evict          (evict[u]),
@@ -292,7 +319,7 @@ module rpu_engine
         .DATA_W(DATA_W),
         .KIND(KIND == 0 && ACCELERATOR_SLOTS ? 15 : KIND)
     ) u_accelerator (
-        .clk,
+        .clk           (accel_clk),
         .rst           (rst || core_rst[u]),
         .isolate       (isolate[u]),
         .there         (accel_there),
@@ -311,14 +338,15 @@ module rpu_engine
         .job_valid,
         .job_ready,
         .job,
-        .s_axis_tvalid (accel_tvalid),
+        .s_axis_tvalid (accel_tvalid[u]),
         .s_axis_tready (accel_tready),
         .s_axis_tdata  (accel_tdata),
         .s_axis_tkeep  (accel_tkeep),
         .s_axis_tlast  (accel_tlast),
-        .irq,
+        .irq           (accel_irq[u]),
         .idle          (accel_idle[u])
     );
+    assign accel_asked[u] = reg_valid || load_valid || job_valid || accel_tvalid[u];
 
     // Packets alone, and a cycle late, which no counter minds.
     wire rx_packets = rx_tvalid[u] && rx_tuser[u].port != PORT_DRAM;

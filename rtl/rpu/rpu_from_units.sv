@@ -59,16 +59,23 @@ module rpu_from_units
   } beat_t;
 
   logic [UNITS-1:0] nowhere;  // the packet has no port to go to
-  logic [PORTS-1:0][UNITS-1:0] takes, cuts;
+  logic [PORTS-1:0][UNITS-1:0] wants, takes, cuts;
   logic [PORTS-1:0] out_idle, on;
 
   for (genvar u = 0; u < UNITS; u++) begin : gen_unit
-    assign nowhere[u] = !s_axis_tuser[u].to_unit && s_axis_tuser[u].port >= 8'(PORTS)
-        && !is_host(s_axis_tuser[u].port, FUNCTIONS);
+    logic [PORTS-1:0] to;
+    always_comb begin
+      to = s_axis_tuser[u].port < 8'(PORTS) ? PORTS'(1) << s_axis_tuser[u].port[2:0] : '0;
+      if (is_host(s_axis_tuser[u].port, FUNCTIONS)) to = PORTS'(1) << PORT_HOST;
+      if (s_axis_tuser[u].to_unit) to = PORTS'(1) << PORT_LOOPBACK;
+    end
+    assign nowhere[u] = to == '0;
+    for (genvar d = 0; d < PORTS; d++) begin : gen_wants
+      assign wants[d][u] = to[d] && s_axis_tvalid[u] && !flush[u];
+    end
   end
 
   for (genvar d = 0; d < PORTS; d++) begin : gen_port
-    logic [UNITS-1:0] wants, others;
     logic on_q, begun_q, ended_q, out_ready;  // a unit has its turn; a part of its packet has gone; there is no rest
     logic [UNIT_W-1:0] unit_q, next;
     beat_t out;
@@ -81,14 +88,9 @@ module rpu_from_units
     wire last = ended || lasts[unit_q];
     wire finish = on_q && (ended && !begun_q || valid && out_ready && last);
 
-    for (genvar u = 0; u < UNITS; u++) begin : gen_wants
-      wire to_port = d == PORT_HOST ? is_host(s_axis_tuser[u].port, FUNCTIONS) : s_axis_tuser[u].port == 8'(d);
-      wire to_here = s_axis_tuser[u].to_unit ? d == PORT_LOOPBACK : to_port;
-      assign wants[u]  = s_axis_tvalid[u] && to_here && !flush[u];
-      assign others[u] = wants[u] && !(on_q && unit_q == UNIT_W'(u));
-      assign takes[d][u] = on_q && !ended && out_ready && unit_q == UNIT_W'(u);
-      assign cuts[d][u]  = valid && out_ready && ended && unit_q == UNIT_W'(u);
-    end
+    wire [UNITS-1:0] others = wants[d] & ~(UNITS'(on_q) << unit_q);
+    assign takes[d] = UNITS'(on_q && !ended && out_ready) << unit_q;
+    assign cuts[d]  = UNITS'(valid && out_ready && ended) << unit_q;
 
     always_comb begin
       next = '0;

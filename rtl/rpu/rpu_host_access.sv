@@ -77,12 +77,15 @@ module rpu_host_access #(
     if (rst) waits_q <= 1'b0;
   end
   always_comb begin
-    case (memory_q)
-      DATA: host_rdata = dmem_rdata[32*word_q+:32];
-      PACKETS: host_rdata = pmem_rdata[32*word_q+:32];
-      INSTRUCTIONS: host_rdata = imem_rdata;
-      default: host_rdata = '0;
-    endcase
+    host_rdata = 'x;  // so that a simulator chooses a word only for a load
+    if (waits_q) begin
+      case (memory_q)
+        DATA: host_rdata = dmem_rdata[32*word_q+:32];
+        PACKETS: host_rdata = pmem_rdata[32*word_q+:32];
+        INSTRUCTIONS: host_rdata = imem_rdata;
+        default: host_rdata = '0;
+      endcase
+    end
     case (memory_q)
       DATA: host_rvalid = dmem_done;
       PACKETS: host_rvalid = pmem_done;

@@ -81,6 +81,8 @@ module rpu_io
   end
 
   localparam int unsigned TIME_W = 62;
+  localparam int unsigned SLOT_W = $clog2(SLOTS);
+  localparam logic [127:0] SENDS = 128'h3C | 128'd1 << 7'h0A | 128'd3 << 7'h42;  // registers that wait for room
   localparam logic [3:0] POLLS = 4'd15;      // in vain, before the core sleeps
   localparam logic [TIME_W-1:0] SLEEP = TIME_W'(2 ** 14);
   localparam int unsigned SEGMENT_KB = PMEM_KB >= 128 ? 128 : PMEM_KB;
@@ -93,7 +95,7 @@ module rpu_io
   logic [6:0] number, asleep_number_q;  // of the register
   logic sends, access, write, read;
   assign number   = io_addr[8:2];
-  assign sends    = io_write && (number inside {7'h02, 7'h03, 7'h04, 7'h05, 7'h0A, 7'h42, 7'h43});
+  assign sends    = io_write && SENDS[number];
   logic send_room;
   assign io_ready = !sends || send_room;
   assign access   = io_valid && io_ready;
@@ -132,12 +134,11 @@ module rpu_io
   logic [63:0] dram_addr_q;
   logic [7:0] queued_q, writes_q, reads_q;  // of all, writes to and reads from host memory that are queued
   logic push, push_short;
-  send_t pushed;
-  assign push_short       = write && number == 7'h43;
-  assign push             = push_short || (write && number == 7'h0A && io_strb[0]);
-  assign pushed.kind      = push_short ? SEND_PACKET : io_wdata[7:0];
-  assign pushed.desc      = push_short ? desc_t'({io_wdata, low_q}) : desc_q;
-  assign pushed.dram_addr = dram_addr_q;
+  logic [7:0] push_kind;
+  assign push_short = write && number == 7'h43;
+  assign push       = push_short || (write && number == 7'h0A && io_strb[0]);
+  assign push_kind  = push_short ? SEND_PACKET : io_wdata[7:0];
+  wire pop = send_valid && send_ready;
   stream_queue #(
       .WIDTH($bits(send_t)),
       .DEPTH(SEND_DEPTH)
@@ -146,7 +147,7 @@ module rpu_io
       .rst,
       .s_valid(push),
       .s_ready(send_room),
-      .s_data (pushed),
+      .s_data ({push_kind, dram_addr_q, push_short ? {io_wdata, low_q} : desc_q}),
       .m_valid(send_valid),
       .m_ready(send_ready),
       .m_data (send),
@@ -193,30 +194,25 @@ module rpu_io
   logic [31:0] interval_q, dram_flags_q;
   logic rings;
   logic [15:0] mask_q, interrupting;
-  logic [19:0] flags, sticky_q, raised, acknowledged, seen_q;
+  logic [19:0] flags, sticky_q, acknowledged, seen_q;
+  logic full, duplicate, bad_slot;
   logic evict_ready_q;
 
   assign now   = time_ns[63:2];
   assign rings = interval_q != 0 && now >= ring_q;
 
+  assign full      = wanted && !message_room;
+  assign duplicate = (slot_write && double_entry) || double_end || again;
+  assign bad_slot  = update && bad_number;
+  assign wrong     = duplicate || bad_slot || invalid_desc || access_error != '0;
+  wire something = wrong || rings || poke || evict || full || accel_irq || dram_error;
+
   always_comb begin
-    raised                      = '0;
-    raised[FLAG_TIMER]          = rings;
-    raised[FLAG_POKE]           = poke;
-    raised[FLAG_EVICT]          = evict;
-    raised[FLAG_BROADCAST_FULL] = wanted && !message_room;
-    raised[FLAG_ACCELERATOR]    = accel_irq;
-    raised[FLAG_DUPLICATE_SLOT] = (update && !bad_number && double_entry) || double_end || again;
-    raised[FLAG_INVALID_SLOT]   = update && bad_number;
-    raised[FLAG_INVALID_DESC]   = invalid_desc;
-    raised[FLAG_DRAM_ERROR]     = dram_error;
-    raised[FLAG_IMEM+:4]        = access_error;
-    flags                       = sticky_q;
-    flags[FLAG_PACKET]          = head_valid;
-    flags[FLAG_DRAM]            = dram_flags_q != 0;
-    flags[FLAG_BROADCAST]       = message_there;
+    flags                 = sticky_q;
+    flags[FLAG_PACKET]    = head_valid;
+    flags[FLAG_DRAM]      = dram_flags_q != 0;
+    flags[FLAG_BROADCAST] = message_there;
   end
-  assign wrong        = (raised & ERRORS & ~(20'd1 << FLAG_BROADCAST_FULL | 20'd1 << FLAG_DRAM_ERROR)) != '0;
   assign acknowledged = write && number == 7'h0F ? 20'(mix('0, io_wdata, io_strb)) : '0;
   always_comb begin
     interrupting                  = flags[15:0] & mask_q;
@@ -228,6 +224,7 @@ module rpu_io
   assign wake_ns      = {ring_q, 2'b00};
 
   always_ff @(posedge clk) begin
+    dram_flags_q <= dram_flags_q | {dram_done[31:1], 1'b0};
     if (write) begin
       case (number)
         7'h02, 7'h16: desc_q[31:0] <= mix(desc_q[31:0], io_wdata, io_strb);
@@ -237,6 +234,8 @@ module rpu_io
         7'h06: slot_q <= mix(slot_q, io_wdata, io_strb);
         7'h42: low_q <= mix(low_q, io_wdata, io_strb);
         7'h07: interval_q <= mix(interval_q, io_wdata, io_strb);
+        7'h08: dram_flags_q <= mix(dram_flags_q | {dram_done[31:1], 1'b0}, io_wdata, io_strb);
+        7'h0C: if (io_strb[0]) dram_flags_q[io_wdata[4:0]] <= 1'b0;
         7'h09: evict_ready_q <= io_wdata[0];
         7'h0E: mask_q <= 16'(mix(32'(mask_q), io_wdata, io_strb));
         7'h10: debug_out[31:0] <= mix(debug_out[31:0], io_wdata, io_strb);
@@ -248,28 +247,38 @@ module rpu_io
         default: ;
       endcase
     end
-    for (int i = 0; i < 32; i++) begin
-      if (write && number == 7'h08 && io_strb[i/8]) dram_flags_q[i] <= io_wdata[i];
-      else if (write && number == 7'h0C && io_strb[0] && io_wdata[4:0] == 5'(i)) dram_flags_q[i] <= 1'b0;
-      else if (dram_done[i] && i != 0) dram_flags_q[i] <= 1'b1;
-    end
     timer_irq    <= flags[FLAG_TIMER] && mask_q[FLAG_TIMER];
     external_irq <= interrupting != '0 || flags[19:16] != 0;
     if (write && number == 7'h07) ring_q <= now + TIME_W'(mix(interval_q, io_wdata, io_strb));
     else if (rings) ring_q <= ring_q + TIME_W'(interval_q);
 
-    for (int i = 0; i < SLOTS; i++) begin
-      if (slot_begin && slot_begun == 8'(i + 1)) active_q[i] <= 1'b1;
-      else if (slot_end && slot_ended == 8'(i + 1)) active_q[i] <= 1'b0;
+    if (slot_end) active_q[SLOT_W'(slot_ended-8'd1)] <= 1'b0;
+    if (slot_begin) active_q[SLOT_W'(slot_begun-8'd1)] <= 1'b1;
+    if (push || pop) begin
+      queued_q <= queued_q + 8'(push) - 8'(pop);
+      writes_q <= writes_q + 8'(push && push_kind == SEND_WRITE) - 8'(pop && send.kind == SEND_WRITE);
+      reads_q  <= reads_q + 8'(push && push_kind == SEND_READ) - 8'(pop && send.kind == SEND_READ);
     end
-    queued_q   <= queued_q + 8'(push) - 8'(send_valid && send_ready);
-    writes_q   <= writes_q + 8'(push && pushed.kind == SEND_WRITE)
-        - 8'(send_valid && send_ready && send.kind == SEND_WRITE);
-    reads_q    <= reads_q + 8'(push && pushed.kind == SEND_READ)
-        - 8'(send_valid && send_ready && send.kind == SEND_READ);
-    messages_q <= messages_on_q ? messages_q + 8'(wanted && message_room) - 8'(message_there && next_message) : '0;
-    sticky_q   <= (sticky_q & ~acknowledged) | raised;
-    seen_q     <= seen_q | (raised & ERRORS);
+    if (!messages_on_q) messages_q <= '0;
+    else if (wanted || next_message) begin
+      messages_q <= messages_q + 8'(wanted && message_room) - 8'(message_there && next_message);
+    end
+    sticky_q <= sticky_q & ~acknowledged;
+    if (something) begin
+      automatic logic [19:0] raised = '0;
+      raised[FLAG_TIMER]          = rings;
+      raised[FLAG_POKE]           = poke;
+      raised[FLAG_EVICT]          = evict;
+      raised[FLAG_BROADCAST_FULL] = full;
+      raised[FLAG_ACCELERATOR]    = accel_irq;
+      raised[FLAG_DUPLICATE_SLOT] = duplicate;
+      raised[FLAG_INVALID_SLOT]   = bad_slot;
+      raised[FLAG_INVALID_DESC]   = invalid_desc;
+      raised[FLAG_DRAM_ERROR]     = dram_error;
+      raised[FLAG_IMEM+:4]        = access_error;
+      sticky_q <= (sticky_q & ~acknowledged) | raised;
+      seen_q   <= seen_q | (raised & ERRORS);
+    end
     if (rst) begin
       timer_irq     <= 1'b0;
       external_irq  <= 1'b0;

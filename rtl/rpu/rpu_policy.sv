@@ -65,11 +65,10 @@ module rpu_policy
     claimed = '0;
     for (int unsigned i = 0; i < HEADS; i++) begin
       automatic logic [HEAD_W-1:0] head = after(turn_q, i);
-      for (int unsigned u = 0; u < UNITS; u++) begin
-        if (want_unit[head] && wanted[head] == unit_t'(u) && may[head][u] && offered[u] && !claimed[u]) begin
-          own[head]  = 1'b1;
-          claimed[u] = 1'b1;
-        end
+      if (want_unit[head]) begin
+        automatic mask_t mine = mask_t'(1) << wanted[head] & may[head] & offered & ~claimed;
+        own[head] = mine != '0;
+        claimed |= mine;
       end
     end
   end

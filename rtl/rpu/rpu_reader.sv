@@ -166,17 +166,20 @@ module rpu_reader #(
 
   assign raw = HAS_LOCAL && line.data_memory ? local_data : rd_data;
 
-  always_comb begin
-    merged = turned_q;
-    if (!turned_line_q.first && turned_line_q.offset != '0) begin
-      for (int i = 0; i < KEEP_W; i++)
-        if (i < KEEP_W - 32'(turned_line_q.offset)) merged[8*i+:8] = behind_q[8*i+:8];
-    end
-  end
-
   wire aligned = turned_line_q.offset == '0;
   assign push       = (turned_valid_q && (aligned || !turned_line_q.first || turned_line_q.last)) || extra_q;
-  assign beat.data  = extra_q ? behind_q : merged;
+  always_comb begin
+    merged = 'x;  // so that a simulator merges only what there is
+    if (push) begin
+      merged = extra_q ? behind_q : turned_q;
+      if (!extra_q && !turned_line_q.first && !aligned) begin
+        for (int i = 0; i < KEEP_W; i++) begin
+          if (i < KEEP_W - 32'(turned_line_q.offset)) merged[8*i+:8] = behind_q[8*i+:8];
+        end
+      end
+    end
+  end
+  assign beat.data  = merged;
   assign beat.bytes = turned_line_q.bytes;
   assign beat.last  = extra_q || (turned_line_q.last && (turned_line_q.first || !turned_line_q.more));
   assign beat.user  = turned_line_q.user;

@@ -81,6 +81,7 @@ module rpu_source_head
   assign advance      = leave || !head_valid_q;
   assign packet_ready = advance;
   assign next         = advance ? packet : head_q;
+  wire asks_next = packet_valid || !advance;
   assign head         = head_q;
 
   wire [UNITS-1:0] usable = enable & receive[next.source][UNITS-1:0];
@@ -172,12 +173,14 @@ module rpu_source_head
   end
 
   always_ff @(posedge clk) begin
-    head_q         <= next;
-    target_q       <= target;
-    target_found_q <= target_found && table_ready && !wipe;
-    last_q         <= last;
-    parked_unit_q  <= parked_unit;
-    head_valid_q   <= head_valid_q && !leave || packet_valid;
+    if (asks_next) begin
+      head_q         <= next;
+      target_q       <= target;
+      target_found_q <= target_found && table_ready && !wipe;
+      last_q         <= last;
+      parked_unit_q  <= parked_unit;
+    end
+    head_valid_q <= asks_next;
     if (rst) begin
       head_valid_q   <= 1'b0;
       target_found_q <= 1'b0;
@@ -220,18 +223,21 @@ module rpu_source_head
   logic current_valid, current_ready, queue_idle;
 
   always_comb begin
-    give = '{
-        to: '0,
-        prefix: prefix[head_q.source] && !park,
-        slot: slot,
-        epoch: epoch,
-        packet: head_q
-    };
-    for (int unsigned i = 0; i < UNITS; i++) if (granted && unit == UNIT_W'(i)) give.to[i] = 1'b1;
-    give.to[UNITS] = park;
-    if (park) begin
-      give.packet.direct = follows;
-      give.packet.unit   = mark_q.parked ? parked_unit_q : last_q.unit;
+    give = 'x;  // so that a simulator puts it together only for a packet that goes
+    if (go) begin
+      give = '{
+          to: '0,
+          prefix: prefix[head_q.source] && !park,
+          slot: slot,
+          epoch: epoch,
+          packet: head_q
+      };
+      for (int unsigned i = 0; i < UNITS; i++) if (granted && unit == UNIT_W'(i)) give.to[i] = 1'b1;
+      give.to[UNITS] = park;
+      if (park) begin
+        give.packet.direct = follows;
+        give.packet.unit   = mark_q.parked ? parked_unit_q : last_q.unit;
+      end
     end
   end
 

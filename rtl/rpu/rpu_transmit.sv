@@ -138,8 +138,17 @@ module rpu_transmit
   assign show_head     = offered_q ? offered_head_q
       : head_valid && (head.is_read || (beat_valid && beat_user.where.port == PORT_DRAM && !beat_user.where.to_unit));
   assign m_axis_tvalid = show_head || beat_valid;
-  assign m_axis_tdata  = show_head ? DATA_W'(head) : beat_data;
-  assign m_axis_tkeep  = show_head ? '1 : beat_keep;
+  always_comb begin
+    m_axis_tdata = 'x;  // so that a simulator looks only at beats that are there
+    m_axis_tkeep = 'x;
+    if (show_head) begin
+      m_axis_tdata = DATA_W'(head);
+      m_axis_tkeep = '1;
+    end else if (beat_valid) begin
+      m_axis_tdata = beat_data;
+      m_axis_tkeep = beat_keep;
+    end
+  end
   assign m_axis_tlast  = show_head ? head.is_read : beat_last;
   assign m_axis_tuser  = show_head ? TO_DRAM : beat_user.where;
   assign beat_ready    = m_axis_tready && !show_head;
@@ -150,7 +159,7 @@ module rpu_transmit
     // Behind a write's first beat its data are on offer.
     offered_q      <= (offered_q || m_axis_tvalid) && !(m_axis_tvalid && m_axis_tready && m_axis_tlast);
     offered_head_q <= show_head && !m_axis_tready;
-    writes_q       <= writes_q + COUNT_W'(take && is_write) - COUNT_W'(write_ends);
+    if (take || write_ends) writes_q <= writes_q + COUNT_W'(take && is_write) - COUNT_W'(write_ends);
     if (rst) begin
       offered_q <= 1'b0;
       writes_q  <= '0;
@@ -244,11 +253,11 @@ module rpu_transmit
     empty_tag_q <= desc.tag[4:0];
     done_q      <= beat_valid && beat_ready && beat_last;
     done_slot_q <= beat_user.slot;
-    for (int i = 0; i < 32; i++) begin
-      if (take && is_packet && desc.tag == 8'(i + 1)) leaving_q[i] <= 1'b1;
-      else if (slot_end && slot_ended == 8'(i + 1)) leaving_q[i] <= 1'b0;
+    if (slot_end) leaving_q[slot_ended[4:0]-5'd1] <= 1'b0;
+    if (take && is_packet && desc.tag != 0) leaving_q[desc.tag[4:0]-5'd1] <= 1'b1;
+    if (expects || settled || nothing) begin
+      owed_q <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
     end
-    owed_q      <= owed_q + COUNT_W'(expects) - COUNT_W'(settled) - COUNT_W'(nothing);
     if (rst) begin
       empty_q   <= 1'b0;
       done_q    <= 1'b0;

@@ -28,6 +28,7 @@ module rpu_unit
     parameter int unsigned SLOTS = 32,
     parameter int unsigned FUNCTIONS = 1,  // of the host port
     parameter bit BUS_REGS = 1'b0,   // registers around the core's bus and the memories: loads take 2 to 4 cycles more
+    parameter bit GATED = 1'b0,      // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -119,7 +120,8 @@ module rpu_unit
   localparam int unsigned PMEM_LINES = PMEM_KB * 1024 / KEEP_W;
   localparam int unsigned DMEM_W = $clog2(DMEM_LINES);
   localparam int unsigned PMEM_W = $clog2(PMEM_LINES);
-  localparam int unsigned WORDS = DATA_W / 32;
+  localparam int unsigned DMEM_WORD_W = $clog2(DMEM_KB * 256);
+  localparam int unsigned PMEM_WORD_W = $clog2(PMEM_KB * 256);
 
   function automatic logic [DMEM_W-1:0] dmem_line(logic [23:0] addr);
     return DMEM_W'(addr >> BYTE_W);
@@ -127,10 +129,12 @@ module rpu_unit
   function automatic logic [PMEM_W-1:0] pmem_line(logic [23:0] addr);
     return PMEM_W'(addr >> BYTE_W);
   endfunction
-  function automatic logic [KEEP_W-1:0] strobes(logic [3:0] strb, logic [23:0] addr);
-    return KEEP_W'(strb) << {(BYTE_W + 1)'(addr % 24'(KEEP_W)) >> 2, 2'b00};
+  function automatic logic [DMEM_WORD_W-1:0] dmem_word(logic [23:0] addr);
+    return DMEM_WORD_W'(addr >> 2);
   endfunction
-
+  function automatic logic [PMEM_WORD_W-1:0] pmem_word(logic [23:0] addr);
+    return PMEM_WORD_W'(addr >> 2);
+  endfunction
   logic reset;
   assign reset = rst || core_rst;
 
@@ -213,8 +217,9 @@ module rpu_unit
   logic [3:0] access_error;
   logic core_dmem_write, core_dmem_read, core_dmem_done, core_pmem_write, core_pmem_read, core_pmem_done;
   logic [23:0] core_dmem_addr, core_pmem_addr;
-  logic [DATA_W-1:0] core_dmem_wdata, core_pmem_wdata, dmem_rdata, pmem_rdata;
-  logic [KEEP_W-1:0] core_dmem_wstrb, core_pmem_wstrb;
+  logic [31:0] core_dmem_wdata, core_pmem_wdata;
+  logic [3:0] core_dmem_wstrb, core_pmem_wstrb;
+  logic [DATA_W-1:0] dmem_rdata, pmem_rdata;
 
   rpu_bus #(
       .DATA_W(DATA_W),
@@ -250,24 +255,24 @@ module rpu_unit
       .dmem_write(core_dmem_write),
       .dmem_read (core_dmem_read),
       .dmem_addr (core_dmem_addr),
+      .dmem_wdata(core_dmem_wdata),
+      .dmem_wstrb(core_dmem_wstrb),
       .dmem_done (core_dmem_done),
       .dmem_rdata,
       .pmem_write(core_pmem_write),
       .pmem_read (core_pmem_read),
       .pmem_addr (core_pmem_addr),
-      .pmem_done (core_pmem_done),
-      .pmem_rdata,
-      .dmem_wdata(core_dmem_wdata),
-      .dmem_wstrb(core_dmem_wstrb),
       .pmem_wdata(core_pmem_wdata),
       .pmem_wstrb(core_pmem_wstrb),
+      .pmem_done (core_pmem_done),
+      .pmem_rdata,
       .broadcast_valid,
       .broadcast_ready,
       .broadcast
   );
 
   // Packets in. Both memories serve the writer next after the core.
-  logic slot_write, slot_header, pw_valid, hw_valid, hw_ready, header_there, in_valid, in_ready, beyond;
+  logic slot_write, slot_header, pw_valid, pw_ready, hw_valid, hw_ready, header_there, in_valid, in_ready, beyond;
   logic writer_idle, slots_told;
   logic [7:0] slot_number, long_slot;
   logic [15:0] slots_bytes;
@@ -299,7 +304,7 @@ module rpu_unit
       .s_axis_tlast,
       .s_axis_tuser,
       .wr_valid    (pw_valid),
-      .wr_ready    (!core_pmem_write),
+      .wr_ready    (pw_ready),
       .wr_addr     (pw_addr),
       .header_valid(hw_valid),
       .header_ready(hw_ready),
@@ -525,8 +530,21 @@ module rpu_unit
       .wake_ns
   );
 
-  rpu_last_error u_last_error (
+  logic ax_valid, ax_ready, ax_done, accel_reader_idle, seldom_clk;  // of what seldom has work
+  logic [23:0] ax_addr;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(68)
+  ) u_seldom_gate (
       .clk,
+      .rst    (reset),
+      .work   (wrong || !accel_reader_idle),
+      .watched({error_addr, error_pc, job_ready, ax_valid, accel_tvalid, accel_reader_idle}),
+      .gated  (seldom_clk)
+  );
+
+  rpu_last_error u_last_error (
+      .clk(seldom_clk),
       .rst        (reset),
       .wrong,
       .access     (access_error != '0),
@@ -545,15 +563,13 @@ module rpu_unit
   );
 
   // The accelerator's view of packet memory
-  logic ax_valid, ax_ready, ax_done, accel_reader_idle;
-  logic [23:0] ax_addr;
   // verilator lint_off PINCONNECTEMPTY
   rpu_reader #(
       .DATA_W(DATA_W),
       .USER_W(1),
       .HAS_LOCAL(1'b0)
   ) u_accel_reader (
-      .clk,
+      .clk(seldom_clk),
       .rst          (reset),
       .job_valid,
       .job_ready,
@@ -615,18 +631,23 @@ module rpu_unit
   rpu_memory #(
       .DATA_W(DATA_W),
       .LINES(DMEM_LINES),
-      .WRITERS(4),
+      .WRITERS(3),
       .READERS(3),
       .IN_REG (BUS_REGS),
       .OUT_REG(BUS_REGS)
   ) u_dmem (
       .clk,
       .rst,
-      .wr_valid({host_dmem && host_write, message_valid, hd_valid, core_dmem_write}),
-      .wr_ready({dw_ready, message_ready, hd_ready, unused_dw_ready}),
-      .wr_addr ({dmem_line(host_addr[23:0]), dmem_line(message.addr), hd_line, dmem_line(core_dmem_addr)}),
-      .wr_data ({{WORDS{host_wdata}}, {WORDS{message.data}}, hd_data, core_dmem_wdata}),
-      .wr_strb ({strobes(4'hf, host_addr[23:0]), strobes(message.strb, message.addr), hd_strb, core_dmem_wstrb}),
+      .wr_valid({host_dmem && host_write, message_valid, core_dmem_write}),
+      .wr_ready({dw_ready, message_ready, unused_dw_ready}),
+      .wr_addr ({dmem_word(host_addr[23:0]), dmem_word(message.addr), dmem_word(core_dmem_addr)}),
+      .wr_data ({host_wdata, message.data, core_dmem_wdata}),
+      .wr_strb ({4'hf, message.strb, core_dmem_wstrb}),
+      .line_valid(hd_valid),
+      .line_ready(hd_ready),
+      .line_addr (hd_line),
+      .line_data (hd_data),
+      .line_strb (hd_strb),
       .rd_valid({host_dmem && !host_write, txl_valid, core_dmem_read}),
       .rd_ready({dr_ready, txl_ready, unused_dr_ready}),
       .rd_addr ({dmem_line(host_addr[23:0]), dmem_line(tx_addr), dmem_line(core_dmem_addr)}),
@@ -635,23 +656,28 @@ module rpu_unit
   );
 
   // Packet memory
-  logic [1:0] unused_pw_ready;
+  logic unused_pw_ready;
   logic unused_pr_ready;
   rpu_memory #(
       .DATA_W(DATA_W),
       .LINES(PMEM_LINES),
-      .WRITERS(3),
+      .WRITERS(2),
       .READERS(4),
       .IN_REG (BUS_REGS),
       .OUT_REG(1'b1)
   ) u_pmem (
       .clk,
       .rst,
-      .wr_valid({host_pmem && host_write, pw_valid, core_pmem_write}),
+      .wr_valid({host_pmem && host_write, core_pmem_write}),
       .wr_ready({pw_host_ready, unused_pw_ready}),
-      .wr_addr ({pmem_line(host_addr[23:0]), pmem_line(pw_addr), pmem_line(core_pmem_addr)}),
-      .wr_data ({{WORDS{host_wdata}}, w_data, core_pmem_wdata}),
-      .wr_strb ({strobes(4'hf, host_addr[23:0]), w_strb, core_pmem_wstrb}),
+      .wr_addr ({pmem_word(host_addr[23:0]), pmem_word(core_pmem_addr)}),
+      .wr_data ({host_wdata, core_pmem_wdata}),
+      .wr_strb ({4'hf, core_pmem_wstrb}),
+      .line_valid(pw_valid),
+      .line_ready(pw_ready),
+      .line_addr (pmem_line(pw_addr)),
+      .line_data (w_data),
+      .line_strb (w_strb),
       .rd_valid({host_pmem && !host_write, ax_valid, tx_valid, core_pmem_read}),
       .rd_ready({pr_ready, ax_ready, tx_ready, unused_pr_ready}),
       .rd_addr ({pmem_line(host_addr[23:0]), pmem_line(ax_addr), pmem_line(tx_addr), pmem_line(core_pmem_addr)}),
@@ -659,7 +685,12 @@ module rpu_unit
       .rd_data (pmem_rdata)
   );
 
-  assign idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
-      && return_idle && !in_valid && status.active == '0 && (core_rst || io_wait);
+  always_comb begin
+    idle = 1'b0;
+    if (core_rst || io_wait) begin  // only then does a simulator look further
+      idle = writer_idle && transmit_idle && accel_reader_idle && !queued_valid && !asked_valid && checks_idle
+          && return_idle && !in_valid && status.active == '0;
+    end
+  end
 
 endmodule

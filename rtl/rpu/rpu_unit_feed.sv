@@ -71,7 +71,7 @@ module rpu_unit_feed #(
   wire offered = ask[chosen];
   wire throw = flush || s_stale[chosen];
   wire taken = offered && (queue_ready || throw);
-  beat_t out;
+  beat_t queued, out;
 
   assign s_ready = HEADS'(queue_ready || throw) << chosen;
 
@@ -99,10 +99,14 @@ module rpu_unit_feed #(
       .s_data ({s_last[chosen], s_user[chosen], s_keep[chosen], s_data[chosen]}),
       .m_valid(queue_valid),
       .m_ready(m_axis_tready),
-      .m_data (out),
+      .m_data (queued),
       .idle   (queue_idle)
   );
 
+  always_comb begin
+    out = 'x;  // so that a simulator looks only at beats that are there
+    if (queue_valid) out = queued;
+  end
   assign m_axis_tvalid = queue_valid && !flush;
   assign m_axis_tdata  = out.data;
   assign m_axis_tkeep  = out.keep;

@@ -76,6 +76,10 @@ module rpu_writer
   typedef logic [BYTE_W-1:0] offset_t;
   typedef logic [BYTE_W:0] count_t;
 
+  function automatic logic [KEEP_W-1:0] below(count_t place);
+    return ~({KEEP_W{1'b1}} << place);
+  endfunction
+
   // Where slots lie
   logic [23:0] addr;
   logic [16:0] header_block;
@@ -190,10 +194,14 @@ module rpu_writer
   assign in_header  = to_dmem_q || (has_header_beat_q && in_block_q && !long_q);
 
   always_comb begin
-    for (int i = 0; i < KEEP_W; i++) begin
-      wr_data[8*i+:8] = i < 32'(offset) && !tail_q ? behind_q[8*i+:8] : turned_q[8*i+:8];
-      if (tail_q) wr_strb[i] = i < 32'(end_q[BYTE_W-1:0]);
-      else wr_strb[i] = i < 32'(offset) ? !first_q : i < 32'(end_q);
+    wr_data = 'x;  // so that a simulator merges only what there is
+    wr_strb = below(tail_q ? count_t'(end_q[BYTE_W-1:0]) : end_q);
+    if (!tail_q && first_q) wr_strb &= ~below(count_t'(offset));
+    if (valid_q) begin
+      wr_data = turned_q;
+      if (!tail_q && !first_q) begin
+        for (int i = 0; i < KEEP_W; i++) if (i < 32'(offset)) wr_data[8*i+:8] = behind_q[8*i+:8];
+      end
     end
   end
 

@@ -78,22 +78,21 @@ module rpu_slot
   chandle slot;
   initial slot = hr_slot_make();
 
-  flags_t flags;
   answer_t answer;
   logic [31:0] rdata;
   logic [63:0] wanted;
-  assign flags = '{
-          rst: rst,
-          reg_valid: reg_valid,
-          load_valid: load_valid,
-          job_ready: job_ready,
-          tvalid: s_axis_tvalid,
-          reg_write: reg_write,
-          tlast: s_axis_tlast
-      };
 
   // verilator lint_off BLKSEQ
   always_ff @(posedge clk) begin
+    automatic flags_t flags = '{
+        rst: rst,
+        reg_valid: reg_valid,
+        load_valid: load_valid,
+        job_ready: job_ready,
+        tvalid: s_axis_tvalid,
+        reg_write: reg_write,
+        tlast: s_axis_tlast
+    };
     if (!hr_slot_sleeps(slot, {1'b0, flags})) begin
       answer = 7'(hr_slot_step(
           slot, {1'b0, flags}, 32'(reg_addr), reg_wdata, {4'd0, reg_wstrb}, 32'(load_addr), load_data, s_axis_tdata,

@@ -15,8 +15,9 @@ from headrace.build.operators import Operators, count
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_400),
     "nic": ({}, 14_000, 1_300),
-    "bridge": ({}, 11_000, 1_900),
+    "bridge": ({}, 11_500, 1_900),
     "filter": ({}, 4_800, 4_000),
+    "rpu": ({}, 33_500, 29_000),
 }
 
 MODEL = """\
