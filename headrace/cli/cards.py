@@ -78,8 +78,9 @@ def build_command(
     from headrace.build.libraries import harness_library
     from headrace.build.models import build_card
 
+    library = build_card(card, common.parameters(parameter), trace=trace, optimised=True)
     harness_library(progress=True, first=False)
-    print(build_card(card, common.parameters(parameter), trace=trace, optimised=True))
+    print(library)
 
 
 def cache_command(
