@@ -268,7 +268,7 @@ module noc
   stream_contract #(
       .DATA_W(DATA_W)
   ) u_express_contract (
-      .clk(gen_switch[0].switch_clk),
+      .clk(accounts_clk),
       .rst,
       .tvalid(m_express_tvalid),
       .tready(m_express_tready),

@@ -196,6 +196,7 @@ module bridge_card
   batching_t most, batching;
   logic [H2S_LANES-1:0][31:0] batches_closed;
   logic [63:0] h2s_wake_ns;
+  logic adaptive, window, watch, analyser_idle, adaptation_idle;
 
   assign up_tvalid[H2S] = 1'b0;
   assign up_tdata[H2S]  = '0;
@@ -272,7 +273,6 @@ module bridge_card
   assign m_axi_awuser = '0;
 
   // Adaptation
-  logic adaptive, window, watch, analyser_idle, adaptation_idle;
   logic [31:0] target_ns, service_ns;
   logic [4:0] window_log2;
   logic [63:0] analyser_wake_ns;

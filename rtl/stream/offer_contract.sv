@@ -20,18 +20,20 @@ module offer_contract #(
   first_reset u_first_reset (.clk, .rst, .checks);
 
   logic held_q;
-  logic [WIDTH-1:0] data_q;
+  logic [WIDTH-1:0] offered, data_q;
   wire waits = valid && !ready;
 
+  always_comb begin
+    offered = 'x;  // so that a simulator puts the data together only while an offer waits
+    if (waits || held_q) offered = data;
+  end
+
   always_ff @(posedge clk) begin
-    if (waits || held_q) begin
-      automatic logic [WIDTH-1:0] offered = data;  // a simulator puts it together only while an offer waits
-      held_q <= waits && !rst;
-      if (!held_q) data_q <= offered;
-      else if (checks) begin
-        assert (valid && offered == data_q)
-        else $error("%m: what was offered went or changed before it was taken");
-      end
+    held_q <= waits && !rst;
+    if (waits && !held_q) data_q <= offered;
+    if (checks && held_q) begin
+      assert (valid && offered == data_q)
+      else $error("%m: what was offered went or changed before it was taken");
     end
   end
 `endif
