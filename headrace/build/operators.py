@@ -8,14 +8,10 @@ condition counts nothing; what reads registers of a gated clock only counts in c
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from headrace.build.description import CardDescription, Value
-from headrace.build.models import translate
 
 _OPERATOR = re.compile(r"\w\[|[-+|&^~?]|<<|>>|==|VL_\w+")
 _FUNCTION = re.compile(r"^(?:VL_\w+ )*void (Vcard\w*?___\w+)\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -38,15 +34,8 @@ class Operators:
     asleep: int
 
 
-def operators(card: CardDescription, parameters: Mapping[str, Value] | None = None) -> Operators:
-    """Of a card's model, which is translated and not compiled. Raises HeadraceError as ``build_card`` does."""
-    with tempfile.TemporaryDirectory() as folder:
-        translate(card, parameters, Path(folder))
-        return count(Path(folder) / "model")
-
-
 def count(model: Path) -> Operators:
-    """In a folder with Verilator's output."""
+    """In a folder with Verilator's output, as ``models.translate`` writes it."""
     read = _Model(model)
     found = read.evaluated()
     return Operators(read.total, sum(found.values()), sum(n for (clocks, _), n in found.items() if "" in clocks))

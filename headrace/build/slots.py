@@ -34,6 +34,7 @@ def build_slot(
     beside = [path for folder in folders for path in sorted(folder.glob("*.sv"))]
     files = [*sources, *beside, own, *(sim / "model" / header for header in ("slot_table.h", "stopping.h"))]
     key = toolchain.digest(
+        models.BUILDER_VERSION,
         models.VERILATOR_FLAGS,
         toolchain.toolchain_key(),
         *(toolchain.package_version(tool) for tool in models.TOOL_PACKAGES),

@@ -1,8 +1,8 @@
 """Gathers what a Verilated model asks of its memories after each clock edge: whether they have been written.
 
-Verilator gives each port that writes a memory a flag, clears all flags before an edge, and looks at each after it: a
-third of a ternary table's time, which has a memory for each five bits of its key and is written once in a while. Here
-the flags of a module lie side by side, and 32 of them are looked at together.
+Verilator gives each port that writes a memory a flag, clears all flags before an edge, and looks at each after it. That
+is much of the time of a ternary table, which has a memory for each five bits of its key and is written once in a while.
+Here the flags of a module lie side by side, and 32 of them are looked at together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _LOOK = re.compile(r"^    if \((vlSelfRef\.|)(__VdlySet__\w+)\) \{\n.*?^    \}\n
 
 
 def gather(folder: Path, prefix: str) -> int:
-    """Rewrites Verilator's C++ of a model with this prefix in a folder. Returns how many flags lie side by side."""
+    """Rewrites Verilator's C++ of a model with this prefix in a folder. Returns at how many places flags are looked at
+    together."""
     gathered = 0
     for header in sorted(folder.glob(f"{prefix}_*.h")):
         files = {path: path.read_text() for path in sorted(folder.glob("*.cpp")) if _belongs(path, header)}
