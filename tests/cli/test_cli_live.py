@@ -207,8 +207,10 @@ def test_what_the_kernel_holds_goes_through_unless_it_is_asked_again(again: bool
     if again:
         assert running.stderr is not None
         assert any("are still to go through" in line for line in iter(running.stderr.readline, ""))
+        hold(running)
         time.sleep(0.6)  # a signal right after the first is the same request
         running.send_signal(signal.SIGINT)
+        running.send_signal(signal.SIGCONT)
     running.communicate()
     captured = frames(out)
     assert running.returncode == 0 and captured == sent[: len(captured)]
