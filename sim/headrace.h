@@ -50,7 +50,8 @@ enum {
   HR_STOP_CYCLES = 1,   /* the limit of cycles or card time */
   HR_STOP_PACKETS = 2,  /* the limit of packets, of the run or of a sink */
   HR_STOP_SLICE = 3,    /* the slice of wall time is over, or a source has nothing yet: call again */
-  HR_STOP_INTERRUPT = 4 /* an interrupt waits */
+  HR_STOP_INTERRUPT = 4, /* an interrupt waits */
+  HR_STOP_ASKED = 5     /* one of the descriptors can be read */
 };
 
 /* Why hr_write_records() came back. */
@@ -156,6 +157,8 @@ typedef struct {
   uint32_t until_idle;      /* stop when everything is done; otherwise idle time passes up to the limit */
   uint32_t until_interrupt; /* stop when an interrupt waits for hr_take_irqs() */
   uint32_t slice_ms;        /* of wall time; 0: no limit */
+  uint32_t asking_count;
+  const int32_t* asking; /* descriptors: stop soon after one of them can be read */
 } hr_run_limits;
 
 typedef struct {

@@ -85,11 +85,12 @@ class Card:
         raw, ports = self._ffi.cast("hr_stats *", numbers), self._ffi.cast("hr_port_stats *", numbers + own // 8)
         self._numbers = raw, ports, self._ffi.buffer(numbers)
         lib = self._lib
-        self._reasons: dict[int, Literal["idle", "cycles", "packets", "interrupt"]] = {
+        self._reasons: dict[int, Literal["idle", "cycles", "packets", "interrupt", "asked"]] = {
             lib.HR_STOP_IDLE: "idle",
             lib.HR_STOP_CYCLES: "cycles",
             lib.HR_STOP_PACKETS: "packets",
             lib.HR_STOP_INTERRUPT: "interrupt",
+            lib.HR_STOP_ASKED: "asked",
         }
 
     @classmethod
@@ -359,13 +360,15 @@ class Card:
         wall_s: float | None = None,
         progress: Callable[[Stats], None] | None = None,
         until_ns: int | None = None,
+        asking: Sequence[int] = (),
     ) -> RunResult:
         """Runs the card until all is done, or until a limit: cycles, seconds of card time, packets received, wall time,
         or (``until_ns``) a time of the card's clock.
 
         With ``until="interrupt"`` it also stops where ``irqs`` has something to give, with ``until=None`` an idle card
-        waits for the limit. With live sources or doorbells an idle card sleeps until they have something. ``progress``
-        is called about 20 times a wall second.
+        waits for the limit. With live sources or doorbells an idle card sleeps until they have something. It stops
+        soon after one of the file descriptors ``asking`` can be read. ``progress`` is called about 20 times a wall
+        second.
         Ctrl-C ends the run at once; all files are then whole, and the card can go on. Raises CardError and its kin; a
         broken capture (CaptureError) only once everything before the fault is through.
         """
@@ -382,6 +385,8 @@ class Card:
         limits.until_idle = until is not None
         limits.until_interrupt = until == "interrupt"
         limits.slice_ms = _SLICE_MS
+        asked_at = self._ffi.new("int32_t[]", list(asking))  # kept until the run is over
+        limits.asking, limits.asking_count = asked_at, len(asking)
         limits.cycles, limits.packets, limits.until_ns = cycles or 0, packets or 0, until_ns or 0
         start = None if cycles is None and packets is None else self.stats()
         deadline = None if wall_s is None else time.monotonic() + harness.whole(1e9 * wall_s) / 1e9

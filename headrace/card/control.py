@@ -113,9 +113,18 @@ class ControlSocket:
         self._clients.close()
         self.path.unlink(missing_ok=True)
 
+    def fileno(self) -> int:
+        """Of what can be read when there is something to do for ``poll``."""
+        return self._clients.fileno()
+
     def poll(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
         """Answers those who wait, and says how many; what ``answer`` raises as HeadraceError is told them."""
         return self._clients.serve(lambda request: (answer(request), None))
+
+
+def asking_at(control: ControlSocket | None) -> list[int]:
+    """The descriptors that can be read when somebody asks."""
+    return [] if control is None else [control.fileno()]
 
 
 @contextmanager

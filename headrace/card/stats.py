@@ -199,7 +199,7 @@ class Stats:
 class RunResult:
     """Why ``run`` came back, and the counters then."""
 
-    reason: Literal["idle", "cycles", "packets", "interrupt", "wall"]
+    reason: Literal["idle", "cycles", "packets", "interrupt", "asked", "wall"]
     stats: Stats
 
     @property

@@ -212,7 +212,9 @@ class Card {
   bool skip_idle_ = true;
   bool time_set_ = false;
   bool sink_full_ = false;  // a sink has all the frames that it was to take
-  bool sliced_ = false;     // the last run stopped only because its slice of wall time was over
+  bool sliced_ = false;     // the last run stopped only because its slice of wall time was over, or somebody asked
+  std::span<const int32_t> asking_;  // descriptors that end the run
+  bool asked_ = false;               // one of them can be read
   Cycle hang_limit_;
   Cycle active_ = 0;       // the last cycle in which something moved
   unsigned quiet_ = 0;     // cycles since the card has been idle with nothing on its ports

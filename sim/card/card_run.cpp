@@ -65,7 +65,7 @@ int Card::run(const hr_run_limits& limits) {
     }
     throw;
   }
-  sliced_ = reason == HR_STOP_SLICE;
+  sliced_ = reason == HR_STOP_SLICE || reason == HR_STOP_ASKED;
   flush_sinks();
   if (reason == HR_STOP_IDLE) report_fault();
   return reason;
@@ -81,6 +81,8 @@ int Card::run_loop(const hr_run_limits& limits) {
   const uint64_t packets_end =
       limits.packets == 0 || limits.packets > UINT64_MAX - received_ ? UINT64_MAX : received_ + limits.packets;
   const auto slice = std::chrono::milliseconds(limits.slice_ms);
+  asking_ = {limits.asking, limits.asking_count};
+  asked_ = false;
   std::chrono::nanoseconds next_check = kCheckTime;
   take_events();
   for (unsigned n = 1;; ++n) {
@@ -93,6 +95,7 @@ int Card::run_loop(const hr_run_limits& limits) {
       if (limits.slice_ms != 0 && timer.passed() >= slice) return HR_STOP_SLICE;
       if (limits.until_idle) check_progress();
       wait_for_others(0);
+      if (asked_) return HR_STOP_ASKED;
     }
     if (clock_.cycle() >= functions_due_) serve_functions();
     if (!rung_.empty() || !ringing_.empty()) serve_doorbells();
@@ -103,7 +106,7 @@ int Card::run_loop(const hr_run_limits& limits) {
       const bool may_wait = limits.until_idle || end == kNever;
       if (arrival == kNever && may_wait && awaits_others() && !faulty_sources()) {
         flush_sinks();  // whoever reads our output may be who feeds our input
-        if (!pass_time(std::min(timer, end), limits.slice_ms)) return HR_STOP_SLICE;
+        if (!pass_time(std::min(timer, end), limits.slice_ms)) return asked_ ? HR_STOP_ASKED : HR_STOP_SLICE;
         if (clock_.cycle() >= end) continue;
       } else if (due == kNever && limits.until_idle) {
         const Cycle drained = std::min(drained_at(), end);
@@ -182,7 +185,7 @@ bool Card::faulty_sources() const {
 // Wakes the ports whose sources can go on and takes events, after at most so many milliseconds (-1: however long).
 // False: there was nothing.
 bool Card::wait_for_others(int milliseconds) {
-  std::vector<pollfd> waiting(ports_.size() + 2);
+  std::vector<pollfd> waiting(ports_.size() + 2 + asking_.size());
   std::vector<unsigned> numbers(ports_.size());
   nfds_t count = 0;
   for (unsigned p = 0; p < ports_.size(); ++p) {
@@ -194,6 +197,8 @@ bool Card::wait_for_others(int milliseconds) {
   const nfds_t sources = count;
   if (!doorbells_.empty()) waiting[count++] = {doorbells_.descriptor(), POLLIN, 0};
   if (console_.waits_for() >= 0) waiting[count++] = {console_.waits_for(), POLLIN, 0};
+  const nfds_t asking = count;
+  for (const int32_t descriptor : asking_) waiting[count++] = {descriptor, POLLIN, 0};
   if (count == 0) return false;
   std::chrono::nanoseconds waited{0};
   {
@@ -207,13 +212,15 @@ bool Card::wait_for_others(int milliseconds) {
     wake(numbers[n]);
     woken = true;
   }
+  asked_ = std::any_of(waiting.begin() + static_cast<ptrdiff_t>(asking), waiting.begin() + static_cast<ptrdiff_t>(count),
+                       [](const pollfd& one) { return one.revents != 0; });
   take_events();
   return woken || !rung_.empty() || quiet_ == 0;
 }
 
 // An idle card with live sources or doorbells: waits for them, a slice of wall time at most (0: however long). The
-// card's time goes with the wall's where something in it is due, a timer or the run's end. False: the slice is over,
-// nothing came.
+// card's time goes with the wall's where something in it is due, a timer or the run's end. False: the slice is over or
+// somebody asked, and nothing came.
 bool Card::pass_time(Cycle due, uint32_t slice_ms) {
   constexpr uint64_t kNsPerMs = 1'000'000;
   const Cycle now = clock_.cycle();

@@ -32,6 +32,9 @@ class Plug(Protocol):
     def begin(self, timing: str | float) -> None:
         """Packets may come from now on."""
 
+    def fileno(self) -> int | None:
+        """Of what can be read when somebody asks for something; None: nobody does."""
+
     def poll(self) -> int:
         """Does what is due, and says how much."""
 
@@ -81,6 +84,9 @@ class LinkPlug:
         """Lets a file's or generator's packets come."""
         if not self.live:
             self._functions.card.source(self.port, self._link, timing=timing)
+
+    def fileno(self) -> None:
+        """The harness does it all."""
 
     def poll(self) -> int:
         """The harness does it all."""
@@ -174,6 +180,10 @@ class Plugs:
         self._timing = timing
         for plug in self._plugs.values():
             plug.begin(timing)
+
+    def asking(self) -> list[int]:
+        """Descriptors that can be read when other processes ask for something."""
+        return [number for plug in self._plugs.values() if (number := plug.fileno()) is not None]
 
     def poll(self) -> int:
         """Does what other processes ask for, reports queues that failed; says how much there was."""

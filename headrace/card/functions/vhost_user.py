@@ -165,6 +165,10 @@ class VhostUser:
         """Whether somebody drives the function."""
         return self._session is not None
 
+    def fileno(self) -> int:
+        """Of what can be read when there is something to do for ``poll``."""
+        return (self._listener if self._session is None else self._session.link).fileno()
+
     def poll(self) -> int:
         """Takes a connection, and answers the messages that have come; says how many there were."""
         if self._session is None:

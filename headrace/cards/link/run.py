@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from headrace.card.attended import CALM_S, run_attended
-from headrace.card.control import open_control
+from headrace.card.attended import run_attended
+from headrace.card.control import asking_at, open_control
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.link.card import PORTS, open_link_card
 from headrace.cards.link.service import CONTROL, Service
@@ -85,11 +85,6 @@ def run(job: LinkJob, progress: Callable[[int], None] | None = None, tell: Tell 
         end_ns = None if job.seconds is None else card.stats().time_ns + round(job.seconds * 1e9)
         service = Service(links)
         with open_control(CONTROL, job.control, bool(live), say) as control:
-
-            def attend(idle: bool) -> int:
-                if idle:
-                    time.sleep(CALM_S)
-                return service.attend(control)
-
-            run_attended(card, stop, attend, bool(live), say, end_ns, progress)
+            attend, asking = partial(service.attend, control), partial(asking_at, control)
+            run_attended(card, stop, attend, asking, bool(live), say, end_ns, progress)
         return {**service.stats(), "cycles": card.stats().cycles}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.card.attended import CALM_S, run_attended
-from headrace.card.control import open_control
+from headrace.card.attended import run_attended
+from headrace.card.control import asking_at, open_control
 from headrace.card.functions import Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.nic.card import Nic, NicFunctions, Setting, mac_text, open_nic_card
@@ -95,12 +94,13 @@ def run(job: NicJob, progress: Callable[[int], None] | None = None, tell: Tell |
             service = Service(nic, functions)
             with open_control(CONTROL, job.control, waits, say) as control:
 
-                def attend(idle: bool) -> int:
-                    if idle:
-                        time.sleep(CALM_S)
+                def attend() -> int:
                     return plugs.poll() + service.attend(control)
 
-                run_attended(card, stop, attend, waits, say, end_ns, progress)
+                def asking() -> list[int]:
+                    return plugs.asking() + asking_at(control)
+
+                run_attended(card, stop, attend, asking, waits, say, end_ns, progress)
             return {**service.stats(), "cycles": card.stats().cycles}
 
 

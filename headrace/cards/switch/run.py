@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.card.attended import CALM_S, run_attended
-from headrace.card.control import open_control
+from headrace.card.attended import run_attended
+from headrace.card.control import asking_at, open_control
 from headrace.card.functions import Functions, Plugs
 from headrace.card.process import StopRequests, Tell, drop_rights
 from headrace.cards.switch.agent import OpenFlowSwitch
@@ -155,17 +155,20 @@ def run(job: SwitchJob, progress: Callable[[int], None] | None = None, tell: Tel
                 say(f"listens for controllers at {address}")
             to_host = 0
 
-            def attend(idle: bool) -> int:
+            def attend() -> int:
                 nonlocal to_host
                 for port in live:
                     switch.set_link(port, card.link_up(port - 1), card.link_name(port - 1))
                 function_ports.look()
-                said = controllers.poll(CALM_S if idle else 0.0) + service.attend(control) + plugs.poll()
+                said = controllers.poll() + service.attend(control) + plugs.poll()
                 said += hardware.received_packets - to_host
                 to_host = hardware.received_packets
                 return said
 
-            run_attended(card, stop, attend, waits, say, end_ns, progress)
+            def asking() -> list[int]:
+                return [controllers.fileno(), *plugs.asking(), *asking_at(control)]
+
+            run_attended(card, stop, attend, asking, waits, say, end_ns, progress)
             controllers.poll()
         return _report(datapath, hardware, switch)
 

@@ -100,7 +100,13 @@ class _Version:
 
     def _python(self, cache: Path, **variables: str) -> list[str]:
         """The words that run a program's text in it with a cache."""
-        chosen = {"PYTHONPATH": self.tree.root, "HEADRACE_CACHE": cache, "CCACHE_DISABLE": "1", **variables}
+        chosen = {
+            "PYTHONPATH": self.tree.root,
+            "PYTHONSAFEPATH": 1,
+            "HEADRACE_CACHE": cache,
+            "CCACHE_DISABLE": "1",
+            **variables,
+        }
         return ["env", *(f"{name}={value}" for name, value in chosen.items()), self.tree.python, "-c"]
 
 
