@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The optimised model of a card, and harness, where it runs with what was built soonest: built in the background, by a
-process of the lowest priority, once the card has run for some seconds. Later runs use them."""
+"""The better model of a card, built in the background, by a process of the lowest priority, once the card has run for
+some seconds: an optimised one, and harness, where it runs with what was built soonest; one by the run's profile, where
+it runs with a model that gathers one. Later runs use them."""
 
 from __future__ import annotations
 
@@ -13,37 +14,53 @@ from pathlib import Path
 
 from headrace.build import libraries, models, toolchain
 from headrace.build.description import CardDescription, Value, load_card
+from headrace.build.toolchain import Tier
 
 AFTER_S = 2.0
 """Seconds that a card's model has taken before a better one is worth its build."""
+GATHER_S = 5.0
+"""Seconds that a card's model has taken before its profile tells what such runs do."""
 _LOWEST = 19
+_PROFILED = "profiled"
 
 _started: list[subprocess.Popen[bytes]] = []  # looked at again, so that none that has ended stays a zombie
 
 
 class Later:
-    """Has a card's optimised model built once the card has run for ``AFTER_S``, where it runs with another one."""
+    """Has a card's better model built once the card has run for ``AFTER_S``, or ``GATHER_S``."""
 
-    def __init__(self, description: CardDescription, parameters: Mapping[str, Value], trace: bool) -> None:
+    def __init__(
+        self, description: CardDescription, parameters: Mapping[str, Value], trace: bool, gathering: Path | None = None
+    ) -> None:
+        """``gathering``: the model, where it gathers a profile."""
         self._description, self._parameters, self._trace = description, parameters, trace
-        self._started = False
+        self._gathering, self._started = gathering, False
 
     @classmethod
     def of(
         cls, used: Sequence[Path], description: CardDescription, parameters: Mapping[str, Value], trace: bool
     ) -> Later | None:
-        """That of a card which uses these libraries; None where there is nothing to be built later."""
-        if not any(map(toolchain.is_first, used)) or toolchain.when_optimised() != "later":
+        """That of a card which uses these libraries, first its model; None where there is nothing to be built later."""
+        tiers = [Tier.of(library) for library in used]
+        if tiers[0] is Tier.GATHERING:
+            return cls(description, parameters, trace, used[0])
+        if Tier.FIRST not in tiers or toolchain.when_optimised() != "later":
             return None
         return cls(description, parameters, trace)
 
     def ran(self, seconds: float) -> None:
         """The card's model has taken so many seconds so far."""
-        if self._started or seconds < AFTER_S:
+        if self._started or seconds < (AFTER_S if self._gathering is None else GATHER_S):
             return
         self._started = True
+        if self._gathering is not None:
+            try:
+                models.keep_profile(self._gathering)
+            except OSError:
+                return  # a full disk: another run gathers it
         if not models.is_being_optimised(self._description, self._parameters, self._trace):
-            _start([str(self._description.path), json.dumps(dict(self._parameters)), json.dumps(self._trace)])
+            words = [str(self._description.path), json.dumps(dict(self._parameters)), json.dumps(self._trace)]
+            _start(words if self._gathering is None else [*words, _PROFILED])
 
 
 def _start(words: Sequence[str]) -> None:
@@ -54,11 +71,15 @@ def _start(words: Sequence[str]) -> None:
     _started.append(subprocess.Popen(command, stdin=none, stdout=none, stderr=none, start_new_session=True))
 
 
-def main(card: str, parameters: str, trace: str) -> None:
+def main(card: str, parameters: str, trace: str, how: str = "") -> None:
     """Builds it. Raises HeadraceError."""
     os.nice(_LOWEST)
     libraries.harness_library(first=False)
-    models.build_card(load_card(card), json.loads(parameters), trace=json.loads(trace), progress=False, optimised=True)
+    description, values, traced = load_card(card), json.loads(parameters), json.loads(trace)
+    if how == _PROFILED:
+        models.build_profiled(description, values, trace=traced, progress=False)
+    else:
+        models.build_card(description, values, trace=traced, progress=False, optimised=True)
 
 
 if __name__ == "__main__":

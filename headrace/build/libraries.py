@@ -13,7 +13,7 @@ from pathlib import Path
 from headrace import cache as cachedir
 from headrace import paths
 from headrace.build import toolchain
-from headrace.build.toolchain import Show, Workshop
+from headrace.build.toolchain import Show, Tier, Workshop
 from headrace.errors import HeadraceError
 
 # Of Verilator's runtime: what each model needs, and what few do, which is not worth a compiler each.
@@ -41,7 +41,7 @@ def harness_library(progress: bool = False, first: bool | None = None) -> Path:
 
     def place(first: bool) -> Path:
         key = toolchain.digest(toolchain.toolchain_key(first), *contents)
-        return folder() / toolchain.library_name(f"headrace-{key}", first)
+        return folder() / f"headrace-{key}{Tier.FIRST if first else Tier.OPTIMISED}"
 
     library = place(bool(first))
     if first is None and not library.is_file() and toolchain.when_optimised() != "now":

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from headrace.build.description import (
     waiver_files,
 )
 from headrace.build.ports import check_ports, meta_width
-from headrace.build.toolchain import Show, Workshop
+from headrace.build.toolchain import Show, Tier, Workshop
 from headrace.errors import HeadraceError
 from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
@@ -47,7 +48,16 @@ VERILATOR_FLAGS = (
 )  # fmt: skip
 # The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
 _FAST, _SLOW = ("classes_fast", "support_fast"), ("classes_slow", "support_slow")  # of Verilator's summary
+_GATHER = "-fprofile-generate"
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
+
+
+_HOW = {
+    Tier.FIRST: ", without optimisation at first",
+    Tier.OPTIMISED: "",
+    Tier.GATHERING: ", to gather a profile",
+    Tier.PROFILED: ", by the profile of a run",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,7 @@ class CachedModel:
     built_at: float  # seconds since the epoch
     build_s: float
     optimised: bool
+    profiled: bool
 
 
 def build_card(
@@ -74,8 +85,8 @@ def build_card(
 ) -> Path:
     """The shared library of a card with the given parameters, built if it isn't in the cache.
 
-    It is the optimised one where that is there, where it is asked for, and where ``toolchain.when_optimised`` wants it
-    now; otherwise it is one that is built sooner (``toolchain.is_first``).
+    It is the one of the highest ``Tier`` that is there; the optimised one is built where it is asked for, and where
+    ``toolchain.when_optimised`` wants it now, otherwise one that is built sooner.
     ``trace`` builds one that can write waveforms, at some cost in speed. ``progress`` shows what is done, on standard
     error. Raises HeadraceError when the description or a parameter is wrong (exit code 2), a tool is missing or the RTL
     doesn't compile; then the log stays in the cache and the message has its path.
@@ -84,16 +95,72 @@ def build_card(
     progress = progress or toolchain.Announced.now
     values = description.resolve(parameters)
     job = _Job(description, values, trace, progress)
-    if (found := job.library).is_file():
-        return found
+    library = job.library
+    for tier in (Tier.PROFILED, Tier.GATHERING, Tier.OPTIMISED):
+        if (found := _at(library, tier)).is_file():
+            return found
     if not optimised and toolchain.when_optimised() != "now":
-        job = _Job(description, values, trace, progress, first=True)
+        job = _Job(description, values, trace, progress, Tier.FIRST)
         if (found := job.library).is_file():
             return found
+    with _building(job):
+        return found if (found := job.library).is_file() else job.build()
+
+
+def build_profiled(
+    card: str | Path | CardDescription,
+    parameters: Mapping[str, Value] | None = None,
+    *,
+    trace: bool = False,
+    progress: bool = True,
+) -> Path:
+    """The library of a card that is compiled by the profile of a run, where one has been gathered; until then one whose
+    runs gather it, somewhat slower: see ``keep_profile``. Raises HeadraceError as ``build_card`` does, and where there
+    is no compiler with profiles."""
+    toolchain.profile_merger()
+    description = card if isinstance(card, CardDescription) else load_card(card)
+    values = description.resolve(parameters)
+    job = _Job(description, values, trace, progress, Tier.PROFILED)
+    with _building(job):
+        if (found := job.library).is_file():
+            return found
+        if not job.profile.is_file():
+            job = _Job(description, values, trace, progress, Tier.GATHERING)
+        return found if (found := job.library).is_file() else job.build()
+
+
+def keep_profile(library: Path) -> None:
+    """Keeps what a model of ``Tier.GATHERING`` that this process runs has counted, for ``build_profiled``; other runs
+    gather nothing more. Raises OSError where it can't be written."""
+    from cffi import FFI
+
+    ffi = FFI()
+    ffi.cdef("int hr_write_profile(const char *path);")
+    profile = _profile_of(library)
+    part = profile.with_suffix(".part")
+    if ffi.dlopen(str(library)).hr_write_profile(os.fsencode(part)) != 0:
+        raise OSError(f"can't write {part}")
+    part.replace(profile)
+    for path in (library, library.with_suffix(".json")):
+        path.unlink(missing_ok=True)
+
+
+def _at(library: Path, tier: Tier) -> Path:
+    """A model's library of another tier, of those with optimisation."""
+    return library.with_name(library.name.removesuffix(Tier.of(library)) + tier)
+
+
+def _profile_of(library: Path) -> Path:
+    return _at(library, Tier.OPTIMISED).with_suffix(".profile")
+
+
+@contextlib.contextmanager
+def _building(job: _Job) -> Iterator[None]:
+    """Alone with a card in the cache. Raises HeadraceError where the cache can't be written."""
     try:
         cachedir.make_folder(folder())
-        with toolchain.locked(job.lock, "another process builds this card: waiting for it", progress):
-            return found if (found := job.library).is_file() else job.build()
+        with toolchain.locked(job.lock, "another process builds this card: waiting for it", job.progress):
+            yield
     except OSError as error:
         raise HeadraceError(f"can't build into the cache: {error}") from None
 
@@ -128,7 +195,8 @@ def cache_list() -> list[CachedModel]:
                     size,
                     entry["built_at"],
                     entry["build_s"],
-                    not toolchain.is_first(library),
+                    Tier.of(library) is not Tier.FIRST,
+                    Tier.of(library) is Tier.PROFILED,
                 )
             )
     return sorted(models, key=lambda m: m.built_at, reverse=True)
@@ -164,9 +232,10 @@ class _Job:
         values: dict[str, Value],
         trace: bool,
         progress: bool,
-        first: bool = False,  # what is built soonest
+        tier: Tier = Tier.OPTIMISED,
     ) -> None:
-        self.first = first
+        self.tier = tier
+        self.first = tier is Tier.FIRST
         self.description = description
         self.values = values
         self.trace = trace
@@ -189,7 +258,12 @@ class _Job:
         cachedir.note_reads(others)
         contents = [path.read_bytes() if path.is_file() else None for path in others]
         key = toolchain.digest(self._first_key, *contents)
-        return folder() / toolchain.library_name(f"{self.description.name}-{key}", self.first)
+        return folder() / f"{self.description.name}-{key}{self.tier}"
+
+    @property
+    def profile(self) -> Path:
+        """What a run has counted for it."""
+        return _profile_of(self.library)
 
     def build(self) -> Path:
         """Builds in a folder of its own and moves the library to its place at the end."""
@@ -197,7 +271,7 @@ class _Job:
         label = ", ".join(f"{n}={v}" for n, v in self.values.items())
         title = f"building card {self.description.name}" + (f" ({label})" if label else "")
         runtime = libraries.runtime_archive(self.trace, self.progress, self.first)
-        once = f"once for these parameters{', without optimisation at first' * self.first}{self._last_time()}"
+        once = f"once for these parameters{_HOW[self.tier]}{self._last_time()}"
         with (
             toolchain.progress_of(title, once, self.progress) as show,
             # GNU tools and Verilator's own files don't mind where they are: not even in a path with spaces.
@@ -229,7 +303,7 @@ class _Job:
         built = [
             each
             for each in cache_list()
-            if (each.card, each.trace, each.optimised) == (self.description.name, self.trace, not self.first)
+            if (each.card, each.trace, Tier.of(each.path)) == (self.description.name, self.trace, self.tier)
         ]
         same = [each for each in built if each.parameters == self.values]
         if same:
@@ -311,11 +385,17 @@ class _Job:
         }
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
+        gathers = [_GATHER] if self.tier is Tier.GATHERING else []
+        flags += [*gathers, *(["-DHR_GATHERS=1"] if gathers else [])]
+        if self.tier is Tier.PROFILED:
+            merged = work / "merged.profile"
+            workshop.run([toolchain.profile_merger(), "merge", "-o", str(merged), str(self.profile)], "its profile")
+            flags.append(f"-fprofile-use={merged}")
         own = paths.sim() / "model" / "model.cpp"
         objects = workshop.compile(units(work, "Vcard", own, self.first), flags, "compiling the model", show)
         show("linking")
         # The model's own copy of the runtime, none of whose names other models see.
-        shared = ["-shared", "-pthread", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
+        shared = ["-shared", "-pthread", *gathers, "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
         tracing = ["-lz", "-llz4"] if self.trace else []
         workshop.run([workshop.compiler, *objects, *shared, *tracing, "-o", "card.so"], "linking the model")
         return work / "card.so"

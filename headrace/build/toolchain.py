@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -34,7 +35,6 @@ _LOOKS_BEHIND = ("--param=sccvn-max-alias-queries-per-access=10", "--param=dse-m
 _FAST, _SLOW = ("-O2", "-fno-tree-slp-vectorize", *_LOOKS_BEHIND), ("-O1", *_LOOKS_BEHIND)
 # What compiles soonest: -O0 takes clang++ a fifth of the time of -O2, but g++ as long as -Og, whose models run faster.
 _FIRST_CLANG, _FIRST_GCC = ("-O0",), ("-Og", *_LOOKS_BEHIND)
-_FIRST_SUFFIX = ".first.so"
 _DEFINES = {
     "VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE_VCD": 0, "VM_TRACE_SAIF": 0,
     "VL_USER_FINISH": 1, "VL_USER_STOP": 1, "VL_USER_FATAL": 1,
@@ -85,6 +85,10 @@ def compiler_version(compiler: str) -> str:
     return result.stdout.partition("\n")[0]
 
 
+def _answer(compiler: str, question: str) -> str:
+    return subprocess.run([compiler, question], capture_output=True, text=True, check=False).stdout.strip()
+
+
 def _clang_version(compiler: str) -> int:
     """Of clang++; of another compiler 0."""
     found = re.search(r"\bclang version (\d+)", compiler_version(compiler))
@@ -115,6 +119,20 @@ def model_flags(trace: bool) -> list[str]:
     return [*compiler_flags(), *(f"-D{name}={value}" for name, value in defines.items()), *includes]
 
 
+class Tier(StrEnum):
+    """How a library is compiled; its name in the cache ends with that."""
+
+    FIRST = ".first.so"  # without optimisation, soonest
+    OPTIMISED = ".so"
+    GATHERING = ".gathering.so"  # as optimised, and it counts what a run does
+    PROFILED = ".profiled.so"  # by such counts
+
+    @classmethod
+    def of(cls, library: Path) -> Tier:
+        """That of a library in the cache."""
+        return next((tier for tier in cls if tier != cls.OPTIMISED and library.name.endswith(tier)), cls.OPTIMISED)
+
+
 def toolchain_key(first: bool = False) -> tuple[object, ...]:
     """What compiled code depends on beside its sources. Not where the tools are installed."""
     return (
@@ -134,14 +152,18 @@ def optimisation(first: bool) -> tuple[Sequence[str], Sequence[str]]:
     return flags, flags
 
 
-def library_name(key: str, first: bool) -> str:
-    """Of a library in the cache."""
-    return f"{key}{_FIRST_SUFFIX if first else '.so'}"
-
-
-def is_first(library: Path) -> bool:
-    """Whether it is one that was compiled soonest, without optimisation."""
-    return library.name.endswith(_FIRST_SUFFIX)
+def profile_merger() -> str:
+    """The program that makes a profile for clang++ of what models have counted. Raises HeadraceError where profiles
+    can't be had."""
+    compiler = find_compiler()
+    version = _clang_version(compiler)
+    if not version:
+        raise HeadraceError(f"a profile takes clang++, and {compiler} is none: apt install clang")
+    merger = _answer(compiler, "-print-prog-name=llvm-profdata")
+    runtime = Path(_answer(compiler, "-print-resource-dir")).rglob("libclang_rt.profile*.a")
+    if shutil.which(merger) is None or not any(runtime):
+        raise HeadraceError(f"clang++ has no profiles: apt install llvm-{version} libclang-rt-{version}-dev")
+    return merger
 
 
 def when_optimised() -> str:

@@ -21,6 +21,8 @@ headrace build filter
 
 headrace build filter -P CORES=16 -P DATA_W=1024
 
+headrace build switch -P PORTS=4 --profile
+
 headrace build ./mycard --trace
 """
 
@@ -69,6 +71,14 @@ def build_command(
     card: Annotated[str, typer.Argument(metavar="CARD", help="A card's name, its folder, or its .toml file.")],
     parameter: common.Parameters = None,
     trace: Annotated[bool, typer.Option("--trace", help="Build the model that can record signals.")] = False,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile",
+            help="Compile by the profile of a run: the next one of 5 s and more gathers it, somewhat slower, and the "
+            "model is built in the background then, or by this command. Takes clang++.",
+        ),
+    ] = False,
 ) -> None:
     """Compile a card before its first use, and print the model's path.
 
@@ -76,9 +86,13 @@ def build_command(
     optimisation, which takes less time, and once it has run for some seconds with it, in the background.
     """
     from headrace.build.libraries import harness_library
-    from headrace.build.models import build_card
+    from headrace.build.models import build_card, build_profiled
 
-    library = build_card(card, common.parameters(parameter), trace=trace, optimised=True)
+    settings = common.parameters(parameter)
+    if profile:
+        library = build_profiled(card, settings, trace=trace)
+    else:
+        library = build_card(card, settings, trace=trace, optimised=True)
     harness_library(progress=True, first=False)
     print(library)
 
@@ -116,6 +130,6 @@ def _print_models(models: list[CachedModel]) -> None:
         settings = " ".join(f"{name}={value}" for name, value in model.parameters.items())
         built = datetime.fromtimestamp(model.built_at).strftime("%Y-%m-%d %H:%M")
         trace = "yes" if model.trace else ""
-        optimised = "yes" if model.optimised else ""
+        optimised = "by a profile" if model.profiled else "yes" if model.optimised else ""
         table.add_row(model.card, settings, trace, optimised, f"{model.size / 1e6:.1f}", built, f"{model.build_s:.0f}")
     Console().print(table if models else "no models are built")

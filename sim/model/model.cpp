@@ -297,6 +297,21 @@ unsigned char hr_slot_step(void* slot, unsigned char flags, unsigned addr, unsig
 }
 }
 
+#ifdef HR_GATHERS
+// Of clang's runtime for profiles; where this variable is, it writes none by itself.
+extern "C" {
+int __llvm_profile_runtime = 0;  // NOLINT(bugprone-reserved-identifier)
+void __llvm_profile_set_filename(const char* path);  // NOLINT(bugprone-reserved-identifier)
+int __llvm_profile_write_file();  // NOLINT(bugprone-reserved-identifier)
+}
+
+// Writes what has been counted so far; gives 0 where that worked.
+extern "C" __attribute__((visibility("default"))) int hr_write_profile(const char* path) {
+  __llvm_profile_set_filename(path);
+  return __llvm_profile_write_file();
+}
+#endif
+
 extern "C" __attribute__((visibility("default"))) const ModelTable* hr_get_model() {
   static constexpr ModelTable kTable{ModelTable::kVersion, HR_PORTS,        HR_DATA_W, HR_MEM_W, HR_ADDRESS_W,
                                      HR_TX_USER_W,         VM_TRACE,        create,    destroy,  evaluate,

@@ -23,8 +23,9 @@ from headrace.build import later, libraries, toolchain
 from headrace.build import models as build
 from headrace.build.description import list_cards, load_card, rtl_sources
 from headrace.build.models import build_card, cache_clear, cache_list
-from headrace.build.toolchain import Workshop, locked
+from headrace.build.toolchain import Tier, Workshop, locked
 from headrace.card import Card
+from headrace.cli import main
 from headrace.errors import HeadraceError
 
 LOOP = Path(__file__).parent / "cards" / "loop"
@@ -238,14 +239,12 @@ def test_a_card_is_built_sooner_first_and_with_optimisation_in_the_background(
             card.run(until=None, cycles=10)
             card.run(until=None, cycles=10)
     first = build_card(copied, progress=False)
-    assert toolchain.is_first(first) and [each.optimised for each in cache_list()] == [False]
+    assert Tier.of(first) is Tier.FIRST and [each.optimised for each in cache_list()] == [False]
     assert len(started) == 2 and started[0] == started[1]
 
     later.main(*started[0])
     whole = build_card(copied, progress=False)
-    assert (
-        whole != first and not toolchain.is_first(whole) and {each.optimised for each in cache_list()} == {True, False}
-    )
+    assert Tier.of(whole) is Tier.OPTIMISED and {each.optimised for each in cache_list()} == {True, False}
     with Card.open(copied, progress=False) as card:
         card.run(until=None, cycles=10)
     assert len(started) == 2
@@ -257,10 +256,57 @@ def test_when_cards_are_optimised_can_be_chosen(
 ) -> None:
     monkeypatch.setenv("HEADRACE_OPTIMISE", when)
     library = build_card(LOOP, progress=False)
-    assert [toolchain.is_first(Path(name)) for name in counted] == first
+    assert [Tier.of(Path(name)) is Tier.FIRST for name in counted] == first
     there = later.Later.of([library], load_card(LOOP), {}, False) is not None
     assert there == (when == "later")
-    assert toolchain.is_first(build_card(LOOP, progress=False, optimised=True)) is False
+    assert Tier.of(build_card(LOOP, progress=False, optimised=True)) is Tier.OPTIMISED
+
+
+def test_a_card_is_built_by_the_profile_of_a_run(
+    own_cache: Path, copied: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        toolchain.profile_merger()
+    except HeadraceError as error:
+        pytest.skip(str(error))
+    started: list[list[str]] = []
+    monkeypatch.setattr(later, "_start", started.append)
+    monkeypatch.setattr(later.os, "nice", lambda _: None)
+
+    def run() -> int:
+        with Card.open(copied, progress=False) as card:
+            card.source(0, "gen:size=60,count=1000")
+            card.sink(0, "null")
+            return card.run().stats.cycles
+
+    monkeypatch.setenv("HEADRACE_OPTIMISE", "now")
+    assert main(["build", str(copied), "--profile"]) == 0
+    gathering = Path(capsys.readouterr().out.strip())
+    assert Tier.of(gathering) is Tier.GATHERING and build_card(copied, progress=False) == gathering
+    cycles = run()  # too short
+    assert not started and gathering.exists()
+    monkeypatch.setattr(later, "GATHER_S", 0.0)
+    assert run() == cycles and not gathering.exists()
+    assert Tier.of(build_card(copied, progress=False)) is Tier.OPTIMISED  # until there is a better one
+    (words,) = started
+    later.main(*words)
+    profiled = build_card(copied, progress=False)
+    assert Tier.of(profiled) is Tier.PROFILED and {each.profiled for each in cache_list()} == {False, True}
+    assert main(["build", str(copied), "--profile"]) == 0
+    assert Path(capsys.readouterr().out.strip()) == profiled
+    assert run() == cycles and len(started) == 1
+
+
+def test_a_compiler_without_profiles_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "c++"
+    for says, message in (("g++ 12", "takes clang++"), ("clang version 19.1", "llvm-19 libclang-rt-19-dev")):
+        compiler.write_text(f"#!/bin/sh\necho '{says}'\n")
+        compiler.chmod(0o755)
+        monkeypatch.setenv("HEADRACE_CXX", str(compiler))
+        toolchain.compiler_version.cache_clear()
+        with pytest.raises(HeadraceError, match=message):
+            toolchain.profile_merger()
+    toolchain.compiler_version.cache_clear()
 
 
 def test_a_harness_that_was_built_soonest_is_optimised_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,6 +616,7 @@ def test_warnings_about_a_users_rtl_are_shown_and_do_not_stop_the_build(
     description.write_text(description.read_text().replace('["pkg"]', '["pkg", "memory", "stream"]'))
     script = f"""
 from headrace.card import Card
+from headrace.cli import main
 with Card.open({str(copied)!r}, {{"DATA_W": 32}}) as card:
     card.source(0, "gen:size=60-200,count=50")
     card.expect_passthrough(0, 1)

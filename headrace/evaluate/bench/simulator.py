@@ -1,5 +1,6 @@
 """How fast virtual cards are on this machine: each beside another commit's that is built and run in the same call, by
-processor time, since machines differ by more than commits do; and what a user gets of them.
+processor time, since machines differ by more than commits do; and what a user gets of them. Cards of this tree that a
+user would profile are measured with and without (``headrace build --profile``).
 
 Runs of both alternate; of each side the least time counts. That cards do the same is seen by their cycles and packets.
 """
@@ -12,11 +13,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from headrace import cache as cachedir
+from headrace.build.toolchain import Tier
 from headrace.errors import HeadraceError
 from headrace.evaluate.bench import PROCESSOR, WALL_CLOCK, Row
 from headrace.evaluate.bench.cost import COMMAND, Tree, spent, taken_out
@@ -27,6 +31,7 @@ from headrace.evaluate.measured import checkout
 from headrace.evaluate.points import Progress
 from headrace.traffic import realistic_capture
 
+T = TypeVar("T")
 BESIDE = "b71b025"
 """The commit that the demands are made beside."""
 ROUNDS = 3
@@ -44,13 +49,21 @@ _LOADS = {
 }
 _STREAM = "iperf3 TCP through headrace switch run between two namespaces, all defaults"
 _PING, _PING_NIC = "a ping a second through the switch", "a ping a second through the NIC"
+_FORWARD = "NIC card, 16 functions: testpmd forwards between two"
 _LIVE: dict[str, tuple[Callable[[list[str]], Spent], float]] = {
-    "NIC card, 16 functions: testpmd forwards between two": (speed_live.forwarded, 4.0),
+    _FORWARD: (speed_live.forwarded, 4.0),
     "bridge card between TAPs: 1 KB at 64 bits": (speed_live.bridged, 3.0),
     _STREAM: (lambda headrace: speed_live.streamed(headrace, *switch_network.CUBIC), 6.0),
     _PING: (lambda headrace: speed_live.pinged(headrace, SWITCHED), 10.0),
     _PING_NIC: (lambda headrace: speed_live.pinged(headrace, BETWEEN_FUNCTIONS), 10.0),
 }
+_GATHER_S = 15.0  # of a live run that is long enough for a profile
+_PROFILES: dict[str, tuple[Sequence[str], Callable[[_Version], object]]] = {
+    "switch": (["switch", "-P", "PORTS=4", "-P", "TABLES=4"], lambda version: version.load("switch, mixed")),
+    "NIC": (["nic", "-P", "FUNCTIONS=16"], lambda version: speed_live.forwarded(version.headrace, _GATHER_S)),
+    "filter": (["filter"], lambda version: version.load("filter, long")),
+}
+"""By the beginning of what is measured: the card, and a run by whose profile it is compiled, too."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,14 @@ class _Version:
         """A load of ``speed``. Raises HeadraceError."""
         words = [*self._python(self.cache, HEADRACE_OPTIMISE="now"), Path(speed.__file__).read_text(), name]
         return Taken(**json.loads(spent(words, f"{self.tree.name}: {name}").output))
+
+    def profile(self, progress: Progress) -> None:
+        """Compiles cards by the profiles of runs, where they aren't in the cache yet. Raises HeadraceError."""
+        for name, (card, gather) in _PROFILES.items():
+            progress(f"{name} card by a profile", None)
+            build = [*self.headrace, "build", *card, "--profile"]
+            while Tier.of(Path(spent(build, f"{name} card").output.strip())) is not Tier.PROFILED:
+                gather(self)
 
     def filtered(self, folder: Path) -> float:
         """Processor seconds of a filter of a small capture, where nothing is compiled. Raises HeadraceError."""
@@ -120,35 +141,53 @@ def run(progress: Progress) -> list[Row]:
         kept = cachedir.cache_folder("beside") / BESIDE  # its cards take minutes to build
         cachedir.make_folder(kept)
         here = _Version(Tree("this tree", checkout(), sys.executable), cachedir.cache_folder("models").parent)
-        return _rows(here, _Version(tree, kept), folder, progress)
+        profiled = _Version(here.tree, cachedir.cache_folder("profiled"))
+        cachedir.make_folder(profiled.cache)
+        profiled.profile(progress)
+        return _rows(here, profiled, _Version(tree, kept), folder, progress)
 
 
-def _rows(here: _Version, there: _Version, folder: Path, progress: Progress) -> list[Row]:
+def _live(load: Callable[[list[str]], Spent], version: _Version) -> Spent:
+    return load(version.headrace)
+
+
+def _rows(here: _Version, profiled: _Version, there: _Version, folder: Path, progress: Progress) -> list[Row]:
     def row(what: str, least: float | None, ours: float, theirs: float, unit: str, note: str = "") -> Row:
         ratio = theirs / ours
         must, ok = ("-", None) if least is None else (f"at least {least:g}", ratio >= least)
         both = f"{ours:.3g} beside {theirs:.3g} {unit}{note and '; ' + note}"
         return Row("sim", what, must, ratio, f"times as fast as {BESIDE}", ok, PROCESSOR, both)
 
-    rows = []
-    for name, (what, least) in _LOADS.items():
-        pairs = []
+    def best(what: str, load: Callable[[_Version], T], value: Callable[[T], float]) -> list[T]:
+        """Of this tree, the other commit, and, where there is one, this tree's card that is compiled by a profile."""
+        versions = [here, there, *[profiled] * what.startswith(tuple(_PROFILES))]
+        rounds = []
         for turn in range(ROUNDS):
             progress(what, turn / ROUNDS)
-            pairs.append((here.load(name), there.load(name)))
-        ours, theirs = (min(side, key=lambda taken: taken.seconds) for side in zip(*pairs, strict=True))
+            rounds.append([load(version) for version in versions])
+        return [min(side, key=value) for side in zip(*rounds, strict=True)]
+
+    def rows_of(what: str, least: float | None, found: list[float], unit: str, note: str = "") -> list[Row]:
+        """As ``best`` gives them; what is demanded is of the fastest."""
+        ours, theirs, *further = found
+        return [
+            row(what, None if further else least, ours, theirs, unit, note),
+            *(row(f"{what}; compiled by a profile", least, one, theirs, unit, note) for one in further),
+        ]
+
+    rows = []
+    for name, (what, least) in _LOADS.items():
+        runs = best(what, partial(_Version.load, name=name), lambda taken: taken.seconds)
+        ours, theirs, *_ = runs
         note = f"{ours.cycles:,} beside {theirs.cycles:,} cycles" + (
             "" if ours.packets == theirs.packets else f"; {ours.packets:,} beside {theirs.packets:,} packets"
         )
-        rows.append(row(what, least, ours.seconds, theirs.seconds, "s", note))
+        rows += rows_of(what, least, [run.seconds for run in runs], "s", note)
     users: dict[str, Spent] = {}
-    for what, (load, least) in _LIVE.items():
-        found = []
-        for turn in range(ROUNDS):
-            progress(what, turn / ROUNDS)
-            found.append((load(here.headrace), load(there.headrace)))
-        users[what], beside = (min(side, key=lambda one: one.each) for side in zip(*found, strict=True))
-        rows.append(row(what, least, users[what].each * 1e6, beside.each * 1e6, "us each"))
+    for what, (live, least) in _LIVE.items():
+        served = best(what, partial(_live, live), lambda one: one.each)
+        users[what] = served[0]
+        rows += rows_of(what, least, [one.each * 1e6 for one in served], "us each")
     progress("iperf3 UDP", None)
     rows += _user(users, speed_live.streamed(here.headrace, *switch_network.SMALLEST))
     progress("first ping, nothing compiled", None)
@@ -158,9 +197,9 @@ def _rows(here: _Version, there: _Version, folder: Path, progress: Progress) -> 
     first = here.filtered(folder), there.filtered(folder)
     rows.append(row("headrace filter of a small capture, nothing compiled", 3.0, *first, "s"))
     progress("demo, nothing compiled", None)
-    ours, theirs = here.demo(folder), there.demo(folder)
-    rows.append(row("headrace demo to its first result, nothing compiled", 3.0, ours[0], theirs[0], "s"))
-    rows.append(row("headrace demo in all, nothing compiled", 2.0, ours[1], theirs[1], "s"))
+    demo, before = here.demo(folder), there.demo(folder)
+    rows.append(row("headrace demo to its first result, nothing compiled", 3.0, demo[0], before[0], "s"))
+    rows.append(row("headrace demo in all, nothing compiled", 2.0, demo[1], before[1], "s"))
     return rows
 
 

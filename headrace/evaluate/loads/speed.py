@@ -8,7 +8,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +29,9 @@ class Taken:
     packets: int
 
 
-def switch(ports: int, size: int, count: int, share: float = 1.0) -> Taken:
-    """Frames of ``size`` bytes without FCS into ``ports`` of four ports, at a share of the line: each has a lookup in
-    each of four tables, and leaves by its port's neighbour. Links are held off: nothing is lost."""
+def switch(sizes: Sequence[int], count: int, share: float = 1.0) -> Taken:
+    """Frames of so many bytes without FCS, by port, into a card of four ports, at a share of the line: each has a
+    lookup in each of four tables, and leaves by its port's neighbour. Links are held off: nothing is lost."""
     from headrace.cards.switch.card import open_switch_card
     from headrace.evaluate.loads.flow_sets import FlowSet
     from headrace.evaluate.loads.switch import Switch
@@ -44,7 +44,7 @@ def switch(ports: int, size: int, count: int, share: float = 1.0) -> Taken:
         loaded.hold()
         for port in range(4):
             card.sink(port, "null")
-        for port in range(ports):
+        for port, size in enumerate(sizes):
             card.source(port, f"gen:size={size},count={count},frame=tcp", timing=share * LINE)
         return _run(card)
 
@@ -110,13 +110,16 @@ def _run(card, cycles: int | None = None) -> Taken:  # type: ignore[no-untyped-d
 
 
 LOADS: dict[str, Callable[[], Taken]] = {
-    "switch 1514": lambda: switch(2, 1514, 5_000),
-    "switch 60": lambda: switch(4, 60, 25_000),
-    "switch 60, 5 %": lambda: switch(2, 60, 5_000, 0.05),
+    "switch 1514": lambda: switch([1514] * 2, 5_000),
+    "switch 60": lambda: switch([60] * 4, 25_000),
+    "switch 60, 5 %": lambda: switch([60] * 2, 5_000, 0.05),
     "nic idle": lambda: nic_idle(60_000),
     "rpu": lambda: rpu(25_000),
     "filter none": lambda: filter_card(400_000, 101),
     "filter all": lambda: filter_card(400_000, 100),
+    # Long enough for a profile
+    "switch, mixed": lambda: switch([1514, 60, 60, 1514], 60_000, 0.5),
+    "filter, long": lambda: filter_card(1_000_000, 100),
 }
 
 
