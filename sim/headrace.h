@@ -46,12 +46,12 @@ enum { HR_PRECISION_MICRO = 0, HR_PRECISION_NANO = 1 };
 
 /* Why hr_run() came back. */
 enum {
-  HR_STOP_IDLE = 0,     /* sources at their end, card idle, MACs drained */
-  HR_STOP_CYCLES = 1,   /* the limit of cycles or card time */
-  HR_STOP_PACKETS = 2,  /* the limit of packets, of the run or of a sink */
-  HR_STOP_SLICE = 3,    /* the slice of wall time is over, or a source has nothing yet: call again */
+  HR_STOP_IDLE = 0,      /* sources at their end, card idle, MACs drained */
+  HR_STOP_CYCLES = 1,    /* the limit of cycles or card time */
+  HR_STOP_PACKETS = 2,   /* the limit of packets, of the run or of a sink */
+  HR_STOP_SLICE = 3,     /* the slice of wall time is over, or a source has nothing yet: call again */
   HR_STOP_INTERRUPT = 4, /* an interrupt waits */
-  HR_STOP_ASKED = 5     /* one of the descriptors can be read */
+  HR_STOP_ASKED = 5      /* one of the descriptors can be read */
 };
 
 /* Why hr_write_records() came back. */

@@ -212,8 +212,9 @@ bool Card::wait_for_others(int milliseconds) {
     wake(numbers[n]);
     woken = true;
   }
-  asked_ = std::any_of(waiting.begin() + static_cast<ptrdiff_t>(asking), waiting.begin() + static_cast<ptrdiff_t>(count),
-                       [](const pollfd& one) { return one.revents != 0; });
+  asked_ =
+      std::any_of(waiting.begin() + static_cast<ptrdiff_t>(asking), waiting.begin() + static_cast<ptrdiff_t>(count),
+                  [](const pollfd& one) { return one.revents != 0; });
   take_events();
   return woken || !rung_.empty() || quiet_ == 0;
 }

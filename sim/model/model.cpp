@@ -300,9 +300,9 @@ unsigned char hr_slot_step(void* slot, unsigned char flags, unsigned addr, unsig
 #ifdef HR_GATHERS
 // Of clang's runtime for profiles; where this variable is, it writes none by itself.
 extern "C" {
-int __llvm_profile_runtime = 0;  // NOLINT(bugprone-reserved-identifier)
+int __llvm_profile_runtime = 0;                      // NOLINT(bugprone-reserved-identifier)
 void __llvm_profile_set_filename(const char* path);  // NOLINT(bugprone-reserved-identifier)
-int __llvm_profile_write_file();  // NOLINT(bugprone-reserved-identifier)
+int __llvm_profile_write_file();                     // NOLINT(bugprone-reserved-identifier)
 }
 
 // Writes what has been counted so far; gives 0 where that worked.
