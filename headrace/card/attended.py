@@ -10,7 +10,7 @@ from headrace.card.process import StopRequests, Tell
 from headrace.errors import CaptureError
 
 _BUSY_S = 0.001  # of wall time between looks at others while they want something
-_LATELY = 50  # looks
+_LATELY = 5  # looks
 _CALM_S = 0.1  # between looks while they want nothing: at what is no descriptor's, such as links that go down
 _DEAF_S = 0.005  # and where one asks for what can't be done yet
 _DRAIN_S = 1.0

@@ -34,7 +34,8 @@ from headrace.traffic import realistic_capture
 T = TypeVar("T")
 BESIDE = "b71b025"
 """The commit that the demands are made beside."""
-ROUNDS = 3
+ROUNDS, LIVE_ROUNDS = 5, 3
+"""Of runs that take seconds, and of real programs."""
 
 _PACKETS = 1_000  # of a small capture
 _FIRST_RESULT = re.compile(r"─ (1 of \d|2 )")  # in the demo's titles; b71b025's first one is the traffic
@@ -128,7 +129,8 @@ class _Version:
             "CCACHE_DISABLE": "1",
             **variables,
         }
-        return ["env", *(f"{name}={value}" for name, value in chosen.items()), self.tree.python, "-c"]
+        settings = (f"{name}={value}" for name, value in chosen.items())
+        return ["env", "-u", "HEADRACE_OPTIMISE", *settings, self.tree.python, "-c"]
 
 
 def run(progress: Progress) -> list[Row]:
@@ -158,12 +160,13 @@ def _rows(here: _Version, profiled: _Version, there: _Version, folder: Path, pro
         both = f"{ours:.3g} beside {theirs:.3g} {unit}{note and '; ' + note}"
         return Row("sim", what, must, ratio, f"times as fast as {BESIDE}", ok, PROCESSOR, both)
 
-    def best(what: str, load: Callable[[_Version], T], value: Callable[[T], float]) -> list[T]:
-        """Of this tree, the other commit, and, where there is one, this tree's card that is compiled by a profile."""
+    def best(what: str, load: Callable[[_Version], T], value: Callable[[T], float], count: int) -> list[T]:
+        """Of so many rounds: of this tree, of the other commit, and of this tree's card that is compiled by a profile,
+        where there is one."""
         versions = [here, there, *[profiled] * what.startswith(tuple(_PROFILES))]
         rounds = []
-        for turn in range(ROUNDS):
-            progress(what, turn / ROUNDS)
+        for turn in range(count):
+            progress(what, turn / count)
             rounds.append([load(version) for version in versions])
         return [min(side, key=value) for side in zip(*rounds, strict=True)]
 
@@ -177,7 +180,7 @@ def _rows(here: _Version, profiled: _Version, there: _Version, folder: Path, pro
 
     rows = []
     for name, (what, least) in _LOADS.items():
-        runs = best(what, partial(_Version.load, name=name), lambda taken: taken.seconds)
+        runs = best(what, partial(_Version.load, name=name), lambda taken: taken.seconds, ROUNDS)
         ours, theirs, *_ = runs
         note = f"{ours.cycles:,} beside {theirs.cycles:,} cycles" + (
             "" if ours.packets == theirs.packets else f"; {ours.packets:,} beside {theirs.packets:,} packets"
@@ -185,7 +188,7 @@ def _rows(here: _Version, profiled: _Version, there: _Version, folder: Path, pro
         rows += rows_of(what, least, [run.seconds for run in runs], "s", note)
     users: dict[str, Spent] = {}
     for what, (live, least) in _LIVE.items():
-        served = best(what, partial(_live, live), lambda one: one.each)
+        served = best(what, partial(_live, live), lambda one: one.each, LIVE_ROUNDS)
         users[what] = served[0]
         rows += rows_of(what, least, [one.each * 1e6 for one in served], "us each")
     progress("iperf3 UDP", None)
