@@ -273,7 +273,11 @@ def row(what: str, value: float | int, unit: str = "", ok: bool | None = True) -
     return Row("sim", what, "-", value, unit, ok, MEASURED)
 
 
-THROUGH_SWITCH = ("round trip of a ping", "iperf3 TCP")
+FURTHER = (
+    *(f"switch card: {what}; by a profile" for what in ("60 bytes, a lookup a cycle", "5 % of the line")),
+    *("NIC card: testpmd forwards; by a profile", "filter card: all accepted and written; by a profile"),
+    *("bridge card", "round trip of a ping through the switch", "iperf3 TCP through the switch", "iperf3 UDP"),
+)
 
 
 def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,12 +286,12 @@ def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pyt
     change(tree / "sim/error.h", "#pragma once", "#pragma once\n#define CHANGED")
     assert figures.fill_pages(MEASUREMENTS.values(), Sources(tree)) == ["docs/performance.md", "README.md"]
     assert (tree / "README.md").read_text().count(NOTE) == 1
-    rows = [row("x, none accepted", 123_456), row("x, all accepted and written", 65.4321, "packets", ok=False)]
-    rows += [row(what, 1) for what in ("1,514-byte frames", *(f"{what} through the switch" for what in THROUGH_SWITCH))]
+    frames = "switch card: 1,514-byte frames both ways; by a profile"
+    rows = [row(frames, 123_456), row("RPU card", 65.4321, "packets", ok=False), *(row(what, 1) for what in FURTHER)]
     publish(measurement, measurement.here(), page.values("sim", rows), 61.04)
-    assert slots((tree / "README.md").read_text())["sim.none"] == "123,456"
+    assert slots((tree / "README.md").read_text())["sim.frames"] == "123,456"
     table = slots((tree / "docs/performance.md").read_text())["sim.table"]
-    assert "| x, all accepted and written |  | **65.43 packets: missed** | measured |" in table
+    assert "| RPU card |  | **65.43 packets: missed** | measured |" in table
     assert NOTE not in (tree / "README.md").read_text() + (tree / "docs/performance.md").read_text()
     entry = figures.read(tree)["bench sim"]
     assert (entry.date, entry.processor_s) == (date.today().isoformat(), 61.0) and entry.values["sim.table"] == table
@@ -295,9 +299,9 @@ def test_a_command_writes_its_table_and_its_figures(tree: Path, monkeypatch: pyt
 
 
 def test_what_could_not_be_measured_stays_as_it_was(tree: Path) -> None:
-    before = figures.read(tree)["bench sim"].values["sim.all"]
-    figures.record(MEASUREMENTS["bench sim"], {"sim.none": "7", "sim.all": None}, Sources(tree))
-    assert figures.read(tree)["bench sim"].values == {"sim.none": "7", "sim.all": before}
+    before = figures.read(tree)["bench sim"].values["sim.small"]
+    figures.record(MEASUREMENTS["bench sim"], {"sim.frames": "7", "sim.small": None}, Sources(tree))
+    assert figures.read(tree)["bench sim"].values == {"sim.frames": "7", "sim.small": before}
 
 
 def test_sources_that_change_meanwhile_are_not_what_was_measured(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

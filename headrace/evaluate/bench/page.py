@@ -47,11 +47,16 @@ _NAMES = {
     "size.default_rams": r"memories of the default's",
     "size-fit.ecp5": r"filter core of 32 KB, ECP5$",
     "size-fit.mhz": r"filter core of 32 KB, ECP5: Fmax",
-    "sim.none": r".*none accepted",
-    "sim.all": r".*all accepted and written",
-    "sim.frames": r".*1,514-byte frames",
+    "sim.frames": r"switch card.* 1,514-byte frames .* profile",
+    "sim.small": r"switch card.* a lookup a cycle.* profile",
+    "sim.sparse": r"switch card.* 5 % of the line.* profile",
+    "sim.nic": r"NIC card.* testpmd .* profile",
+    "sim.rpu": r"RPU card",
+    "sim.filter": r"filter card.* all accepted and written.* profile",
+    "sim.bridge": r"bridge card",
     "sim.ping": r"round trip of a ping through the switch",
     "sim.tcp": r"iperf3 TCP through the switch",
+    "sim.udp": r"iperf3 UDP",
 }
 """Rows by what they begin with."""
 _NOTED = {"size.default_luts": (r"memories of the default's", r"([\d,]+) LUTs")}
