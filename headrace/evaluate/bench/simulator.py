@@ -124,6 +124,7 @@ class _Version:
         """The words that run a program's text in it with a cache."""
         chosen = {
             "PYTHONPATH": self.tree.root,
+            "PYTHONUNBUFFERED": 1,
             "PYTHONSAFEPATH": 1,
             "HEADRACE_CACHE": cache,
             "CCACHE_DISABLE": "1",
