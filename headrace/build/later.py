@@ -5,6 +5,7 @@ it runs with a model that gathers one. Later runs use them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -53,14 +54,13 @@ class Later:
         if self._started or seconds < (AFTER_S if self._gathering is None else GATHER_S):
             return
         self._started = True
+        words = [str(self._description.path), json.dumps(dict(self._parameters)), json.dumps(self._trace)]
         if self._gathering is not None:
-            try:
+            with contextlib.suppress(OSError):  # a full disk: another run gathers it
                 models.keep_profile(self._gathering)
-            except OSError:
-                return  # a full disk: another run gathers it
-        if not models.is_being_optimised(self._description, self._parameters, self._trace):
-            words = [str(self._description.path), json.dumps(dict(self._parameters)), json.dumps(self._trace)]
-            _start(words if self._gathering is None else [*words, _PROFILED])
+                _start([*words, _PROFILED])
+        elif not models.is_being_optimised(self._description, self._parameters, self._trace):
+            _start(words)
 
 
 def _start(words: Sequence[str]) -> None:

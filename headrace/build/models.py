@@ -48,7 +48,6 @@ VERILATOR_FLAGS = (
 )  # fmt: skip
 # The compiler's time grows with the square of a function: split, a large switch card takes a fifth of the time.
 _FAST, _SLOW = ("classes_fast", "support_fast"), ("classes_slow", "support_slow")  # of Verilator's summary
-_GATHER = "-fprofile-generate"
 _FILE_READ = re.compile(r'^S\s.*"(.*)"$', re.MULTILINE)  # of Verilator's list of files
 
 
@@ -385,17 +384,19 @@ class _Job:
         }
         flags = [*toolchain.model_flags(self.trace), *(f"-D{name}={value}" for name, value in sizes.items())]
         flags += ["-I.", "-Imodel", f"-I{paths.sim()}"]
-        gathers = [_GATHER] if self.tier is Tier.GATHERING else []
-        flags += [*gathers, *(["-DHR_GATHERS=1"] if gathers else [])]
-        if self.tier is Tier.PROFILED:
+        profiling = []
+        if self.tier is Tier.GATHERING:
+            profiling = ["-fprofile-generate", "-DHR_GATHERS"]
+        elif self.tier is Tier.PROFILED:
             merged = work / "merged.profile"
             workshop.run([toolchain.profile_merger(), "merge", "-o", str(merged), str(self.profile)], "its profile")
-            flags.append(f"-fprofile-use={merged}")
+            profiling = [f"-fprofile-use={merged}"]
+        flags += profiling
         own = paths.sim() / "model" / "model.cpp"
         objects = workshop.compile(units(work, "Vcard", own, self.first), flags, "compiling the model", show)
         show("linking")
         # The model's own copy of the runtime, none of whose names other models see.
-        shared = ["-shared", "-pthread", *gathers, "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
+        shared = ["-shared", "-pthread", *profiling, "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", str(runtime)]
         tracing = ["-lz", "-llz4"] if self.trace else []
         workshop.run([workshop.compiler, *objects, *shared, *tracing, "-o", "card.so"], "linking the model")
         return work / "card.so"

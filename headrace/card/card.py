@@ -385,8 +385,9 @@ class Card:
         limits.until_idle = until is not None
         limits.until_interrupt = until == "interrupt"
         limits.slice_ms = _SLICE_MS
-        asked_at = self._ffi.new("int32_t[]", list(asking))  # kept until the run is over
-        limits.asking, limits.asking_count = asked_at, len(asking)
+        limits.asking_count = len(asking)
+        if asking:
+            limits.asking = asked_at = self._ffi.new("int32_t[]", list(asking))  # noqa: F841  kept until the run is over
         limits.cycles, limits.packets, limits.until_ns = cycles or 0, packets or 0, until_ns or 0
         start = None if cycles is None and packets is None else self.stats()
         deadline = None if wall_s is None else time.monotonic() + harness.whole(1e9 * wall_s) / 1e9
