@@ -86,13 +86,13 @@ module byte_packer #(
   wire fills = 32'(placed.sum) >= BYTES;
   wire fills_two = 32'(placed.sum) >= 2 * BYTES;
 
+  wire [MEM_W-1:0] fresh = {MEM_W{1'b1}} << (8 * 32'(placed.lane));
   always_comb begin
-    filled[CHUNKS] = placed.data[CHUNKS-1];
-    for (int k = 0; k < int'(CHUNKS); k++) begin
-      for (int i = 0; i < int'(BYTES); i++) begin
-        filled[k][8*i+:8] = i >= int'(32'(placed.lane)) ? placed.data[k][8*i+:8]
-            : k == 0 ? part_q[8*i+:8] : placed.data[k-1][8*i+:8];
-      end
+    filled = 'x;  // nobody looks then
+    if (placed_valid) begin
+      filled[0] = (placed.data[0] & fresh) | (part_q & ~fresh);
+      for (int k = 1; k < int'(CHUNKS); k++) filled[k] = (placed.data[k] & fresh) | (placed.data[k-1] & ~fresh);
+      filled[CHUNKS] = placed.data[CHUNKS-1];
     end
   end
 

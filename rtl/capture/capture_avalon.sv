@@ -80,7 +80,7 @@ module capture_avalon
   logic [1:0] axi_bresp, axi_rresp;
 
   // There are no frames of ports and no filters.
-  logic unused_idle, unused_s_tready, unused_m_tvalid, unused_m_tlast, unused_m_error;
+  logic unused_idle, unused_settled, unused_s_tready, unused_m_tvalid, unused_m_tlast, unused_m_error;
   logic [MEM_W-1:0] unused_m_tdata;
   logic [MEM_W/8-1:0] unused_m_tkeep;
   packet_t unused_m_tuser;
@@ -103,7 +103,7 @@ module capture_avalon
   capture_engine #(
       .MEM_W(MEM_W), .BURST(BURST), .SLOTS(SLOTS), .READ_BUFFER(READ_BUFFER), .RECORDS(RECORDS)
   ) u_engine (
-      .rst(restart),
+      .rst(restart), .settled(unused_settled),
       .s_axis_tvalid(1'b0), .s_axis_tready(unused_s_tready), .s_axis_tdata('0), .s_axis_tlast(1'b0), .s_axis_tuser('0),
       .m_axis_tvalid(unused_m_tvalid), .m_axis_tready(1'b0), .m_axis_tdata(unused_m_tdata),
       .m_axis_tkeep(unused_m_tkeep),

@@ -7,7 +7,8 @@ module capture_control
     parameter int unsigned MEM_W = 512,
     parameter int unsigned BURST = 16,
     parameter int unsigned CORES = 0,
-    parameter int unsigned SLOTS = 32
+    parameter int unsigned SLOTS = 32,
+    parameter bit          GATED = 1'b0     // a clock gate: see clock_gate
 ) (
     input  logic                           clk,
     input  logic                           rst,
@@ -46,8 +47,22 @@ module capture_control
   capture_regs_pkg::capture_regs__in_t regs_in;
   capture_regs_pkg::capture_regs__out_t regs_out;
 
-  capture_regs u_regs (
+  logic gated, resting;
+  logic [1:0] disarm;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // from a register's access to what it leads to
+      .WATCHED($bits(axil_rsp_t) + 5 + LEN_W + 5)
+  ) u_gate (
       .clk,
+      .rst,
+      .work   (!axil_quiet(axil_req, axil_rsp) || busy || !resting),
+      .watched({axil_rsp, restart, enable, wait_for_room, flow_control, resting, snaplen, ring_log2}),
+      .gated
+  );
+
+  capture_regs u_regs (
+      .clk(gated),
       .rst,
       .s_axil_awaddr  (axil_req.awaddr[15:0]),
       .s_axil_awprot  (axil_req.awprot),
@@ -82,7 +97,7 @@ module capture_control
     return log2 < low ? low : log2 > high ? high : log2;
   endfunction
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     restart         <= regs_out.control.restart.value || rst;
     enable          <= regs_out.control.enable.value && !rst;
     wait_for_room   <= regs_out.control.wait_for_room.value;
@@ -101,9 +116,9 @@ module capture_control
   logic turn_q;  // the bit of producer that changes when the ring begins anew
   wire turn = 1'(producer >> ring_log2);
   wire [31:0] offset = producer & ((32'd1 << ring_log2) - 1);
-  always_ff @(posedge clk) begin
+  always_ff @(posedge clk) since_packet_q <= events.packet ? 32'd1 : since_packet_q + 1'b1;
+  always_ff @(posedge gated) begin
     cycles_q <= busy ? cycles_q + 1'b1 : '0;
-    since_packet_q <= events.packet ? 32'd1 : since_packet_q + 1'b1;
     if (events.record) begin
       last_cycles_q   <= cycles_q + 1'b1;
       packet_cycles_q <= since_packet_q + 1'b1;
@@ -119,7 +134,6 @@ module capture_control
   end
 
   // ------------------------------------------------------------------------------------------------------ card to host
-  logic [1:0] disarm;
   always_comb begin
     regs_in.mem_w.value.next       = MEM_W;
     regs_in.burst.value.next       = BURST;
@@ -198,7 +212,8 @@ module capture_control
       .idle      (interrupt_idle)
   );
 
-  assign idle = interrupt_idle && !restart && !regs_out.control.restart.value && turn == turn_q && events == '0
-      && port_events == '0;
+  assign resting = !restart && !regs_out.control.restart.value && turn == turn_q && events == '0 &&
+      port_events == '0 && disarm == '0;
+  assign idle    = interrupt_idle && resting;
 
 endmodule

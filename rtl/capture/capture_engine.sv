@@ -87,7 +87,8 @@ module capture_engine
     input  logic                 m_axi_rvalid,
     output logic                 m_axi_rready,
 
-    output logic                 idle
+    output logic                 idle,
+    output logic                 settled          // nothing changes until something comes, or a second ends
 );
 
   if (READ_BUFFER < BURST && READ_BUFFER < 4096 / BYTES) begin : gen_bad_read_buffer
@@ -265,7 +266,7 @@ module capture_engine
     end
   end
 
-  logic timed_valid, timed_ready, time_idle;
+  logic timed_valid, timed_ready, time_idle, time_settled;
   packet_t timed;
   logic [LEN_W-1:0] timed_total;
   logic [31:0] sec, nsec;
@@ -282,7 +283,8 @@ module capture_engine
       .m_total (timed_total),
       .m_sec   (sec),
       .m_nsec  (nsec),
-      .idle    (time_idle)
+      .idle    (time_idle),
+      .settled (time_settled)
   );
 
   // ------------------------------------------------------------------ which packets have all their data, and good ones
@@ -504,7 +506,8 @@ module capture_engine
   wire memory_idle = slots_idle && reader_idle && ahead_idle && !m_axis_tvalid;
   wire stream_idle = !s_axis_tvalid && sop_q && frames_idle;
   wire record_idle = time_idle && planner_idle && records_idle && builder_idle && packer_idle && writer_idle;
-  assign idle = memory_idle && stream_idle && record_idle && !packet_done_q;
+  assign idle    = memory_idle && stream_idle && record_idle && !packet_done_q;
+  assign settled = idle && time_settled;
 
 `ifndef SYNTHESIS
   offer_contract #(

@@ -20,7 +20,8 @@ module record_time
     output logic [LEN_W-1:0] m_total,  // bytes of its record
     output logic [31:0]      m_sec,
     output logic [31:0]      m_nsec,
-    output logic             idle      // no packet inside
+    output logic             idle,     // no packet inside
+    output logic             settled   // nor anything to find until time_ns leaves the second that was found last
 );
 
   localparam logic [30:0] SECOND = 31'd1_000_000_000;
@@ -100,6 +101,7 @@ module record_time
     end
   end
 
-  assign idle = !packet_q && !checked_packet_q;
+  assign idle    = !packet_q && !checked_packet_q;
+  assign settled = idle && checked_q && same_q && time_ns >= second_ns_q && time_ns < next_ns_q;
 
 endmodule

@@ -14,6 +14,7 @@ module capture_card
     parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
     parameter int unsigned MAX_FRAME = 65600,
+    parameter bit          GATED = 1'b0,  // clock gates: see clock_gate
     localparam int unsigned PORTS = 2
 ) (
     `include "card_ports.svh"
@@ -65,7 +66,8 @@ module capture_card
       .MEM_W(MEM_W),
       .BURST(BURST),
       .CORES(CORES),
-      .SLOTS(SLOTS)
+      .SLOTS(SLOTS),
+      .GATED(GATED)
   ) u_control (
       .*,
       .axil_req      (axil_req[1]),
@@ -80,11 +82,22 @@ module capture_card
   packet_t [PORTS-1:0] port_tuser;
 
   for (genvar port = 0; port < PORTS; port++) begin : gen_port
+    logic port_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(port_events_t) + 4)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (rx_tvalid[port] || !store_idle[port]),
+        .watched({port_events[port], rx_tready[port], port_tvalid[port], store_holds[port], store_idle[port]}),
+        .gated  (port_clk)
+    );
     port_store #(
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB)
     ) u_store (
-        .clk,
+        .clk(port_clk),
         .rst,
         .time_ns,
         .enable,
@@ -119,6 +132,23 @@ module capture_card
   logic [DATA_W/8-1:0] kept_tkeep;
   packet_t kept_tuser;
 
+  logic in_tvalid, in_tready, in_tlast, width_idle, engine_idle, engine_settled;
+  logic engine_clk;  // of all that follows the ports' stores and the filters
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(6),  // from a register's access to what it leads to
+      .WATCHED($bits(events_t) + 111)
+  ) u_engine_gate (
+      .clk,
+      .rst,
+      .work   (restart || !axil_idle || port_tvalid != '0 || kept_tvalid || !kept_idle || !width_idle ||
+               !engine_settled),
+      .watched({events, producer, descriptor_tail, packets_read, write_error, descriptor_error, axil_rsp[0].bvalid,
+                axil_rsp[0].rvalid, kept_tready, in_tvalid, in_tready, memory_tvalid, m_axi_awvalid, m_axi_wvalid,
+                m_axi_arvalid, width_idle, kept_idle, engine_idle, engine_settled}),
+      .gated  (engine_clk)
+  );
+
   if (CORES > 0) begin : gen_filters
     capture_filters #(
         .DATA_W(DATA_W),
@@ -127,7 +157,8 @@ module capture_card
         .CORES(CORES),
         .PACKET_KB(PACKET_KB),
         .IMEM_WORDS(IMEM_WORDS),
-        .MAX_FRAME(MAX_FRAME)
+        .MAX_FRAME(MAX_FRAME),
+        .GATED(GATED)
     ) u_filters (
         .clk,
         .rst,
@@ -161,7 +192,7 @@ module capture_card
         .DATA_W(DATA_W),
         .PORTS(PORTS)
     ) u_direct (
-        .clk,
+        .clk(engine_clk),
         .rst,
         .axil_req     (axil_req[0]),
         .axil_rsp     (axil_rsp[0]),
@@ -182,7 +213,6 @@ module capture_card
   end
 
   // ------------------------------------------------------------------------------------------------------------ engine
-  logic in_tvalid, in_tready, in_tlast, width_idle, engine_idle;
   logic [MEM_W-1:0] in_tdata;
   logic [MEM_W/8-1:0] in_tkeep;
   packet_t in_tuser;
@@ -191,7 +221,7 @@ module capture_card
       .M_DATA_W(MEM_W),
       .USER_W($bits(packet_t))
   ) u_width (
-      .clk,
+      .clk(engine_clk),
       .rst,
       .s_axis_tvalid(kept_tvalid),
       .s_axis_tready(kept_tready),
@@ -216,8 +246,8 @@ module capture_card
       .RECORDS(RECORDS),
       .FILTERED(CORES > 0)
   ) u_engine (
-      .clk,
       .*,
+      .clk(engine_clk),
       .rst           (restart),
       .s_axis_tvalid (in_tvalid),
       .s_axis_tready (in_tready),
@@ -231,7 +261,8 @@ module capture_card
       .m_axis_tlast  (memory_tlast),
       .m_axis_tuser  (memory_tuser),
       .m_axis_error  (memory_error),
-      .idle          (engine_idle)
+      .idle          (engine_idle),
+      .settled       (engine_settled)
   );
   assign {m_axi_awid, m_axi_awuser, m_axi_arid, m_axi_aruser} = '0;
 

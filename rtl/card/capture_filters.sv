@@ -15,7 +15,8 @@ module capture_filters
     parameter int unsigned CORES = 8,
     parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 65600
+    parameter int unsigned MAX_FRAME = 65600,
+    parameter bit          GATED = 1'b0  // clock gates: see clock_gate
 ) (
     input  logic                           clk,
     input  logic                           rst,
@@ -166,7 +167,8 @@ module capture_filters
       .CORES(CORES),
       .PACKET_KB(PACKET_KB),
       .IMEM_WORDS(IMEM_WORDS),
-      .MAX_FRAME(MAX_FRAME)
+      .MAX_FRAME(MAX_FRAME),
+      .GATED(GATED)
   ) u_filter (
       .clk,
       .rst,

@@ -18,6 +18,7 @@ LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "bridge": ({}, 11_500, 1_900),
     "filter": ({}, 4_800, 4_000),
     "rpu": ({}, 33_500, 29_000),
+    "capture": ({}, 2_800, 900),
 }
 
 MODEL = """\
