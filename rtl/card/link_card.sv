@@ -9,6 +9,7 @@ module link_card
     parameter int unsigned STORE_KB = 32,
     parameter int unsigned FRAME_KB = 16,
     parameter int unsigned SLOTS = 4096,
+    parameter bit GATED = 1'b0,              // clock gates: see clock_gate
     localparam int unsigned MEM_W = DATA_W
 ) (
     `include "card_ports.svh"
@@ -63,7 +64,8 @@ module link_card
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB),
       .FRAME_KB(FRAME_KB),
-      .SLOTS(SLOTS)
+      .SLOTS(SLOTS),
+      .GATED(GATED)
   ) u_links (
       .clk,
       .rst,

@@ -19,6 +19,7 @@ module link_direction
     parameter int unsigned STORE_KB = 32,     // of each of the four places in RAM
     parameter int unsigned FRAME_KB = 16,     // the longest frame
     parameter int unsigned SLOTS = 4096,      // frames in host memory
+    parameter bit GATED = 1'b0,               // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic                   clk,
@@ -72,6 +73,18 @@ module link_direction
   localparam int unsigned LANES = 3;
   localparam int unsigned BIT_W = $clog2(DATA_W);
 
+  logic main_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(38)
+  ) u_gate (
+      .clk,
+      .rst,
+      .work   (!idle || seed_valid || table_valid),
+      .watched({queued, held, s_axis_tready, tx_tvalid, sent, failed}),
+      .gated  (main_clk)
+  );
+
   // ------------------------------------------------------------------------------------------------- frames come in
   logic frame_valid, job_valid, job_ready, placed, far_open, far_valid, far_ready, decide_idle, store_idle;
   logic store_valid, store_ready, store_last;
@@ -91,7 +104,7 @@ module link_direction
       .STORE_KB(STORE_KB),
       .FRAME_KB(FRAME_KB)
   ) u_store (
-      .clk,
+      .clk(main_clk),
       .rst,
       .time_ns,
       .hold         (hold_link),
@@ -120,7 +133,7 @@ module link_direction
       .DATA_W(DATA_W),
       .ROOM_W(ROOM_W)
   ) u_decide (
-      .clk,
+      .clk(main_clk),
       .rst,
       .time_ns,
       .settings,
@@ -161,6 +174,21 @@ module link_direction
   logic far_s_ready, far_error, far_failed, far_still, soon_settled, release_still;
   logic [63:0] far_wake_ns, release_wake_ns;
 
+  // Where frames wait that don't leave in order, or not soon
+  logic aside_clk;
+  clock_gate #(
+      .GATED(GATED),
+      .WATCHED(ROOM_W + 15)
+  ) u_aside_gate (
+      .clk,
+      .rst,
+      .work   (far_valid || (placed && job.lane == SOON) || (store_valid && store_job.lane != NEAR) || !far_still ||
+               !lane_idle[1] || lane_chosen[1] || !(lane_idle[2] || lane_valid[2]) || lane_ready[2]),
+      .watched({far_open, far_ready, far_s_ready, far_failed, soon_room, soon_settled, lane_s_ready[2:1],
+                lane_valid[2:1], lane_idle[2:1], lane_head[1], axi_req.arvalid, axi_req.awvalid, axi_req.wvalid}),
+      .gated  (aside_clk)
+  );
+
   always_comb begin
     moved = store_data;
     if (store_job.flip && store_job.flip_at[BYTES_W+2:BIT_W] == beat_q) begin
@@ -186,7 +214,7 @@ module link_direction
       .SLOTS(SLOTS),
       .FRAME_KB(FRAME_KB)
   ) u_far (
-      .clk,
+      .clk(aside_clk),
       .rst,
       .time_ns,
       .lead_ns       (settings.lead_ns),
@@ -228,7 +256,7 @@ module link_direction
         .DEPTH(DEPTH),
         .DROP_WHEN_FULL(1'b0)
     ) u_lane (
-        .clk,
+        .clk(i == 2 ? aside_clk : main_clk),
         .rst,
         .s_axis_tvalid(lane_s_valid[i]),
         .s_axis_tready(lane_s_ready[i]),
@@ -255,7 +283,7 @@ module link_direction
       .DATA_W(DATA_W),
       .DEPTH(DEPTH)
   ) u_soon (
-      .clk,
+      .clk(aside_clk),
       .rst,
       .promise      (placed && job.lane == SOON),
       .promise_beats(beats),
@@ -283,7 +311,7 @@ module link_direction
       .DATA_W(DATA_W),
       .LANES(LANES)
   ) u_release (
-      .clk,
+      .clk(main_clk),
       .rst,
       .time_ns,
       .port,
@@ -312,7 +340,7 @@ module link_direction
   assign failed = 2'(far_failed) + 2'(lane_dropped[2]);
   assign queued = queued_q;
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge main_clk) begin
     if (store_valid && store_ready) beat_q <= store_last ? '0 : beat_q + 1'b1;
     queued_q    <= queued_q + 32'(placed) - 32'(sent) - 32'(failed);
     near_room_q <= near_room_q + ROOM_W'(lane_valid[0] && lane_ready[0]) - (placed && job.lane == NEAR ? beats : '0);

@@ -10,6 +10,7 @@ module link_engine
     parameter int unsigned STORE_KB = 32,
     parameter int unsigned FRAME_KB = 16,
     parameter int unsigned SLOTS = 4096,
+    parameter bit GATED = 1'b0,               // a clock gate: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8
 ) (
     input  logic              clk,
@@ -46,8 +47,30 @@ module link_engine
   link_regs_pkg::link_regs__in_t regs_in;
   link_regs_pkg::link_regs__out_t regs_out;
 
-  link_regs u_regs (
+  settings_t settings;
+  logic [3:0][31:0] seed;
+  logic held, table_q, seed_q, direction_idle, sent;
+  logic [1:0] failed;
+  logic [$clog2(KEEP_W):0] sent_bytes;
+  logic [31:0] queued;
+  entered_t entered;
+  decided_t decided;
+
+  logic gated;
+  clock_gate #(
+      .GATED(GATED),
+      .HOLD(4),  // from a register's access to what it leads to
+      .WATCHED($bits(axil_rsp_t) + 2)
+  ) u_gate (
       .clk,
+      .rst,
+      .work   (!axil_quiet(axil_req, axil_rsp) || table_q || seed_q || |{entered, decided, failed, sent_bytes}),
+      .watched({axil_rsp, table_q, seed_q}),
+      .gated
+  );
+
+  link_regs u_regs (
+      .clk(gated),
       .rst,
       .s_axil_awaddr (axil_req.awaddr[15:0]),
       .s_axil_awprot (axil_req.awprot),
@@ -72,17 +95,8 @@ module link_engine
       .hwif_out      (regs_out)
   );
 
-  settings_t settings;
-  logic [3:0][31:0] seed;
-  logic held, table_q, seed_q, direction_idle, sent;
-  logic [1:0] failed;
-  logic [$clog2(KEEP_W):0] sent_bytes;
-  logic [31:0] queued;
-  entered_t entered;
-  decided_t decided;
-
   // A register that is written has its new value a cycle after swmod.
-  always_ff @(posedge clk) begin
+  always_ff @(posedge gated) begin
     table_q <= regs_out.entry.value.swmod;
     seed_q  <= regs_out.seed[3].value.swmod;
     if (rst) begin
@@ -150,7 +164,8 @@ module link_engine
       .DATA_W(DATA_W),
       .STORE_KB(STORE_KB),
       .FRAME_KB(FRAME_KB),
-      .SLOTS(SLOTS)
+      .SLOTS(SLOTS),
+      .GATED(GATED)
   ) u_direction (
       .clk,
       .rst,

@@ -10,8 +10,9 @@ module link_ports
     parameter int unsigned STORE_KB = 32,
     parameter int unsigned FRAME_KB = 16,
     parameter int unsigned SLOTS = 4096,
+    parameter bit GATED = 1'b0,              // clock gates: see clock_gate
     localparam int unsigned KEEP_W = DATA_W / 8,
-    localparam int unsigned MOST = 16,
+    localparam int unsigned MOST = LINKS > 16 ? 16 : LINKS > 2 ? LINKS : 2,
     localparam int unsigned BUSES = (LINKS + MOST - 1) / MOST
 ) (
     input  logic                         clk,
@@ -53,7 +54,7 @@ module link_ports
 
   axil_req_t [LINKS-1:0] axil_reqs;
   axil_rsp_t [LINKS-1:0] axil_rsps;
-  // Each bus has 16 places; those behind the last direction ask for nothing.
+  // Places behind the last direction ask for nothing.
   axi_req_t [BUSES*MOST-1:0] reqs;
   axi_rsp_t [BUSES*MOST-1:0] rsps;
   logic [BUSES*MOST-1:0][DATA_W-1:0] wdatas;
@@ -81,7 +82,8 @@ module link_ports
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB),
         .FRAME_KB(FRAME_KB),
-        .SLOTS(SLOTS)
+        .SLOTS(SLOTS),
+        .GATED(GATED)
     ) u_engine (
         .clk,
         .rst,
@@ -118,11 +120,26 @@ module link_ports
   end
 
   for (genvar i = 0; i < BUSES; i++) begin : gen_bus
+    logic [MOST-1:0] asks;
+    logic bus_clk;
+    for (genvar j = 0; j < MOST; j++) begin : gen_asks
+      assign asks[j] = reqs[MOST*i+j].arvalid || reqs[MOST*i+j].awvalid || reqs[MOST*i+j].wvalid;
+    end
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED(4)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (asks != '0 || !mux_idles[i]),
+        .watched({axi_req[i].arvalid, axi_req[i].awvalid, axi_req[i].wvalid, mux_idles[i]}),
+        .gated  (bus_clk)
+    );
     axi_mux #(
         .MANAGERS(MOST),
         .MEM_W(DATA_W)
     ) u_mux (
-        .clk,
+        .clk(bus_clk),
         .rst,
         .s_req  (reqs[MOST*i+:MOST]),
         .s_wdata(wdatas[MOST*i+:MOST]),

@@ -19,6 +19,7 @@ LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "filter": ({}, 4_800, 4_000),
     "rpu": ({}, 33_500, 29_000),
     "capture": ({}, 2_800, 900),
+    "link": ({}, 5_600, 800),
 }
 
 MODEL = """\
