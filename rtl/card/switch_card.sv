@@ -205,7 +205,8 @@ module switch_card
         .DATA_W(DATA_W),
         .STORE_KB(STORE_KB),
         .FRAME_KB(FRAME_KB),
-        .SLOTS(LINK_SLOTS)
+        .SLOTS(LINK_SLOTS),
+        .GATED(GATED)
     ) u_links (
         .clk,
         .rst,
@@ -346,7 +347,8 @@ module switch_card
     host_engine #(
         .FUNCTIONS(FUNCTIONS),
         .DATA_W(DATA_W),
-        .SEGMENT(SEGMENT)
+        .SEGMENT(SEGMENT),
+        .GATED(GATED)
     ) u_host (
         .clk,
         .rst,
