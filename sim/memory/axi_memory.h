@@ -320,14 +320,16 @@ class AxiMemory {
     const unsigned low = static_cast<unsigned>(address % bus_bytes_);
     const unsigned high = low + static_cast<unsigned>(write.burst.beat_bytes() - address % write.burst.beat_bytes());
     unsigned first = bus_bytes_, last = 0, count = 0;
-    for (unsigned lane = 0; lane < bus_bytes_; ++lane) {
-      if (!strobe(lane)) continue;
-      if (lane < low || lane >= high) breach("write", write.burst, "has strobes outside its address");
-      first = std::min(first, lane);
-      last = lane;
-      ++count;
+    for (unsigned base = 0; base < bus_bytes_; base += 64) {
+      uint64_t lanes = 0;
+      std::memcpy(&lanes, pins_.m_axi_wstrb + base / 8, (std::min(64U, bus_bytes_ - base) + 7) / 8);
+      if (lanes == 0) continue;
+      first = std::min(first, base + static_cast<unsigned>(std::countr_zero(lanes)));
+      last = base + 63 - static_cast<unsigned>(std::countl_zero(lanes));
+      count += static_cast<unsigned>(std::popcount(lanes));
     }
     if (count == 0) return;
+    if (first < low || last >= high) breach("write", write.burst, "has strobes outside its address");
     uint8_t* bytes = nullptr;
     const auto answer = memory_.locate(write.burst.function, address - low + first, last - first + 1, true, bytes);
     if (answer != HostMemory::Answer::kOkay) {
