@@ -81,20 +81,16 @@ module byte_packer #(
   // the one before.
   logic words_ready, second_q;  // second_q: the beat's first word is out, it fills another one
   logic [MEM_W-1:0] full_word, part_q;
-  logic [CHUNKS:0][MEM_W-1:0] filled;
   logic [COUNT_W-1:0] part_count_q;
   wire fills = 32'(placed.sum) >= BYTES;
   wire fills_two = 32'(placed.sum) >= 2 * BYTES;
 
-  wire [MEM_W-1:0] fresh = {MEM_W{1'b1}} << (8 * 32'(placed.lane));
-  always_comb begin
-    filled = 'x;  // nobody looks then
-    if (placed_valid) begin
-      filled[0] = (placed.data[0] & fresh) | (part_q & ~fresh);
-      for (int k = 1; k < int'(CHUNKS); k++) filled[k] = (placed.data[k] & fresh) | (placed.data[k-1] & ~fresh);
-      filled[CHUNKS] = placed.data[CHUNKS-1];
-    end
-  end
+  // A function is worked out where it is called, only for a beat.
+  function automatic logic [MEM_W-1:0] filled(int unsigned k);
+    logic [MEM_W-1:0] fresh = {MEM_W{1'b1}} << (8 * 32'(placed.lane));
+    logic [MEM_W-1:0] rest = k == 0 ? part_q : placed.data[(k+CHUNKS-1)%CHUNKS];
+    return k == CHUNKS ? rest : rest ^ ((placed.data[k%CHUNKS] ^ rest) & fresh);
+  endfunction
 
   wire step = placed_valid && words_ready;
   assign done = step && (!fills_two || second_q);
@@ -105,7 +101,7 @@ module byte_packer #(
       .rst,
       .s_valid(placed_valid && fills),
       .s_ready(words_ready),
-      .s_data (second_q ? filled[1] : filled[0]),
+      .s_data (second_q ? filled(1) : filled(0)),
       .m_valid(word_full),
       .m_ready(word_ready),
       .m_data (full_word),
@@ -115,7 +111,7 @@ module byte_packer #(
   always_ff @(posedge clk) begin
     if (step) second_q <= fills_two && !second_q;
     if (done) begin
-      part_q       <= fills_two ? filled[CHUNKS] : fills ? filled[1] : filled[0];
+      part_q       <= fills_two ? filled(CHUNKS) : fills ? filled(1) : filled(0);
       part_count_q <= COUNT_W'(placed.sum[LANE_W-1:0]);
     end
     if (rewind) part_count_q <= COUNT_W'(rewind_lane);

@@ -104,7 +104,7 @@ module descriptor_fetch
     assign row_full  = word_valid;
   end
 
-  logic [ROW_W-1:0] row;
+  logic [ROW_SLOTS-1:0][SLOT_W-1:0] row;
   ram_dist #(
       .WIDTH(ROW_W),
       .DEPTH(ROWS)
@@ -117,7 +117,7 @@ module descriptor_fetch
       .rd_data(row)
   );
 
-  wire [SLOT_W-1:0] next_slot = ROW_SLOTS > 1 ? SLOT_W'(row >> (SLOT_W * 32'(out_q % ROW_SLOTS))) : row[SLOT_W-1:0];
+  wire [SLOT_W-1:0] next_slot = row[out_q%ROW_SLOTS];
   logic time_valid;             // the slot given out is a time; else it may be a packet
   logic [SLOT_W-1:0] slot;
   wire used = time_valid || (packet_valid && packet_ready);
