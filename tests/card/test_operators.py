@@ -13,11 +13,11 @@ from headrace.build.operators import Operators, count
 
 # Of a card with parameters: operators in a cycle in which all of it is awake, and in one in which all of it sleeps
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
-    "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_400),
+    "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_450),
     "nic": ({}, 14_000, 1_300),
     "bridge": ({}, 11_500, 1_900),
-    "filter": ({}, 4_800, 4_000),
-    "rpu": ({}, 33_500, 29_000),
+    "filter": ({}, 5_500, 4_600),
+    "rpu": ({}, 34_500, 30_000),
     "capture": ({}, 2_800, 900),
     "link": ({}, 5_600, 800),
 }
