@@ -18,11 +18,11 @@ _EDGE = re.compile(r"region trigger index \d+ is active: @\((.*)\)\\n")
 _CLOCK = re.compile(r"(?:pos|neg)edge clk|posedge \(clk & \(\d+'h0 != [\w.\[\]]+\.gen_gate\.work_q\)\)")
 _NAMED_CLOCK = re.compile(r"posedge ([\w.\[\]]+)")
 _GATE = re.compile(
-    r"^ *vlSelfRef\.(\w+)\s*= \(\(IData\)\(vlSelfRef\.clk\) &"
+    r"^ *(vlSelfRef\.\w+|vlSymsp->TOP__\w+\.\w+)\s*= \(\(IData\)\(vlSelfRef\.clk\)\s*&"
     r" \(0U != \(IData\)\(vlSelfRef\.\w+gen_gate__DOT__work_q\)\)\);\n",
     re.MULTILINE,
 )
-_OF_INPUTS = re.compile(r"^(?:VL_\w+ )*void \w+___ico_\w+\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_OF_INPUTS = re.compile(r"^(?:VL_\w+ )*void \w+___ico_\w+?__TOP__(\w+)\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIRST_TIME = re.compile(
     r"^    __VicoIterCount = 0U;\n.*?^    \} while \(vlSelfRef\.__VicoPhaseResult\);\n", re.M | re.S
 )
@@ -35,15 +35,15 @@ _AGAIN = "} while (vlSelfRef.__VnbaPhaseResult);"
 def shorten(folder: Path) -> bool:
     """Rewrites Verilator's C++ in a folder; False: its clocks or its form are others, and only assertions are."""
     files = {path: path.read_text() for path in sorted(folder.glob("*.cpp"))}
-    of_inputs = "".join(body for text in files.values() for body in _OF_INPUTS.findall(text))
+    of_inputs = "".join(_of_model(*found) for text in files.values() for found in _OF_INPUTS.findall(text))
     gates = list(_GATE.finditer(of_inputs))
     edges = {edge for text in files.values() for edge in _EDGE.findall(text)}
     main = [path for path, text in files.items() if _FIRST_TIME.search(text) and _AGAIN in text]
     known = (
         len(main) == 1
-        and all(_CLOCK.fullmatch(edge) or _name(edge) in {gate[1] for gate in gates} for edge in edges)
-        and len(re.findall(r"\bclk\b", of_inputs)) == len(gates)
-        and all(len(re.findall(rf"\b{gate[1]}\b", of_inputs)) == 1 for gate in gates)
+        and all(_CLOCK.fullmatch(edge) or _name(edge) in {_of_signal(gate[1]) for gate in gates} for edge in edges)
+        and len(re.findall(r"vlSelfRef\.clk\b", of_inputs)) == len(gates)
+        and all(len(re.findall(rf"{re.escape(gate[1])}\b", of_inputs)) == 1 for gate in gates)
     )
     if known:
         text = files[main[0]]
@@ -64,7 +64,23 @@ def _parted(blocks: str, falls: int) -> str:
     return f"    if (!vlSelfRef.clk) {{\n{low}        return;\n    }}\n{blocks}"
 
 
+def _of_model(function: str, body: str) -> str:
+    """What an instance's function does, as one of the whole model has it; ``function``: what is behind the kind in its
+    name."""
+    instance, _, _ = function.rpartition("__")
+    if not instance:
+        return body
+    return body.replace("vlSelfRef.", f"vlSymsp->TOP__{instance}.").replace("vlSymsp->TOP.", "vlSelfRef.")
+
+
+def _of_signal(member: str) -> str:
+    """Name of the signal that a member of the model, or of one of its instances, is."""
+    owner, _, name = member.rpartition(".")
+    path = owner.partition("TOP__")[2], name.removeprefix("__PVT__")
+    return "__".join(filter(None, path)).replace("__DOT__", "__")
+
+
 def _name(edge: str) -> str:
-    """In C++, of a clock that has one."""
+    """Of the signal, if it is one, whose edge that is."""
     found = _NAMED_CLOCK.fullmatch(edge)
-    return found[1].replace(".", "__DOT__").replace("[", "__BRA__").replace("]", "__KET__") if found else ""
+    return found[1].replace(".", "__").replace("[", "__BRA__").replace("]", "__KET__") if found else ""

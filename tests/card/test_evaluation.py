@@ -15,6 +15,10 @@ void Vcard___024root___ico_sequent__TOP__0(Vcard___024root* vlSelf) {
     vlSelfRef.card__DOT__gen__BRA__0__KET____DOT__part_clk
         = ((IData)(vlSelfRef.clk) & (0U != (IData)(vlSelfRef.card__DOT__u_gate__DOT__gen_gate__DOT__work_q)));
 }
+void Vcard_part___ico_sequent__TOP__card__DOT__u_part__0(Vcard_part* vlSelf) {
+    vlSelfRef.__PVT__clk = ((IData)(vlSymsp->TOP.clk)
+        & (0U != (IData)(vlSymsp->TOP.card__DOT__u_third__DOT__gen_gate__DOT__work_q)));
+}
 void Vcard___024root___eval(Vcard___024root* vlSelf) {
     __VicoIterCount = 0U;
     do {
@@ -47,6 +51,7 @@ EDGES = (
     "negedge clk",
     "posedge (clk & (3'h0 != card.u_other.gen_gate.work_q))",
     "posedge card.gen[0].part_clk",
+    "posedge card.u_part.clk",  # of an instance with C++ of its own
 )
 
 
@@ -62,6 +67,7 @@ def test_what_depends_on_inputs_is_evaluated_with_the_clock_low_alone(tmp_path: 
     assert shorten(tmp_path)
     body = path.read_text().partition("eval(")[2]
     high, low = body.partition("if (vlSelfRef.clk) {")[2].split("} else {")
+    assert "vlSymsp->TOP__card__DOT__u_part.__PVT__clk = " in high
     assert "part_clk" in high and "eval_phase__ico" not in high  # gates open and close with every evaluation
     assert "eval_phase__ico" in low
     assert "__VnbaPhaseResult);" not in low.replace("__VnbaPhaseResult = ", "")

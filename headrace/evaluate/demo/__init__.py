@@ -40,11 +40,12 @@ class Setting:
     traffic: Traffic
     tell: Callable[[str], None] = lambda _: None
 
-    def build(self, card: str, parameters: dict[str, Any] | None = None) -> None:
-        """Builds a card's model, which shows itself, unless it is there. Raises HeadraceError."""
+    def build(self, card: str, parameters: dict[str, Any] | None = None, long: bool = False) -> None:
+        """Builds a card's model, which shows itself, unless it is there. ``long``: with optimisation, since the part
+        takes longer than the compiler. Raises HeadraceError."""
         from headrace.build.models import build_card
 
-        build_card(card, parameters)
+        build_card(card, parameters, optimised=long)
         self.tell("running")
 
 

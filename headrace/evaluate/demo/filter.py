@@ -42,7 +42,7 @@ WIRE_OVERHEAD = 24  # FCS, preamble and gap
 def run(setting: Setting) -> Shown:
     """Files beside tcpdump's. Raises HeadraceError."""
     folder, capture = setting.folder, setting.traffic.path
-    setting.build("filter")
+    setting.build("filter", long=True)
     outputs = {name: FilterOutput(bpf.compile(text), str(folder / f"{name}.pcap")) for name, text in FILTERS.items()}
     found = run_filter(FilterJob(list(outputs.values()), str(capture)))
     if found.fault:

@@ -24,7 +24,7 @@ def run(setting: Setting) -> Shown:
     ((blocked, _),) = Counter(_sources(capture)).most_common(1)
     blocklist, output, beside = (folder / name for name in ("drop.txt", "passed.pcap", "passed-tcpdump.pcap"))
     blocklist.write_text(f"{blocked}\n")
-    setting.build("rpu", {"UNITS": UNITS})
+    setting.build("rpu", {"UNITS": UNITS}, long=True)
     units = range(UNITS)
     found = run_rpu(
         RpuJob(
