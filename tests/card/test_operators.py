@@ -19,7 +19,7 @@ LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "filter": ({}, 5_500, 4_600),
     "rpu": ({}, 34_500, 30_000),
     "capture": ({}, 2_800, 900),
-    "link": ({}, 5_600, 800),
+    "link": ({}, 6_000, 900),
 }
 
 MODEL = """\
