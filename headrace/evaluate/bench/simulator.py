@@ -34,7 +34,7 @@ from headrace.traffic import realistic_capture
 T = TypeVar("T")
 BESIDE = "b71b025"
 """The commit that the demands are made beside."""
-ROUNDS, LIVE_ROUNDS = 5, 3
+ROUNDS, LIVE_ROUNDS = 9, 3
 """Of runs that take seconds, and of real programs."""
 
 _PACKETS = 1_000  # of a small capture
