@@ -16,7 +16,9 @@ from pathlib import Path
 _OPERATOR = re.compile(r"\w\[|[-+|&^~?]|<<|>>|==|VL_\w+")
 _FUNCTION = re.compile(r"^(?:VL_\w+ )*void (Vcard\w*?___\w+)\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _CALL = re.compile(r"\b(Vcard\w*___(?:nba|ico)_\w+)\(")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_UNCOUNTED = re.compile(  # comments, and what functions begin with
+    r"//[^\n]*|/\*.*?\*/|^ +(?:VL_DEBUG_IF\(|\w+__Syms\* const |auto& vlSelfRef )[^\n]*", re.MULTILINE | re.DOTALL
+)
 _BLOCK = re.compile(r"^\s*(?:if|else|for|while|switch|do)\b|^\s*$")
 _TRIGGER = re.compile(r"trigger index (\d+) is active: @\((\w+) (.*)\)\\n")
 _MASK = re.compile(r"^\s*if \(\(+(\w+?)U?L{0,2} & vlSelfRef\.__VnbaTriggered\[(\d+)U\]")
@@ -51,7 +53,7 @@ class _Model:
             text = path.read_text()
             triggers |= {int(i): "" if clock == _CLOCK else clock for i, _, clock in _TRIGGER.findall(text)}
             if "Slow" not in path.name:
-                self._functions |= {name: _COMMENT.sub("", body) for name, body in _FUNCTION.findall(text)}
+                self._functions |= {name: _UNCOUNTED.sub("", body) for name, body in _FUNCTION.findall(text)}
         self._triggers = triggers
         self.total = sum(
             len(_OPERATOR.findall(body)) for name, body in self._functions.items() if re.search("___(nba|ico)_", name)

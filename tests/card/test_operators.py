@@ -13,13 +13,13 @@ from headrace.build.operators import Operators, count
 
 # Of a card with parameters: operators in a cycle in which all of it is awake, and in one in which all of it sleeps
 LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
-    "switch": ({"PORTS": 4, "TABLES": 4}, 13_500, 1_450),
-    "nic": ({}, 14_000, 1_300),
+    "switch": ({"PORTS": 4, "TABLES": 4}, 12_600, 1_400),
+    "nic": ({}, 13_600, 1_200),
     "bridge": ({}, 11_500, 1_900),
-    "filter": ({}, 5_500, 4_600),
-    "rpu": ({}, 34_500, 30_000),
+    "filter": ({}, 5_200, 4_400),
+    "rpu": ({}, 33_800, 29_300),
     "capture": ({}, 2_800, 900),
-    "link": ({}, 6_000, 900),
+    "link": ({}, 5_800, 850),
 }
 
 MODEL = """\
