@@ -5,6 +5,7 @@
 // in_ready says that there is room for a frame of any length; it follows an assigned frame's last beat by 4 cycles,
 // until which the caller must not assign another. A row of packet memory follows 2 cycles after forward_grant, a return
 // value 2 cycles after its slot was asked for; that of a program that did not match is noise.
+// While it is idle, and nothing arrives or is loaded, clk may stand still.
 // Work per packet: one cycle per executed instruction (8 packets at a time); DIV and MOD take 40 cycles or more.
 //
 //  in -+-> bpf_queue -- packets --> bpf_execute -- verdicts --> bpf_queue -> finished
@@ -18,10 +19,12 @@ module bpf_core
     parameter int unsigned DATA_W = 512,
     parameter int unsigned PACKET_KB = 128,
     parameter int unsigned IMEM_WORDS = 1024,
-    parameter int unsigned MAX_FRAME = 65600
+    parameter int unsigned MAX_FRAME = 65600,
+    localparam int unsigned TID_W = $clog2(THREADS)
 ) (
     input  logic              clk,
     input  logic              rst,
+    input  logic [TID_W-1:0]  turn,            // counts cycles from reset on, also while clk stands still
     input  load_t             load,
 
     output logic              in_ready,
@@ -73,6 +76,7 @@ module bpf_core
   ) u_queue (
       .clk,
       .rst,
+      .odd(turn[0]),
       .in_ready,
       .in_valid,
       .in_last,
@@ -124,6 +128,7 @@ module bpf_core
   ) u_execute (
       .clk,
       .rst,
+      .tid(turn),
       .load,
       .job_valid,
       .job_ready,

@@ -13,10 +13,12 @@ module bpf_execute
 #(
     parameter int unsigned IMEM_WORDS = 1024,
     parameter int unsigned ADDR_W = 9,  // of a packet memory row
-    parameter int unsigned BANK_W = 4   // of a 32-bit word in a row
+    parameter int unsigned BANK_W = 4,  // of a 32-bit word in a row
+    localparam int unsigned TID_W = $clog2(THREADS)
 ) (
     input  logic              clk,
     input  logic              rst,
+    input  logic [TID_W-1:0]  tid,          // of the thread in stage 0: another one in each cycle
     input  load_t             load,
 
     input  logic              job_valid,
@@ -47,8 +49,6 @@ module bpf_execute
     output logic              instr_done    // and was not one to be issued again
 );
 
-  localparam int unsigned TID_W = $clog2(THREADS);
-
   if (ADDR_W < 1 || ADDR_W > ROW_W) begin : gen_bad_addr_w
     $fatal(1, "bpf_execute: ADDR_W must be 1 to %0d, not %0d", ROW_W, ADDR_W);
   end
@@ -67,8 +67,6 @@ module bpf_execute
   thread_t s0, s1, s2, s3, s4, s5, s6;
   place_t p0, p1, p2, p3, p4, p5, p6, p7;
   verdict_t v0, v1, v2, v3, v4, v5, v6;
-  logic [TID_W-1:0] tid_q;  // of the thread in stage 0
-  always_ff @(posedge clk) tid_q <= rst ? '0 : tid_q + 1'b1;
 
   // ------------------------------------------------------------------------------------------------ stages 0, 1: fetch
   logic in_range2, measure2, measure3, measure4, measure5, measure6;
@@ -109,11 +107,11 @@ module bpf_execute
   logic [31:0] value9, a4, b4;
   logic [32:0] end4;  // first byte after the loaded ones
   instr_t ir4;
-  wire [TID_W-1:0] tid7 = tid_q - TID_W'(7);
-  wire [TID_W-1:0] tid9 = tid_q - TID_W'(9);
+  wire [TID_W-1:0] tid7 = tid - TID_W'(7);
+  wire [TID_W-1:0] tid9 = tid - TID_W'(9);
   bpf_operands u_operands (
       .clk,
-      .thread2     (tid_q - TID_W'(2)),
+      .thread2     (tid - TID_W'(2)),
       .active2     (s2.active),
       .a_set2      (s2.a_set),
       .x_set2      (s2.x_set),
@@ -197,7 +195,7 @@ module bpf_execute
   bpf_alu u_alu (
       .clk,
       .rst,
-      .thread5 (tid_q - TID_W'(5)),
+      .thread5 (tid - TID_W'(5)),
       .active4 (s4.active),
       .instr4  (ir4),
       .a4,

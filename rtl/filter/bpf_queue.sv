@@ -17,6 +17,7 @@ module bpf_queue
 ) (
     input  logic              clk,
     input  logic              rst,
+    input  logic              odd,           // every second cycle
 
     // Arriving frame
     output logic              in_ready,      // there is room for a frame of any length
@@ -96,10 +97,8 @@ module bpf_queue
 
   // Descriptors are read in turn for the threads (odd cycles) and for the card (even cycles); what is read comes two
   // cycles later, so in a cycle of the same kind.
-  logic odd_q;
   logic [ID_W-1:0] start_id_q, finish_id_q;
   packet_t packet_read;
-  always_ff @(posedge clk) odd_q <= !odd_q && !rst;
 
   ram_sdp #(
       .WIDTH($bits(packet_t)),
@@ -111,17 +110,17 @@ module bpf_queue
       .wr_addr(list_id_q),
       .wr_data(in_packet),
       .rd_en  (1'b1),
-      .rd_addr(odd_q ? start_id_q : finish_id_q),
+      .rd_addr(odd ? start_id_q : finish_id_q),
       .rd_data(packet_read)
   );
 
   // Start. A packet's rows are added up in the cycle after it has become the job.
   logic listed_q, job_loaded_q;
   logic [ADDR_W-1:0] start_row_q;
-  wire load_job = odd_q && listed_q && !job_valid;
+  wire load_job = odd && listed_q && !job_valid;
 
   always_ff @(posedge clk) begin
-    if (odd_q) listed_q <= start_id_q != list_id_q && !load_job;
+    if (odd) listed_q <= start_id_q != list_id_q && !load_job;
     if (job_ready) job_valid <= 1'b0;
     if (load_job) begin
       job_valid  <= 1'b1;
@@ -189,7 +188,7 @@ module bpf_queue
   logic [ID_W-1:0] retired_id_q, free_id_q, used_ids_q;
   logic [ID_W:0] kept_q;
   logic finished_loaded_q, popped_q;
-  wire load_finished = !odd_q && !finished_valid && !stale_q1 && !stale_q2 && lap_read == lap_q;
+  wire load_finished = !odd && !finished_valid && !stale_q1 && !stale_q2 && lap_read == lap_q;
 
   always_ff @(posedge clk) begin
     if (wipe) wipe_at_q <= wipe_at_q + 1'b1;

@@ -197,6 +197,9 @@ module filter_engine
   logic [CORES-1:0][31:0] value_data;
   logic [CORES-1:0][DATA_W-1:0] forward_data;
 
+  logic [$clog2(THREADS)-1:0] turn_q;
+  always_ff @(posedge clk) turn_q <= rst ? '0 : turn_q + 1'b1;
+
   for (genvar i = 0; i < CORES; i++) begin : gen_core
     logic in_valid, in_last;
     logic [DATA_W-1:0] in_data;
@@ -212,14 +215,26 @@ module filter_engine
     end
     assign core_listed[i] = in_valid && in_last;
 
+    logic core_clk;
+    clock_gate #(
+        .GATED(GATED),
+        .WATCHED($bits(finished_t) + 5)
+    ) u_gate (
+        .clk,
+        .rst,
+        .work   (in_valid || load.instr_we || load.program_we || !core_idle[i]),
+        .watched({core_ready[i], finished_valid[i], finished[i], slot_used[i], instr_done[i], core_idle[i]}),
+        .gated  (core_clk)
+    );
     bpf_core #(
         .DATA_W(DATA_W),
         .PACKET_KB(PACKET_KB),
         .IMEM_WORDS(IMEM_WORDS),
         .MAX_FRAME(MAX_FRAME)
     ) u_core (
-        .clk,
+        .clk(core_clk),
         .rst,
+        .turn(turn_q),
         .load,
         .in_ready      (core_ready[i]),
         .in_valid,

@@ -16,7 +16,7 @@ LIMITS: dict[str, tuple[dict[str, int], int, int]] = {
     "switch": ({"PORTS": 4, "TABLES": 4}, 12_600, 1_400),
     "nic": ({}, 13_600, 1_200),
     "bridge": ({}, 11_500, 1_900),
-    "filter": ({}, 5_200, 4_400),
+    "filter": ({}, 5_300, 2_200),
     "rpu": ({}, 33_800, 29_300),
     "capture": ({}, 2_800, 900),
     "link": ({}, 5_800, 850),

@@ -79,6 +79,9 @@ module bpf_core_loaded
 
   finished_t finished;
   logic slot_used, instr_done;
+  logic [$clog2(THREADS)-1:0] turn_q;
+  always_ff @(posedge clk) turn_q <= rst ? '0 : turn_q + 1'b1;
+
   bpf_core #(
       .DATA_W(DATA_W),
       .PACKET_KB(PACKET_KB),
@@ -87,6 +90,7 @@ module bpf_core_loaded
   ) u_core (
       .clk,
       .rst,
+      .turn(turn_q),
       .load,
       .in_ready,
       .in_valid,
