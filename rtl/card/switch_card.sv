@@ -347,8 +347,7 @@ module switch_card
     host_engine #(
         .FUNCTIONS(FUNCTIONS),
         .DATA_W(DATA_W),
-        .SEGMENT(SEGMENT),
-        .GATED(GATED)
+        .SEGMENT(SEGMENT)
     ) u_host (
         .clk,
         .rst,

@@ -1,5 +1,7 @@
 """The function engine's registers: how many queues and functions there are makes no difference to where they are."""
 
+from pathlib import Path
+
 import pytest
 import simulation
 
@@ -7,10 +9,8 @@ from headrace.registers.compile import generate_rtl
 
 
 @pytest.mark.parametrize("parameters", [{"FUNCTIONS": 16}, {"FUNCTIONS": 5, "PAIRS": 3}], ids=str)
-def test_host_control(parameters: dict[str, int]) -> None:
-    folder = simulation.BUILD / "host_regs"
-    folder.mkdir(parents=True, exist_ok=True)
-    registers = generate_rtl(simulation.ROOT / "regs" / "host.rdl", folder)
+def test_host_control(parameters: dict[str, int], tmp_path: Path) -> None:
+    registers = generate_rtl(simulation.ROOT / "regs" / "host.rdl", tmp_path)
     sources = [
         *simulation.rtl("pkg"),
         *registers,

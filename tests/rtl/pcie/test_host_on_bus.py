@@ -9,10 +9,8 @@ from headrace.registers.compile import generate_rtl
 
 
 @pytest.mark.parametrize("top", ["host_on_ultrascale", "host_on_stratix10"])
-def test_host_on_bus(top: str) -> None:
-    folder = simulation.BUILD / "host_regs"
-    folder.mkdir(parents=True, exist_ok=True)
-    registers = generate_rtl(simulation.ROOT / "regs" / "host.rdl", folder)
+def test_host_on_bus(top: str, tmp_path: Path) -> None:
+    registers = generate_rtl(simulation.ROOT / "regs" / "host.rdl", tmp_path)
     files = [
         *(path for path in registers if path.suffix == ".sv"),
         *simulation.rtl("pkg", "memory", "stream", "host", "pcie"),
