@@ -347,7 +347,8 @@ module switch_card
     host_engine #(
         .FUNCTIONS(FUNCTIONS),
         .DATA_W(DATA_W),
-        .SEGMENT(SEGMENT)
+        .SEGMENT(SEGMENT),
+        .GATED(GATED)
     ) u_host (
         .clk,
         .rst,

@@ -251,12 +251,12 @@ def test_flows_of_a_running_switch_are_added_shown_traced_and_deleted(
 
     before = json.loads(told("flows", "--json"))
     assert [row["match"] for row in before] == ["in_port=2", "in_port=3"]
-    assert told("add-flow", "idle_timeout=60,in_port=1,udp,actions=output:2") == ""
+    assert told("add-flow", "idle_timeout=60000,in_port=1,udp,actions=output:2") == ""
     assert running.switch("add-flow", "in_port=1,udp,actions=nonsense") == 1
     text = told("flows")
     assert re.search(
         r"^table=0 priority=32768 in_port=1,eth_type=0x0800,ip_proto=17 -> \S.*  0 packets, 0 bytes, "
-        r"\d+\.\d s idle_timeout=60$",
+        r"\d+\.\d s idle_timeout=60000$",
         text,
         re.MULTILINE,
     ), text
