@@ -37,11 +37,12 @@ def shorten(folder: Path) -> bool:
     files = {path: path.read_text() for path in sorted(folder.glob("*.cpp"))}
     of_inputs = "".join(_of_model(*found) for text in files.values() for found in _OF_INPUTS.findall(text))
     gates = list(_GATE.finditer(of_inputs))
+    gated = {_of_signal(gate[1]) for gate in gates}
     edges = {edge for text in files.values() for edge in _EDGE.findall(text)}
     main = [path for path, text in files.items() if _FIRST_TIME.search(text) and _AGAIN in text]
     known = (
         len(main) == 1
-        and all(_CLOCK.fullmatch(edge) or _name(edge) in {_of_signal(gate[1]) for gate in gates} for edge in edges)
+        and all(_CLOCK.fullmatch(edge) or _name(edge) in gated for edge in edges)
         and len(re.findall(r"vlSelfRef\.clk\b", of_inputs)) == len(gates)
         and all(len(re.findall(rf"{re.escape(gate[1])}\b", of_inputs)) == 1 for gate in gates)
     )

@@ -50,7 +50,7 @@ def share(folder: Path, prefix: str) -> int:
     made = json.loads(summary.read_text())
     of_class = {path.stem: _members(path.read_text()) for path in folder.glob(f"{prefix}_*.h")}
     instances = _INSTANCE.findall((folder / f"{prefix}__Syms.h").read_text())
-    types = of_class | {f"vlSymsp->{instance}": of_class.get(name, {}) for name, instance in instances}
+    types = {f"vlSymsp->{instance}": of_class.get(name, {}) for name, instance in instances}
     for kind in ("fast", "slow"):
         sources = made["sources"].get(f"classes_{kind}", [])
         paths: dict[str, list[Path]] = defaultdict(list)
